@@ -4,10 +4,12 @@
 
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "kinds/account/account.h"
 #include "kinds/object/txn.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 
@@ -152,6 +154,31 @@ bool ledger_find_gpu(const json_t *gpus, const char *uuid, struct gpu *ret)
         return true;
     }
     return false;
+}
+
+size_t ledger_deal(struct arena *a, const struct pod_part *parts, size_t n_parts,
+                   const struct device *devices, size_t n_devices, struct ledger_container **ret)
+{
+    struct ledger_container *list = arena_alloc(a, (n_parts + 1) * sizeof(*list));
+    struct device *dealt;
+    size_t total = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_parts; i++)
+        total += parts[i].count < n_devices ? parts[i].count : n_devices;
+    dealt = arena_alloc(a, (total + 1) * sizeof(*dealt));
+    for (size_t i = 0; i < n_parts; i++) {
+        const struct pod_part *part = &parts[i];
+
+        if (n == 0 || !text_equal(list[n - 1].name, part->container))
+            list[n++] = (struct ledger_container){.name = part->container, .devices = dealt};
+        for (uint32_t k = 0; k < part->count && part->first + (size_t)k < n_devices; k++) {
+            *dealt++ = devices[part->first + k];
+            list[n - 1].n_devices++;
+        }
+    }
+    *ret = list;
+    return n;
 }
 
 /* ---- ledger objects ---- */

@@ -25,6 +25,8 @@
 #include "model/device.h"
 
 struct account_end;
+struct arena;
+struct pod_part;
 struct txn;
 
 struct ledger_container {
@@ -48,6 +50,13 @@ struct ledger_placement {
     size_t n_pods;
     int64_t now_ns; /* from objects_now_ns, for the condition and the accounting */
 };
+
+/*
+ * Deals a pod's devices, which are in the order of pod_gpu_asks, to its containers; `parts` are
+ * those of pod_each_part. Missing devices are left out. Returns the number of containers.
+ */
+size_t ledger_deal(struct arena *a, const struct pod_part *parts, size_t n_parts,
+                   const struct device *devices, size_t n_devices, struct ledger_container **ret);
 
 /*
  * Binds all pods or none. ERR_CONFLICT names the gpu and its holder, the pod that is bound, gone or

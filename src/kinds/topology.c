@@ -2,7 +2,7 @@
 
 #include "kinds/topology.h"
 
-#include "kinds/pod/pod_view.h"
+#include "kinds/pod/pod_asks.h"
 #include "model/names.h"
 
 const char *const topology_tier_names[NETWORK_TIERS_MAX] = {
@@ -51,7 +51,7 @@ static void validate_link(const json_t *object, const struct path *at, struct ca
 {
     static const char *const words[] = {"required", "preferred", NULL};
     const char *value = json_text_at(object, "metadata", "annotations", TOPOLOGY_GPU_LINK, NULL);
-    struct pod_requests asked;
+    struct gpu_asks asked;
 
     if (!value)
         return;
@@ -59,9 +59,9 @@ static void validate_link(const json_t *object, const struct path *at, struct ca
         cause_unsupported(causes, PATH_KEY(at, TOPOLOGY_GPU_LINK), value, words);
         return;
     }
-    asked = pod_requests(object);
-    for (size_t i = 0; i < asked.n_others && text_equal(value, "required"); i++)
-        if (text_starts_with(asked.others[i].name, "nvidia.com/")) {
+    asked = pod_gpu_asks(object);
+    for (size_t i = 0; i < asked.n && text_equal(value, "required"); i++)
+        if (asked.at[i].kind != DEVICE_WHOLE) {
             cause_forbidden(causes, PATH_KEY(at, TOPOLOGY_GPU_LINK),
                             "only whole gpus of one kind can be linked");
             return;

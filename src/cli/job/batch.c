@@ -85,7 +85,7 @@ struct job batch_of(const json_t *job)
         .node = "",
         .state = state_of(job),
         .reason = has_condition(job, "Failed") ? text_or_empty(json_text(failed, "message")) : "",
-        .gpus = pod_gpus(json_at(job, "spec", "template", NULL)),
+        .asks = pod_gpu_asks(json_at(job, "spec", "template", NULL)),
         .exit_code = -1,
         .created_ns = stamp_or(json_text_at(job, "metadata", "creationTimestamp", NULL), 0),
         .started_ns = stamp_or(json_text(status, "startTime"), 0),
@@ -94,7 +94,7 @@ struct job batch_of(const json_t *job)
 
     ret.is_ended = text_equal(ret.state, "finished") || text_equal(ret.state, "failed");
     if (!ret.is_ended)
-        ret.gpus *= json_int(status, "active", 0);
+        gpu_asks_multiply(&ret.asks, json_int(status, "active", 0));
     read_progress(job, &ret);
     return ret;
 }

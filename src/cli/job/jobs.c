@@ -118,7 +118,7 @@ struct job job_of(const json_t *pod)
         .user = text_or_empty(json_text_at(pod, "metadata", "annotations", POD_USER, NULL)),
         .node = pod_node(pod),
         .state = state_of(pod),
-        .gpus = pod_gpus(pod),
+        .asks = pod_gpu_asks(pod),
         .exit_code = exit_code_of(pod),
         .is_ended = pod_is_terminal(pod),
     };
@@ -128,6 +128,17 @@ struct job job_of(const json_t *pod)
     read_times(pod, &job);
     job.reason = job.is_ended ? end_reason(pod) : waiting_reason(pod);
     return job;
+}
+
+json_t *job_gpus_cell(const struct job *job)
+{
+    AUTO_FREE char *text = gpu_asks_format(&job->asks);
+
+    if (job->asks.n == 0)
+        return json_integer(0);
+    if (job->asks.n == 1 && job->asks.at[0].kind == DEVICE_WHOLE)
+        return json_integer(job->asks.at[0].count);
+    return json_string(text);
 }
 
 char *job_path(const json_t *pod)

@@ -4,6 +4,7 @@
 
 #include "base/stamp.h"
 #include "cli/session.h"
+#include "kinds/pod/pod_asks.h"
 
 enum {
     JOB_PROGRESS_SIZE = 160
@@ -16,10 +17,10 @@ struct job {
     const char *ns;
     const char *user;
     const char *node;
-    const char *state;  /* waiting, starting, running, ending, finished, failed */
-    const char *reason; /* why the job waits, or what failed; one line */
-    int64_t gpus;       /* requested gpus */
-    int64_t created_ns; /* real time; 0: unknown, also below */
+    const char *state;    /* waiting, starting, running, ending, finished, failed */
+    const char *reason;   /* why the job waits, or what failed; one line */
+    struct gpu_asks asks; /* requested gpus, of a Job those of its active pods */
+    int64_t created_ns;   /* real time; 0: unknown, also below */
     int64_t started_ns;
     int64_t ended_ns;
     int64_t exit_code; /* of the container that failed, or of the first container; -1: none yet */
@@ -28,6 +29,10 @@ struct job {
 };
 
 struct job job_of(const json_t *pod);
+
+/* The requested gpus as a cell of a listing: a number of whole gpus, or a text as of
+ * gpu_asks_format. New reference. */
+json_t *job_gpus_cell(const struct job *job);
 
 /* Finds the pod of a job number, a name in the namespace, "pod/NAME" or "job/NAME". ERR_NOT_FOUND
  * names the search; ERR_BAD_REQUEST: a Job with several pods. A new reference. */

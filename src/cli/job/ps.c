@@ -46,7 +46,7 @@ static json_t *row_of(const json_t *pod, bool has_ns, int64_t now_ns)
     (void)json_array_append_new(row, json_text_new(job.user));
     (void)json_array_append_new(row, json_text_new(queue_name_of(pod)));
     (void)json_array_append_new(row, json_text_new(job.state));
-    (void)json_array_append_new(row, json_integer(job.gpus));
+    (void)json_array_append_new(row, job_gpus_cell(&job));
     (void)json_array_append_new(row, json_text_new(job.node));
     (void)json_array_append_new(row, time_of(&job, now_ns));
     (void)json_array_append_new(
@@ -83,6 +83,7 @@ static json_t *object_of(const json_t *pod)
     json_t *object = json_object();
     json_t *metadata = json_object_at(object, "metadata");
     json_t *status = json_object();
+    AUTO_FREE char *devices = gpu_asks_format(&job.asks);
     char stamp[STAMP_TEXT_SIZE];
 
     json_put_text(object, "apiVersion", "mete.dev/v1");
@@ -91,9 +92,9 @@ static json_t *object_of(const json_t *pod)
     json_put_text(metadata, "namespace", job.ns);
     json_put_text(metadata, "uid", json_text_at(pod, "metadata", "uid", NULL));
     json_put(object, "spec",
-             json_pack("{s:s, s:o, s:o, s:I}", "queue", queue_name_of(pod), "jobId",
+             json_pack("{s:s, s:o, s:o, s:I, s:s}", "queue", queue_name_of(pod), "jobId",
                        json_text_new(job.id), "user", json_text_new(job.user), "gpus",
-                       (json_int_t)job.gpus));
+                       (json_int_t)gpu_asks_count(&job.asks), "devices", devices));
     json_put(object, "status", status);
     if (batch_is(pod))
         json_put(status, "pods", pods_of(pod));

@@ -70,26 +70,27 @@ static struct err *tell_trial(struct cli *c, struct session *s, const json_t *po
     const char *model = json_text_at(pod, "spec", "nodeSelector", "mete.dev/gpu.model", NULL);
     struct job job = job_of(pod);
     AUTO(json_freep) json_t *gpus = NULL;
+    int64_t n = job.asks.n == 1 && job.asks.at[0].kind == DEVICE_WHOLE ? job.asks.at[0].count : 0;
     struct offer offer;
 
     cli_say(c, "the job would be accepted as %s in namespace %s", job.name, job.ns);
-    if (job.gpus == 0)
+    if (n == 0) /* the server decides about parts of gpus */
         return NULL;
     TRY(session_get(s, "/apis/mete.dev/v1/gpus", &gpus));
     offer = offer_of(gpus, model);
-    if (job.gpus > offer.most && !flag_switch(c->in, "allow-never")) {
+    if (n > offer.most && !flag_switch(c->in, "allow-never")) {
         cli_try(c, "mete gpus   lists the GPUs");
         return err_new(ERR_INVALID, "NeverFits: no node has more than %" PRId64 " healthy %s GPUs",
                        offer.most, or_word(model, "NVIDIA"));
     }
-    if (job.gpus <= offer.most_free)
+    if (n <= offer.most_free)
         cli_say(c, "%" PRId64 " GPUs are free on %s now", offer.most_free,
                 or_word(offer.node, "a node"));
     else
         cli_say(c,
                 "it would wait: needs %" PRId64
                 " GPUs on one node; the most free on one node is %" PRId64,
-                job.gpus, offer.most_free);
+                n, offer.most_free);
     return NULL;
 }
 

@@ -100,8 +100,9 @@ static void add_facts(struct buf *b, const json_t *pod, const json_t *gpus)
     struct job job = job_of(pod);
     const char *queue = queue_of(pod);
     AUTO_FREE char *indices = job_gpu_indices(pod, gpus);
+    AUTO_FREE char *asked = gpu_asks_format(&job.asks);
     AUTO_FREE char *wanted =
-        mem_format("%" PRId64 "%s%s", job.gpus, indices ? ": GPU " : "", indices ? indices : "");
+        mem_format("%s%s%s", asked, indices ? ": GPU " : "", indices ? indices : "");
     AUTO_FREE char *code =
         job.is_ended && job.exit_code >= 0 ? mem_format("%" PRId64, job.exit_code) : NULL;
 

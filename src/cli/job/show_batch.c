@@ -70,9 +70,9 @@ static void add_pods(struct buf *b, const json_t *pods)
             break;
         }
         listing_add(&l,
-                    json_pack("[s, s?, s, I, s?, o, s?]", name,
+                    json_pack("[s, s?, s, o, s?, o, s?]", name,
                               json_text_at(pod, "metadata", "annotations", JOB_INDEX, NULL),
-                              job.state, (json_int_t)job.gpus, job.node[0] ? job.node : NULL,
+                              job.state, job_gpus_cell(&job), job.node[0] ? job.node : NULL,
                               exit_code, job.reason[0] ? job.reason : NULL),
                     NULL);
     }

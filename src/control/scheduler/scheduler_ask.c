@@ -72,9 +72,19 @@ static size_t list_ports(struct arena *a, const json_t *pod, struct mete_amount 
     return n;
 }
 
+/* The devices as the engine takes them: one kind of whole gpus or shares without a list. */
+static void list_devices(struct arena *a, const struct gpu_asks *asked, struct mete_pod_set *set)
+{
+    int64_t count = gpu_asks_count(asked);
+
+    (void)a;
+    if (asked->n == 1 && asked->at[0].kind == DEVICE_WHOLE)
+        set->gpus = (uint32_t)(count > GPUS_MAX ? GPUS_MAX : count);
+}
+
 static void list_requests(struct arena *a, const json_t *pod, struct mete_pod_set *set)
 {
-    struct pod_requests asked = pod_requests(pod);
+    struct pod_asks asked = pod_asks(pod);
     const struct mete_amount fixed[] = {
         {"cpu", asked.cpu_milli},
         {"memory", asked.memory_bytes},
@@ -98,7 +108,7 @@ static void list_requests(struct arena *a, const json_t *pod, struct mete_pod_se
             list[i].amount = AMOUNT_MAX;
     set->requests = list;
     set->n_requests = n;
-    set->gpus = (uint32_t)(asked.gpus > GPUS_MAX ? GPUS_MAX : asked.gpus);
+    list_devices(a, &asked.gpus, set);
 }
 
 static void list_selector(struct arena *a, const json_t *pod, struct mete_pod_set *set)
@@ -249,28 +259,20 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
     };
 }
 
-static void read_containers(struct sched_pod *p, const json_t *list, bool is_init)
+static void add_part(void *arg, const struct pod_part *part)
 {
-    json_t *container;
-    size_t i;
+    struct sched_pod *p = arg;
 
-    json_array_foreach (list, i, container) {
-        int64_t gpus = container_gpus(container);
-
-        if (gpus > 0)
-            vec_add(&p->containers, (struct sched_container){
-                                        .name = mem_strdup(json_text(container, "name")),
-                                        .gpus = (uint32_t)(gpus > UINT32_MAX ? UINT32_MAX : gpus),
-                                        .is_init = is_init});
-    }
+    vec_add(&p->parts, (struct sched_part){.container = mem_strdup(part->container),
+                                           .first = part->first,
+                                           .count = part->count});
 }
 
-void scheduler_read_containers(struct sched_pod *p, const json_t *pod)
+void scheduler_read_parts(struct sched_pod *p, const json_t *pod)
 {
-    VEC_EACH (&p->containers, c) {
-        free(c->name);
+    VEC_EACH (&p->parts, part) {
+        free(part->container);
     }
-    vec_clear(&p->containers);
-    read_containers(p, json_at(pod, "spec", "initContainers", NULL), true);
-    read_containers(p, json_at(pod, "spec", "containers", NULL), false);
+    vec_clear(&p->parts);
+    pod_each_part(pod, add_part, p);
 }

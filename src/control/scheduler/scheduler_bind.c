@@ -50,32 +50,20 @@ static void work_refuse(struct scheduler *s, struct sched_work *w, const struct 
     vec_done(&pods);
 }
 
-/*
- * A container gets the first gpus that no earlier container has; an init container gets the first
- * gpus of the pod.
- */
-static size_t gpus_deal(struct arena *a, const struct sched_pod *p, struct ledger_container **ret)
+/* Deals the pod's devices to its containers. */
+static size_t devices_deal(struct arena *a, const struct sched_pod *p,
+                           struct ledger_container **ret)
 {
-    struct ledger_container *list = arena_alloc(a, (p->containers.n + 1) * sizeof(*list));
+    struct pod_part *parts = arena_alloc(a, (p->parts.n + 1) * sizeof(*parts));
     struct device *devices = arena_alloc(a, (p->gpus.n + 1) * sizeof(*devices));
-    size_t dealt = 0;
-    size_t n = 0;
 
+    for (size_t i = 0; i < p->parts.n; i++)
+        parts[i] = (struct pod_part){.container = p->parts.at[i].container,
+                                     .first = p->parts.at[i].first,
+                                     .count = p->parts.at[i].count};
     for (size_t i = 0; i < p->gpus.n; i++)
         devices[i] = device_whole(p->gpus.at[i]);
-    VEC_EACH (&p->containers, c) {
-        size_t first = c->is_init ? 0 : dealt;
-        size_t count = c->gpus;
-
-        if (first + count > p->gpus.n)
-            count = p->gpus.n - first; /* both sums come from the same numbers: does not happen */
-        list[n++] = (struct ledger_container){
-            .name = c->name, .devices = count > 0 ? devices + first : NULL, .n_devices = count};
-        if (!c->is_init)
-            dealt += count;
-    }
-    *ret = list;
-    return n;
+    return ledger_deal(a, parts, p->parts.n, devices, p->gpus.n, ret);
 }
 
 static void tell_bound(struct scheduler *s, const struct sched_pod *p)
@@ -173,7 +161,7 @@ static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
         struct ledger_container *containers = NULL;
 
         pods[i] = (struct ledger_pod){.name = p->name, .uid = p->uid, .node = p->node};
-        pods[i].n_containers = gpus_deal(a, p, &containers);
+        pods[i].n_containers = devices_deal(a, p, &containers);
         pods[i].containers = containers;
     }
     e = writes_end(answer, cluster_bind(s->options.cluster, &placement, answer));

@@ -382,8 +382,8 @@ static bool is_too_large(struct forming *f)
 
     VEC_EACH (&f->chosen, p) {
         n += 2;
-        VEC_EACH (&(*p)->containers, c) {
-            n += c->gpus;
+        VEC_EACH (&(*p)->parts, part) {
+            n += part->count;
         }
     }
     if (n <= STORE_TXN_OPS_MAX)

@@ -117,10 +117,10 @@ void sched_pod_free(struct scheduler *s, struct sched_pod *p)
     scheduler_leave_group(s, p);
     scheduler_unlist(s, p);
     map_remove(handle, s->pods, p);
-    VEC_EACH (&p->containers, c) {
-        free(c->name);
+    VEC_EACH (&p->parts, part) {
+        free(part->container);
     }
-    vec_done(&p->containers);
+    vec_done(&p->parts);
     clear_gpus(p);
     vec_done(&p->gpus);
     json_decref(p->tree);
@@ -166,7 +166,7 @@ void sched_pod_queue(struct scheduler *s, struct sched_pod *p, bool is_extra)
 static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     p->asks = scheduler_ask_hash(pod);
-    scheduler_read_containers(p, pod);
+    scheduler_read_parts(p, pod);
     read_told(p, pod);
     p->is_candidate = true;
     if (p->group)
@@ -209,7 +209,7 @@ static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *p
     pod_each_device(pod, device_list_add, &list);
     for (size_t i = 0; i < list.n; i++)
         scheduler_drop_stand_in(s, list.at[i]);
-    scheduler_read_containers(p, pod);
+    scheduler_read_parts(p, pod);
     sched_pod_place(p, pod_node(pod), list.at, list.n);
     p->is_bound = true;
     arena_free(a);

@@ -9,16 +9,17 @@
 #include "control/scheduler/scheduler.h"
 #include "control/writes.h"
 #include "kinds/gang.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_view.h"
 #include "kinds/scheduler_names.h"
 
 #define GROUP_STATUS_NS (INT64_C(200) * NS_PER_MS)
 
-/* One container's number of gpus, for the ledger. */
-struct sched_container {
-    char *name;
-    uint32_t gpus;
-    bool is_init; /* uses the same gpus as the other containers */
+/* Devices of one kind of one container, for the ledger: see struct pod_part. */
+struct sched_part {
+    char *container;
+    uint32_t first;
+    uint32_t count;
 };
 
 struct arena;
@@ -71,7 +72,7 @@ struct sched_pod {
     bool is_bound;   /* the object has a node */
     char *node;      /* its placement */
     VEC(char *) gpus;
-    VEC(struct sched_container) containers;
+    VEC(struct sched_part) parts;
 
     bool is_listed; /* in `told` or `untold` of the scheduler */
     bool is_told;
@@ -454,8 +455,8 @@ bool scheduler_labels_same(const struct mete_pod_set *a, const struct mete_pod_s
 uint64_t scheduler_label_hash(const json_t *pod);
 /* Tells the engine the labels of the workload's pods, which have their trees. */
 void scheduler_relabel(struct scheduler *s, const struct sched_work *w);
-/* Reads the containers with gpus. */
-void scheduler_read_containers(struct sched_pod *p, const json_t *pod);
+/* Reads which container gets which devices. */
+void scheduler_read_parts(struct sched_pod *p, const json_t *pod);
 
 /* scheduler_tell.c */
 void scheduler_tell_later(struct scheduler *s); /* the engine's state changed */

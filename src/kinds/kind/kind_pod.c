@@ -7,6 +7,7 @@
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_fields.h"
 #include "kinds/pod/pod_rules.h"
 #include "kinds/pod/pod_view.h"
@@ -28,7 +29,7 @@ static const struct column columns[] = {
     {"Node", "string", "", 1, "The pod's node."},
     {"Nominated Node", "string", "", 1, "The node where victims make room for the pod."},
     {"Readiness Gates", "string", "", 1, "Additional conditions of readiness."},
-    {"GPUs", "integer", "", 1, "Whole gpus that the pod requests."},
+    {"GPUs", "string", "", 1, "Gpus, shares and slices that the pod requests."},
     {0},
 };
 
@@ -58,6 +59,8 @@ static json_t *pod_cells(const json_t *pod, int64_t now_ns)
 {
     struct pod_progress p = pod_progress(pod);
     AUTO_FREE char *ready = mem_format("%zu/%zu", p.n_ready, p.n_containers);
+    struct gpu_asks asks = pod_gpu_asks(pod);
+    AUTO_FREE char *gpus = gpu_asks_format(&asks);
     char status[POD_STATUS_TEXT_SIZE];
     json_t *row = json_array();
 
@@ -73,7 +76,7 @@ static json_t *pod_cells(const json_t *pod, int64_t now_ns)
     (void)json_array_append_new(
         row, cell_text(json_text_at(pod, "status", "nominatedNodeName", NULL), "<none>"));
     (void)json_array_append_new(row, json_string("<none>"));
-    (void)json_array_append_new(row, json_integer(pod_gpus(pod)));
+    (void)json_array_append_new(row, json_string(gpus));
     return row;
 }
 

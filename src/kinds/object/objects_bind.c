@@ -6,12 +6,13 @@
  * containers, which run before them and one after the other, use the first of these.
  */
 
+#include "base/arena.h"
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/ledger.h"
 #include "kinds/object/objects_private.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_state.h"
-#include "kinds/pod/pod_view.h"
 #include "model/gpu.h"
 
 enum {
@@ -27,7 +28,10 @@ struct choice {
     json_t *gpus; /* the node's list */
     VEC(struct free_gpu) free;
     VEC(struct device) devices; /* the pod's gpus, in the order of containers */
-    VEC(struct ledger_container) containers;
+    VEC(struct pod_part) parts;
+    struct arena *arena; /* of the containers */
+    struct ledger_container *containers;
+    size_t n_containers;
 };
 
 static void choice_done(struct choice *choice)
@@ -35,7 +39,8 @@ static void choice_done(struct choice *choice)
     json_decref(choice->gpus);
     vec_done(&choice->free);
     vec_done(&choice->devices);
-    vec_done(&choice->containers);
+    vec_done(&choice->parts);
+    arena_free(choice->arena);
 }
 
 static int compare_free(const void *a, const void *b)
@@ -82,60 +87,29 @@ static struct err *load_node(struct change *c, const char *name, struct choice *
     return NULL;
 }
 
-/*
- * The gpus that the pod needs: the sum over the main containers, or the most of one init container.
- */
-static int64_t count_needed(const json_t *pod)
+static void choice_add_part(void *arg, const struct pod_part *part)
 {
-    const json_t *mains = json_at(pod, "spec", "containers", NULL);
-    const json_t *inits = json_at(pod, "spec", "initContainers", NULL);
-    int64_t needed = 0;
+    struct choice *choice = arg;
 
-    for (size_t i = 0; i < json_array_size(mains); i++) {
-        int64_t gpus = container_gpus(json_array_get(mains, i));
-
-        if (gpus < 0 || __builtin_add_overflow(needed, gpus, &needed))
-            return INT64_MAX;
-    }
-    for (size_t i = 0; i < json_array_size(inits); i++) {
-        int64_t gpus = container_gpus(json_array_get(inits, i));
-
-        needed = gpus > needed ? gpus : needed;
-    }
-    return needed;
-}
-
-/* Gives the containers of `list` gpus of choice->devices: each its own (`is_own`), or each from the
- * first on. */
-static void hand_out(struct choice *choice, const json_t *list, bool is_own)
-{
-    size_t next = 0;
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *container = json_array_get(list, i);
-        int64_t gpus = container_gpus(container);
-        size_t n = gpus > 0 ? (size_t)gpus : 0;
-
-        if (n == 0)
-            continue;
-        vec_add(&choice->containers, (struct ledger_container){.name = json_text(container, "name"),
-                                                               .devices = choice->devices.at + next,
-                                                               .n_devices = n});
-        next += is_own ? n : 0;
-    }
+    vec_add(&choice->parts, *part);
 }
 
 static struct err *choice_make(struct change *c, const char *node, struct choice *choice)
 {
-    int64_t needed = count_needed(c->before);
+    struct gpu_asks asked = pod_gpu_asks(c->before);
+    int64_t needed = gpu_asks_count(&asked);
 
+    if (asked.n > 1 || (asked.n == 1 && asked.at[0].kind != DEVICE_WHOLE))
+        return conflict(c, "pod %s asks for parts of gpus: a Binding gives whole gpus",
+                        c->key.name);
     if (needed > (int64_t)choice->free.n)
         return conflict(c, "node \"%s\" has %zu free healthy gpus, the pod asks for %lld", node,
                         choice->free.n, (long long)needed);
     for (int64_t i = 0; i < needed; i++)
         vec_add(&choice->devices, device_whole(choice->free.at[i].uuid));
-    hand_out(choice, json_at(c->before, "spec", "initContainers", NULL), false);
-    hand_out(choice, json_at(c->before, "spec", "containers", NULL), true);
+    pod_each_part(c->before, choice_add_part, choice);
+    choice->n_containers = ledger_deal(choice->arena, choice->parts.at, choice->parts.n,
+                                       choice->devices.at, choice->devices.n, &choice->containers);
     return NULL;
 }
 
@@ -166,8 +140,8 @@ static struct err *commit_binding(struct change *c, const char *node, const stru
     struct ledger_pod pod = {.name = c->key.name,
                              .uid = json_text_at(c->before, "metadata", "uid", NULL),
                              .node = node,
-                             .containers = choice->containers.at,
-                             .n_containers = choice->containers.n};
+                             .containers = choice->containers,
+                             .n_containers = choice->n_containers};
     struct ledger_placement placement = {.ns = c->request->ns,
                                          .workload = c->key.name,
                                          .pods = &pod,
@@ -213,7 +187,7 @@ struct err *bind_create(struct objects *o, const struct objects_request *r, json
                         store_done_fn done, void *arg, json_t **ret)
 {
     struct objects_request request = *r;
-    struct choice choice = {0};
+    struct choice choice = {.arena = arena_new()};
     struct change c;
     struct err *e;
 

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "kinds/object/objects_private.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 
@@ -165,7 +166,7 @@ static struct err *check_node_name(struct change *c)
     if (!is_trusted(c))
         return forbidden(c, "spec.nodeName is for administrators; leave it out, and the scheduler "
                             "chooses the node");
-    if (pod_gpus(c->after) > 0)
+    if (pod_gpu_asks(c->after).n > 0)
         return field_forbidden(c, "spec.nodeName",
                                "a pod that asks for gpus gets its node from the scheduler or by a "
                                "Binding; leave it out");

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_rules.h"
 #include "model/names.h"
 #include "model/quantity.h"
@@ -89,4 +90,5 @@ void container_validate_resources(const json_t *container, const struct path *at
     validate_amounts(requests, requests_at, causes);
     json_object_foreach (requests, name, value)
         validate_request(name, value, json_object_get(limits, name), requests_at, causes);
+    container_validate_gpus(container, here, causes);
 }

@@ -1,8 +1,7 @@
 /*
- * pod_view.h - readers of a Pod's tree: phase, readiness, requests, status text
+ * pod_view.h - readers of a Pod's tree: phase, readiness, status text
  *
- * The functions read validated objects. Absent requests count as 0, an absent phase as Pending.
- * Amounts past int64 saturate.
+ * The functions read validated objects. An absent phase counts as Pending.
  */
 #pragma once
 
@@ -13,42 +12,13 @@
 #include "base/json.h"
 
 enum {
-    POD_STATUS_TEXT_SIZE = 128,
-    POD_OTHERS_MAX = 16
+    POD_STATUS_TEXT_SIZE = 128
 };
 
 /* status.phase, or "Pending". Borrowed. */
 const char *pod_phase(const json_t *pod);
 bool pod_is_terminal(const json_t *pod); /* Succeeded or Failed */
 bool pod_is_ready(const json_t *pod);    /* the condition Ready is True */
-
-/* A request for another resource, in whole units. */
-struct pod_other {
-    const char *name; /* borrowed from the pod */
-    int64_t amount;
-};
-
-/* The larger of the containers' sum and the largest init container. A limit counts if the request
- * is absent. */
-struct pod_requests {
-    int64_t cpu_milli;
-    int64_t memory_bytes;
-    int64_t ephemeral_bytes;
-    int64_t gpus; /* nvidia.com/gpu */
-    struct pod_other others[POD_OTHERS_MAX];
-    size_t n_others;
-    bool has_more_others; /* the pod has more than POD_OTHERS_MAX */
-};
-
-struct pod_requests pod_requests(const json_t *pod);
-
-/* The `gpus` of pod_requests. */
-int64_t pod_gpus(const json_t *pod);
-
-/* A container's request, else its limit, else 0; in thousandths. */
-int64_t container_request_milli(const json_t *container, const char *resource);
-/* The whole gpus that a container asks for. */
-int64_t container_gpus(const json_t *container);
 
 /* "Guaranteed", "Burstable" or "BestEffort", by cpu and memory. */
 const char *pod_qos_class(const json_t *pod);

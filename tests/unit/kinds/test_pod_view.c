@@ -1,4 +1,4 @@
-/* test_pod_view.c - a pod's status as kubectl shows it, and its resource requests */
+/* test_pod_view.c - a pod's status as kubectl shows it */
 
 #include "base/mem.h"
 #include "kinds/pod/pod_view.h"
@@ -84,41 +84,6 @@ static void status_reads_as_in_kubectl(void **state)
     }
 }
 
-static void requests_are_the_sum_or_the_largest_init_container(void **state)
-{
-    AUTO(json_freep)
-    json_t *pod = read_json(
-        "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":"
-        "\"1Gi\",\"nvidia.com/gpu\":\"2\"}}},{\"resources\":{\"limits\":{\"cpu\":\"1\","
-        "\"nvidia.com/gpu\":\"1\",\"example.com/x\":\"4\",\"ephemeral-storage\":\"1k\"}}}],"
-        "\"initContainers\":[{\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":\"4Gi\","
-        "\"nvidia.com/gpu\":\"1\",\"example.com/x\":\"9\"}}}]}}");
-    struct pod_requests r = pod_requests(pod);
-
-    (void)state;
-    assert_int_equal(r.cpu_milli, 1500);
-    assert_int_equal(r.memory_bytes, INT64_C(4) << 30);
-    assert_int_equal(r.ephemeral_bytes, 1000);
-    assert_int_equal(r.gpus, 3);
-    assert_int_equal(pod_gpus(pod), 3);
-    assert_int_equal(r.n_others, 1);
-    assert_string_equal(r.others[0].name, "example.com/x");
-    assert_int_equal(r.others[0].amount, 9);
-}
-
-static void sums_saturate(void **state)
-{
-    AUTO(json_freep) json_t *pod = json_object();
-    json_t *containers = json_array_at(json_object_at(pod, "spec"), "containers");
-
-    (void)state;
-    for (int i = 0; i < 3000; i++)
-        (void)json_array_append_new(
-            containers, read_json("{\"resources\":{\"requests\":{\"cpu\":\"9223372036854775\"}}}"));
-    assert_true(pod_requests(pod).cpu_milli == INT64_MAX);
-    assert_int_equal(pod_gpus(pod), 0);
-}
-
 static void quality_of_service_follows_limits(void **state)
 {
     static const struct {
@@ -182,8 +147,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_reads_as_in_kubectl),
-        cmocka_unit_test(requests_are_the_sum_or_the_largest_init_container),
-        cmocka_unit_test(sums_saturate),
         cmocka_unit_test(quality_of_service_follows_limits),
         cmocka_unit_test(progress_counts_ready_containers_and_restarts),
         cmocka_unit_test(phases_and_readiness_are_read),
