@@ -149,17 +149,18 @@ static struct err *answer_self_access(struct call *c, json_t *review)
 static struct err *answer_access(struct call *c, json_t *review)
 {
     const json_t *spec = json_object_get(review, "spec");
-    const char *user = json_text(spec, "user");
+    const char *user = json_text_filled(spec, "user");
     const json_t *groups = json_object_get(spec, "groups");
     const char **names = arena_alloc(c->arena, (json_array_size(groups) + 1) * sizeof(*names));
     struct identity who = {0};
 
-    if (!user || !*user)
+    if (!user && json_array_size(groups) == 0)
         return err_new(ERR_INVALID, "SubjectAccessReview.authorization.k8s.io \"\" is invalid: "
-                                    "spec.user: Required value");
+                                    "spec.user: Required value: want a user, groups, or both");
     for (size_t i = 0; i < json_array_size(groups); i++)
         names[i] = json_string_value(json_array_get(groups, i));
-    auth_describe(core_auth(c->core), c->arena, user, names, json_array_size(groups), &who);
+    auth_describe(core_auth(c->core), c->arena, text_or_empty(user), names, json_array_size(groups),
+                  &who);
     return put_access(c, &who, review);
 }
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "control/scheduler/scheduler_private.h"
 #include "kinds/queue.h"
 
 enum {
@@ -97,6 +98,11 @@ static struct err *read_queue(const struct views *v, const struct report_questio
                        "free capacity for namespace \"%.64s\" is forbidden for user "
                        "\"%.64s\"",
                        ns, q->user);
+    if (queue && *queue && q->namespaces && !queue_tree_let_in(v->scheduler->queues, queue, ns))
+        return err_new(ERR_FORBIDDEN,
+                       "free capacity of queue \"%.64s\" is forbidden for user \"%.64s\": "
+                       "namespace %.64s may not use queue %.64s",
+                       queue, q->user, ns, queue);
     r->queue = queue && *queue ? mem_strdup(queue) : queue_of_namespace(v, ns);
     return NULL;
 }

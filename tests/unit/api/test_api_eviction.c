@@ -237,6 +237,15 @@ static void questions_about_others_are_for_administrators(void **state)
     static const char about_ann[] =
         "{'apiVersion':'authorization.k8s.io/v1','kind':'SubjectAccessReview','spec':{'user':'ann',"
         "'resourceAttributes':{'verb':'create','resource':'pods','namespace':'team-a'}}}";
+    static const struct {
+        const char *who;
+        bool may;
+    } strangers[] = {
+        {"'groups':['system:masters']", true},
+        {"'groups':['interns']", false},
+        {"'user':'','groups':['interns']", false},
+        {"'user':'nobody','groups':['interns','system:masters']", true},
+    };
     static const char path[] = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
     AUTO(json_freep) json_t *answer = NULL;
     AUTO(json_freep) json_t *whoami = NULL;
@@ -246,6 +255,19 @@ static void questions_about_others_are_for_administrators(void **state)
     begin(&a);
     answer = post(&a, 201, path, about_ann);
     assert_true(json_bool(json_object_get(answer, "status"), "allowed", false));
+    for (size_t i = 0; i < COUNT(strangers); i++) {
+        AUTO_FREE char *body = mem_format("{'apiVersion':'authorization.k8s.io/v1','kind':"
+                                          "'SubjectAccessReview','spec':{%s,'resourceAttributes':"
+                                          "{'verb':'create','resource':'pods','namespace':'x'}}}",
+                                          strangers[i].who);
+        AUTO(json_freep) json_t *told = post(&a, 201, path, body);
+
+        assert_int_equal(json_bool(json_object_get(told, "status"), "allowed", !strangers[i].may),
+                         strangers[i].may);
+    }
+    json_decref(post(&a, 422, path,
+                     "{'apiVersion':'authorization.k8s.io/v1','kind':'SubjectAccessReview','spec':"
+                     "{'groups':[],'nonResourceAttributes':{'path':'/healthz','verb':'get'}}}"));
     json_decref(api_expect(
         &a, 403,
         (struct question){.method = "POST", .target = path, .body = about_ann, .who = ann_asks}));

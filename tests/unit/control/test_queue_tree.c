@@ -531,6 +531,49 @@ static void what_is_in_the_way_of_a_reservation_is_told(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void on_free_report(void *arg, const struct err *e, const json_t *report)
+{
+    const char **queue = arg;
+
+    assert_null(e);
+    *queue = text_equal(json_text(report, "queue"), "lab") ? "lab" : "";
+}
+
+/* `namespaces` NULL: an administrator asks. */
+static struct err *ask_free(const char *namespaces, const char *queue, const char **ret)
+{
+    AUTO(json_freep)
+    json_t *parameters = json_pack("{s:s, s:s}", "namespace", "default", "queue", queue);
+    AUTO(json_freep) json_t *visible = namespaces ? json_pack("[s]", namespaces) : NULL;
+    const struct report_question q = {
+        .parameters = parameters, .namespaces = visible, .user = "ann"};
+    struct report *report = NULL;
+    struct err *e = control_free_begin(control, &q, on_free_report, ret, &report);
+
+    sim_loop_run(w.loop);
+    return e;
+}
+
+static void free_capacity_is_told_of_queues_that_the_namespace_may_use(void **state)
+{
+    const char *told = NULL;
+
+    (void)state;
+    world_must(put_queue("lab", "{'namespaces':['team-a']}"));
+    sim_loop_run(w.loop);
+    world_refused(ask_free("default", "lab", &told), 403,
+                  "free capacity of queue \"lab\" is forbidden for user \"ann\": namespace default "
+                  "may not use queue lab");
+    assert_null(told);
+    world_must(ask_free(NULL, "lab", &told));
+    assert_string_equal(told, "lab");
+    told = NULL;
+    world_must(put_queue("lab", "{'namespaces':['default']}"));
+    sim_loop_run(w.loop);
+    world_must(ask_free("default", "lab", &told));
+    assert_string_equal(told, "lab");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +591,7 @@ int main(void)
         TEST(a_reservation_keeps_its_room_and_its_gpus),
         TEST(what_is_in_the_way_of_a_reservation_is_told),
         TEST(a_job_of_kueue_is_not_suspended_and_its_pods_wait_in_its_queue),
+        TEST(free_capacity_is_told_of_queues_that_the_namespace_may_use),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
