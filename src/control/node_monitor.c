@@ -213,8 +213,9 @@ static struct err *tell_unknown(struct node_monitor *m, const struct watched_nod
                                loop_wall_ns(m->options.loop));
     json_put(json_object_at(patch, "status"), "conditions",
              json_incref(json_at(copy, "status", "conditions", NULL)));
+    TRY(patch_node(m, node, "status", patch));
     LOG(WARN, "node is silent", S("node", n->name));
-    return patch_node(m, node, "status", patch);
+    return NULL;
 }
 
 static bool is_ours(const json_t *taint)

@@ -481,8 +481,10 @@ static void look_at_finished(struct job *j)
     struct job_pod *p;
 
     LIST_EACH (j->pods, p)
-        if (p->is_tracked)
+        if (p->is_tracked) {
+            p->is_tracked = false; /* released once: a lost write reads all jobs again */
             vec_add(&s->orphans, mem_strdup(p->key));
+        }
     if (s->orphans.n > 0)
         loop_timer_set(s->work_timer, 0);
     job_expire(j);
