@@ -57,6 +57,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
         options && options->plan_period_ns > 0 ? options->plan_period_ns : PLAN_PERIOD_NS;
     e->root = queue_new("");
     e->queues_max = QUEUES_MAX;
+    e->nodes_max = NODES_MAX;
     e->root->cells = mem_alloc(1);
     e->journal.on_mark = search_undone;
     e->journal.arg = e;

@@ -356,6 +356,7 @@ static enum mete_result check_gpus(struct mete_engine *e, const struct mete_node
 
 static enum mete_result check_node(struct mete_engine *e, const struct mete_node *n)
 {
+    const struct node *own;
     enum mete_result result;
 
     if (!text_is_sane(n->name))
@@ -363,8 +364,10 @@ static enum mete_result check_node(struct mete_engine *e, const struct mete_node
     if (n->n_capacity > LIST_MAX || n->n_labels > LIST_MAX || n->n_taints > LIST_MAX)
         return engine_refuse(e, METE_INVALID, "node '%s': more than %d resources, labels or taints",
                              n->name, LIST_MAX);
-    if (e->order.n >= NODES_MAX)
-        return engine_refuse(e, METE_INVALID, "more than %d nodes", NODES_MAX);
+    own = engine_node(e, n->name);
+    if (!(own && own->is_present) && e->order.n >= e->nodes_max)
+        return engine_refuse(e, METE_INVALID, "node '%s': there are %zu nodes already, at most %u",
+                             n->name, e->order.n, e->nodes_max);
     result = check_texts(e, n);
     if (result == METE_OK)
         result = check_capacity(e, n);

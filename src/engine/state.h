@@ -458,6 +458,7 @@ struct mete_engine {
     struct queue *queue_map;     /* by name, including removed queues that workloads name */
     VEC(struct queue *) queues;  /* present, by name */
     uint32_t queues_max;         /* QUEUES_MAX; tests set fewer */
+    uint32_t nodes_max;          /* NODES_MAX; likewise */
     VEC(struct counted) counted; /* none before the first mete_queue_set */
     uint64_t counted_at;         /* version of the list */
     uint64_t capacities_at;      /* e->nodes_version of their capacities */

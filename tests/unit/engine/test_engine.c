@@ -1,5 +1,6 @@
 /* test_engine.c - placement, queues and explanations of the engine, in small cases */
 
+#include "engine/state.h"
 #include "engine_one.h"
 
 static struct mete_reason why(uint64_t id)
@@ -441,6 +442,25 @@ static void says_that_an_empty_cluster_is_empty(void **state)
     assert_int_equal(why(1).code, METE_REASON_NONE);
 }
 
+static void nodes_change_where_there_are_as_many_as_may_be(void **state)
+{
+    (void)state;
+    engine->nodes_max = 2;
+    NODE(.name = "a", .gpus = 1);
+    NODE(.name = "b", .gpus = 1);
+    assert_int_equal(set_node(engine, (struct node_spec){.name = "c", .gpus = 1}), METE_INVALID);
+    assert_string_equal(mete_last_error(engine), "node 'c': there are 2 nodes already, at most 2");
+    JOB(.id = 1, .gpus = 2);
+    CYCLE(10, "");
+    NODE(.name = "b", .gpus = 2);
+    CYCLE(11, "1:b(0,1)");
+    OK(mete_node_remove(engine, "b")); /* its job still holds it, but it is no present node */
+    NODE(.name = "c", .gpus = 1);
+    assert_int_equal(set_node(engine, (struct node_spec){.name = "b", .gpus = 2}), METE_INVALID);
+    OK(mete_node_remove(engine, "a"));
+    NODE(.name = "b", .gpus = 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -466,6 +486,7 @@ int main(void)
         TEST(a_small_budget_gets_there_in_the_end),
         TEST(says_why_with_numbers),
         TEST(says_that_an_empty_cluster_is_empty),
+        TEST(nodes_change_where_there_are_as_many_as_may_be),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
