@@ -262,7 +262,6 @@ struct mete_workload {
     const char *queue;
     const char *user;
     int32_t priority; /* a larger number goes first */
-    int32_t qos;      /* quality of service, as a number; see mete_factors */
     int64_t submit_ns;
     int64_t time_limit_ns; /* 0: none */
     bool is_preemptible;   /* the engine may evict this workload */
@@ -275,7 +274,8 @@ struct mete_workload {
      */
     bool is_extra;
     int64_t min_run_ns;    /* the engine does not evict the workload before it ran this long */
-    int64_t checkpoint_ns; /* when the workload last saved its work; 0: never */
+    int64_t checkpoint_ns; /* when the workload last saved its work: an eviction costs only the work
+                            * since then; 0: never */
     int64_t estimate_ns;   /* expected run time; 0: the time limit */
     const struct mete_pod_set *pod_sets;
     size_t n_pod_sets;
@@ -435,9 +435,8 @@ struct mete_options {
      * exceeded, a node is lost, or a workload with more points arrives.
      */
     uint32_t reserve_depth;
-    int64_t plan_period_ns; /* shortest time between searches for earlier start times; 0: 30 s */
-    uint64_t seed;          /* of the policy "random" */
-    mete_record_fn record;  /* NULL: no recording */
+    uint64_t seed;         /* of the policy "random" */
+    mete_record_fn record; /* NULL: no recording */
     void *record_arg;
 };
 
@@ -575,7 +574,6 @@ struct mete_quota_view {
     const char *resource;
     int64_t nominal;
     int64_t borrow_limit;
-    int64_t lend_limit;
     int64_t held;
     int64_t capacity; /* of the cluster */
 };
@@ -583,7 +581,6 @@ struct mete_quota_view {
 struct mete_queue_view {
     const char *name;
     const char *parent;
-    uint32_t weight;
     uint32_t waiting; /* workloads, including those of the queues below */
     uint32_t running;
     uint32_t held;      /* waiting workloads that are on hold */
@@ -671,14 +668,12 @@ enum mete_fair_share {
 };
 
 /*
- * The points of a waiting workload: class_points x its priority, qos_points x its qos, plus for
- * each other factor its value of 0 .. 1 times the number here. Workloads with more points go first,
- * then earlier ones.
+ * The points of a waiting workload: class_points x its priority, plus for each other factor its
+ * value of 0 .. 1 times the number here. Workloads with more points go first, then earlier ones.
  */
 struct mete_factors {
     int32_t class_points; /* 1 when all numbers are 0 */
-    int32_t qos_points;
-    int32_t age_points; /* waiting time / age_max_ns */
+    int32_t age_points;   /* waiting time / age_max_ns */
     int32_t fair_share_points;
     int32_t size_points; /* gpus asked / gpus of the cluster; favors_small: 1 minus that */
     bool favors_small;
@@ -782,10 +777,6 @@ METE_API enum mete_result mete_workload_label(struct mete_engine *e, uint64_t id
 METE_API enum mete_result mete_workload_estimate(struct mete_engine *e, uint64_t id,
                                                  int64_t estimate_ns);
 
-/* Reports a checkpoint: an eviction costs only the work done since then. */
-METE_API enum mete_result mete_workload_checkpoint(struct mete_engine *e, uint64_t id,
-                                                   int64_t at_ns);
-
 /* Runs one scheduling cycle: places what can be placed, and evicts where the queues say so.
  * `budget` counts elementary steps (a node looked at); 0: no limit. */
 METE_API void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget,
@@ -837,11 +828,6 @@ struct mete_what_if {
 METE_API enum mete_result mete_what_if(struct mete_engine *e, const struct mete_change *changes,
                                        size_t n, int64_t now_ns, struct mete_what_if *ret);
 
-/* Would a workload like `w` ever fit? METE_REASON_NONE or METE_REASON_NEVER_FITS. The engine's
- * state stays the same. */
-METE_API enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workload *w,
-                                         struct mete_reason *ret);
-
 /*
  * How many workloads like `w` could start now, side by side, at most `max`? Found by trial
  * placements, within the quotas of the queue and around the room that is kept for others. The
@@ -850,11 +836,10 @@ METE_API enum mete_result mete_would_fit(struct mete_engine *e, const struct met
 METE_API enum mete_result mete_count_starts(struct mete_engine *e, const struct mete_workload *w,
                                             uint32_t max, int64_t now_ns, uint32_t *ret);
 
-/* A node's gpus, its free whole gpus, and whether it takes new pods; for `mete free` and views. */
+/* A node's gpus, and whether it takes new pods. */
 struct mete_node_view {
     const char *name;
     uint32_t gpus;
-    uint32_t gpus_free;
     bool takes_pods;
 };
 METE_API size_t mete_node_count(const struct mete_engine *e);
@@ -876,8 +861,8 @@ METE_API size_t mete_gpu_slices(const struct mete_engine *e, const char *uuid,
 /* The workload that holds a gpu; 0: none. */
 METE_API uint64_t mete_gpu_holder(const struct mete_engine *e, const char *uuid);
 
-/* Computes everything anew and compares: NULL, or a description of the first difference. For tests
- * and for the server's check each 30 s. */
+/* Computes everything anew and compares: NULL, or a description of the first difference. For tests.
+ */
 METE_API const char *mete_engine_check(struct mete_engine *e);
 
 #ifdef __cplusplus

@@ -53,8 +53,7 @@ struct mete_engine *mete_engine_new(const struct mete_options *options)
         options && options->reserve_depth ? options->reserve_depth : RESERVE_DEPTH_DEFAULT;
     if (e->reserve_depth == METE_RESERVE_NONE)
         e->reserve_depth = 0;
-    e->plan_period_ns =
-        options && options->plan_period_ns > 0 ? options->plan_period_ns : PLAN_PERIOD_NS;
+    e->plan_period_ns = PLAN_PERIOD_NS;
     e->root = queue_new("");
     e->queues_max = QUEUES_MAX;
     e->nodes_max = NODES_MAX;

@@ -513,7 +513,6 @@ enum mete_result mete_node_view(struct mete_engine *e, size_t i, struct mete_nod
     *ret = (struct mete_node_view){
         .name = n->name,
         .gpus = n->n_gpus,
-        .gpus_free = (uint32_t)__builtin_popcountll(n->healthy & ~n->held),
         .takes_pods = node_takes_pods(n),
     };
     return METE_OK;

@@ -381,7 +381,6 @@ struct workload {
     bool is_victim;  /* in this search */
     bool is_extra;   /* see struct mete_workload */
     int32_t priority;
-    int32_t qos;
     enum mete_hold hold; /* a held workload is in its queue, but not in its group */
     struct order_link all;
     struct order_link in_group;
@@ -484,7 +483,7 @@ struct mete_engine {
     uint64_t yields;              /* claims that gave way to an earlier workload */
     uint64_t improved_at;         /* e->freed + the above at the last look at all claims */
     int64_t improved_ns;          /* time of that look */
-    int64_t plan_period_ns;       /* shortest time between looks */
+    int64_t plan_period_ns;       /* shortest time between looks: PLAN_PERIOD_NS; tests set less */
     VEC(struct group *) outlooks; /* groups with an outlook */
     size_t outlooks_bytes;
     uint64_t pass;              /* number of the plan: outlooks of another plan are stale */

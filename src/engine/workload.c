@@ -145,7 +145,6 @@ enum mete_result workload_make(struct mete_engine *e, const struct mete_workload
     affinity_join(e, w);
     w->user = user;
     w->priority = from->priority;
-    w->qos = from->qos;
     w->is_preemptible = from->is_preemptible;
     w->is_extra = from->is_extra;
     w->min_run_ns = from->min_run_ns;
@@ -548,21 +547,6 @@ enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id)
         group_unwait(e, w);
     id_map_remove(&e->workloads, id);
     workload_free(e, w);
-    e->version++;
-    return METE_OK;
-}
-
-enum mete_result mete_workload_checkpoint(struct mete_engine *e, uint64_t id, int64_t at_ns)
-{
-    struct workload *w = engine_workload(e, id);
-
-    if (!w)
-        return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
-    if (at_ns < w->checkpoint_ns)
-        return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": it has a later checkpoint",
-                             id);
-    record_call(e, RECORD_WORKLOAD_CHECKPOINT, &(struct record_checkpoint){id, at_ns});
-    w->checkpoint_ns = at_ns;
     e->version++;
     return METE_OK;
 }

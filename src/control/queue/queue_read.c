@@ -96,7 +96,6 @@ void queue_read_fairness(const json_t *root, struct mete_fairness *ret)
         .formula =
             text_equal(json_text(said, "formula"), "FairTree") ? METE_FAIR_TREE : METE_FAIR_CLASSIC,
         .factors = {.class_points = (int32_t)json_int(factors, "class", 0),
-                    .qos_points = (int32_t)json_int(factors, "qos", 0),
                     .age_points = (int32_t)json_int(factors, "age", 0),
                     .fair_share_points = (int32_t)json_int(factors, "fairShare", 0),
                     .size_points = (int32_t)json_int(factors, "size", 0),

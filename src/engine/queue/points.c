@@ -15,8 +15,8 @@ static const struct mete_factors *factors_of(const struct mete_engine *e)
 {
     const struct mete_factors *f = &e->fairness.factors;
 
-    if (f->class_points == 0 && f->qos_points == 0 && f->age_points == 0 &&
-        f->fair_share_points == 0 && f->size_points == 0)
+    if (f->class_points == 0 && f->age_points == 0 && f->fair_share_points == 0 &&
+        f->size_points == 0)
         return &only_class;
     return f;
 }
@@ -76,7 +76,6 @@ int64_t points_of(struct mete_engine *e, const struct workload *w, int64_t now_n
 
     if (f == &only_class)
         return points;
-    points = points_add(points, (int64_t)f->qos_points * w->qos);
     points = points_add(points, points_for_age(f, w, now_ns));
     if (f->fair_share_points != 0)
         points = points_add(points, (int64_t)f->fair_share_points *

@@ -76,7 +76,6 @@ enum mete_result mete_queue_view(struct mete_engine *e, size_t i, struct mete_qu
     *ret = (struct mete_queue_view){
         .name = q->name,
         .parent = q->parent->name,
-        .weight = q->weight,
         .waiting = waiting_in(q),
         .running = placed_in(q),
         .held = held_in(q),
@@ -95,7 +94,6 @@ enum mete_result mete_queue_view(struct mete_engine *e, size_t i, struct mete_qu
             .nominal = cell->nominal,
             .borrow_limit =
                 cell->ceiling == METE_UNLIMITED ? METE_UNLIMITED : cell->ceiling - cell->nominal,
-            .lend_limit = cell->lend,
             .held = cell->held,
             .capacity = e->counted.at[k].capacity,
         };

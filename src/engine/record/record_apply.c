@@ -7,7 +7,6 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
                               struct mete_decisions *ret)
 {
     const struct record_restore *restore = args;
-    const struct record_checkpoint *checkpoint = args;
     const struct record_estimate *estimate = args;
     const struct record_demand *demand = args;
     const struct record_values *values = args;
@@ -48,8 +47,6 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_workload_unplace(e, id->id);
     case RECORD_WORKLOAD_REMOVE:
         return mete_workload_remove(e, id->id);
-    case RECORD_WORKLOAD_CHECKPOINT:
-        return mete_workload_checkpoint(e, checkpoint->id, checkpoint->at_ns);
     case RECORD_WORKLOAD_ESTIMATE:
         return mete_workload_estimate(e, estimate->id, estimate->estimate_ns);
     case RECORD_WORKLOAD_HOLD:

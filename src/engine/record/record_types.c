@@ -186,7 +186,6 @@ static const struct record_field workload_fields[] = {
     TEXT(struct mete_workload, queue),
     TEXT(struct mete_workload, user),
     INT(struct mete_workload, priority),
-    INT(struct mete_workload, qos),
     INT(struct mete_workload, submit_ns),
     INT(struct mete_workload, time_limit_ns),
     BOOL(struct mete_workload, is_preemptible),
@@ -239,11 +238,12 @@ TYPE(decided, struct mete_decisions, 40);
 
 /* The options without the recorder. */
 static const struct record_field options_fields[] = {
-    TEXT(struct mete_options, policy),        UINT(struct mete_options, nodes_max),
-    UINT(struct mete_options, reserve_depth), INT(struct mete_options, plan_period_ns),
+    TEXT(struct mete_options, policy),
+    UINT(struct mete_options, nodes_max),
+    UINT(struct mete_options, reserve_depth),
     UINT(struct mete_options, seed),
 };
-TYPE(options, struct mete_options, 48);
+TYPE(options, struct mete_options, 40);
 
 static const struct record_field demand_fields[] = {ONE(struct mete_demand, set, &pod_set),
                                                     UINT(struct mete_demand, weight)};
@@ -292,10 +292,9 @@ static const struct record_field queue_fields[] = {
 TYPE(queue, struct mete_queue, 104);
 
 static const struct record_field factors_fields[] = {
-    INT(struct mete_factors, class_points), INT(struct mete_factors, qos_points),
-    INT(struct mete_factors, age_points),   INT(struct mete_factors, fair_share_points),
-    INT(struct mete_factors, size_points),  BOOL(struct mete_factors, favors_small),
-    INT(struct mete_factors, age_max_ns),
+    INT(struct mete_factors, class_points),      INT(struct mete_factors, age_points),
+    INT(struct mete_factors, fair_share_points), INT(struct mete_factors, size_points),
+    BOOL(struct mete_factors, favors_small),     INT(struct mete_factors, age_max_ns),
 };
 TYPE(factors, struct mete_factors, 32);
 
@@ -344,10 +343,6 @@ TYPE(name, struct record_name, 8);
 static const struct record_field id_fields[] = {UINT(struct record_id, id)};
 TYPE(id, struct record_id, 8);
 
-static const struct record_field checkpoint_fields[] = {UINT(struct record_checkpoint, id),
-                                                        INT(struct record_checkpoint, at_ns)};
-TYPE(checkpoint, struct record_checkpoint, 16);
-
 static const struct record_field estimate_fields[] = {UINT(struct record_estimate, id),
                                                       INT(struct record_estimate, estimate_ns)};
 TYPE(estimate, struct record_estimate, 16);
@@ -394,7 +389,6 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_WORKLOAD_RESTORE] = "workload_restore",
     [RECORD_WORKLOAD_UNPLACE] = "workload_unplace",
     [RECORD_WORKLOAD_REMOVE] = "workload_remove",
-    [RECORD_WORKLOAD_CHECKPOINT] = "workload_checkpoint",
     [RECORD_WORKLOAD_ESTIMATE] = "workload_estimate",
     [RECORD_WORKLOAD_HOLD] = "workload_hold",
     [RECORD_WORKLOAD_LABEL] = "workload_label",
@@ -419,7 +413,6 @@ const struct record_type *const record_call_types[RECORD_CALLS] = {
     [RECORD_WORKLOAD_RESTORE] = &restore,
     [RECORD_WORKLOAD_UNPLACE] = &id,
     [RECORD_WORKLOAD_REMOVE] = &id,
-    [RECORD_WORKLOAD_CHECKPOINT] = &checkpoint,
     [RECORD_WORKLOAD_ESTIMATE] = &estimate,
     [RECORD_WORKLOAD_HOLD] = &hold,
     [RECORD_WORKLOAD_LABEL] = &label_set,

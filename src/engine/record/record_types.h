@@ -57,11 +57,6 @@ struct record_hold {
     const char *text;
 };
 
-struct record_checkpoint {
-    uint64_t id;
-    int64_t at_ns;
-};
-
 struct record_estimate {
     uint64_t id;
     int64_t estimate_ns;
@@ -111,7 +106,6 @@ enum record_call {
     RECORD_WORKLOAD_RESTORE,
     RECORD_WORKLOAD_UNPLACE,
     RECORD_WORKLOAD_REMOVE,
-    RECORD_WORKLOAD_CHECKPOINT,
     RECORD_WORKLOAD_ESTIMATE,
     RECORD_WORKLOAD_HOLD,
     RECORD_WORKLOAD_LABEL,

@@ -474,29 +474,3 @@ enum mete_result mete_why_brief(struct mete_engine *e, uint64_t id, int64_t now_
     ret->message = g->brief;
     return METE_OK;
 }
-
-enum mete_result mete_would_fit(struct mete_engine *e, const struct mete_workload *from,
-                                struct mete_reason *ret)
-{
-    struct attempt a = {0};
-    struct workload *w = NULL;
-    enum mete_result result = workload_make(e, from, &w);
-    bool never;
-
-    if (result != METE_OK)
-        return result;
-    arena_reset(e->answers);
-    arena_reset(e->scratch);
-    a.e = e;
-    a.w = w;
-    never = group_never_fits(e, w->group);
-    *ret = (struct mete_reason){
-        .code = never ? METE_REASON_NEVER_FITS : METE_REASON_NONE,
-        .code_text = words[never ? METE_REASON_NEVER_FITS : METE_REASON_NONE].code,
-        .class_text = words[never ? METE_REASON_NEVER_FITS : METE_REASON_NONE].class_text,
-        .message = never ? why_never_text(e, w->group, &a) : "",
-        .waiting = (uint32_t)order_count(&w->queue->waiting),
-    };
-    workload_free(e, w);
-    return METE_OK;
-}

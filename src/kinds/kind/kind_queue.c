@@ -74,7 +74,6 @@ static const struct field preemption_fields[] = {
 static const struct field factors_fields[] = {
     F_INT("class", "Points for each unit of the priority class; 1 if all factors are 0.",
           .max = POINTS_MAX),
-    F_INT("qos", "Points for each unit of the quality of service.", .max = POINTS_MAX),
     F_INT("age", "Points of a job that has waited for ageMax.", .max = POINTS_MAX),
     F_INT("fairShare", "Points of a user without usage.", .max = POINTS_MAX),
     F_INT("size", "Points of a job that requests all gpus of the cluster.", .max = POINTS_MAX),

@@ -1,8 +1,8 @@
 /* test_engine_claim.c - conservative backfill: start times hold */
 
-#include "prop.h"
 #include "engine/plan/claim.h"
 #include "engine_one.h"
+#include "prop.h"
 
 static int setup_plan(void **state)
 {
@@ -250,10 +250,10 @@ static void note_claims(struct story *s, struct mete_engine *e, uint64_t seed)
 
 static void play(struct story *s, uint64_t n_jobs, uint32_t depth, uint64_t seed)
 {
-    struct mete_engine *e = mete_engine_new(
-        &(struct mete_options){.reserve_depth = depth, .plan_period_ns = 5 * SECOND});
+    struct mete_engine *e = mete_engine_new(&(struct mete_options){.reserve_depth = depth});
     uint64_t n_ended = 0;
 
+    e->plan_period_ns = 5 * SECOND;
     for (int i = 0; i < NODES; i++)
         OK(set_node(e, (struct node_spec){.name = node_names[i], .gpus = 8}));
     for (int64_t now_s = 100; n_ended < n_jobs; now_s++) {

@@ -20,8 +20,9 @@ enum {
 
 static const char *const node_names[NODES] = {"n0", "n1", "n2", "n3"};
 
-/* Two nodes of four gpus, each half held: no node has four free gpus. */
-static struct mete_engine *halves(const struct mete_moves *moves, int64_t limit_s)
+/* Two nodes of four gpus, each half held: no node has four free gpus. Job 1 saved its work at
+ * `saved_s`. */
+static struct mete_engine *halves(const struct mete_moves *moves, int64_t limit_s, int64_t saved_s)
 {
     struct mete_engine *e = mete_engine_new(NULL);
 
@@ -35,7 +36,8 @@ static struct mete_engine *halves(const struct mete_moves *moves, int64_t limit_
                                                        .gpus = 2,
                                                        .restored_on = id == 1 ? "n0" : "n1",
                                                        .is_preemptible = true,
-                                                       .limit_s = limit_s},
+                                                       .limit_s = limit_s,
+                                                       .checkpoint_s = id == 1 ? saved_s : 0},
                                      100),
                          METE_OK);
     return e;
@@ -43,7 +45,7 @@ static struct mete_engine *halves(const struct mete_moves *moves, int64_t limit_
 
 static void moves_where_it_pays(void **state)
 {
-    struct mete_engine *e = halves(&(struct mete_moves){.horizon_ns = 3600 * SECOND}, 0);
+    struct mete_engine *e = halves(&(struct mete_moves){.horizon_ns = 3600 * SECOND}, 0, 0);
     char text[256];
 
     (void)state;
@@ -78,11 +80,9 @@ static void weighs_the_wait_against_the_lost_work(void **state)
         struct mete_engine *e =
             halves(&(struct mete_moves){.horizon_ns = cases[i].horizon_s * SECOND,
                                         .restart_ns = cases[i].restart_s * SECOND},
-                   cases[i].limit_s);
+                   cases[i].limit_s, cases[i].checkpoint_s);
         char text[256];
 
-        if (cases[i].checkpoint_s > 0)
-            (void)mete_workload_checkpoint(e, 1, cases[i].checkpoint_s * SECOND);
         (void)add_job(e, (struct job_spec){.id = 3, .gpus = 4});
         assert_string_equal(cycle_text(e, 1000, text, sizeof(text)), cases[i].text);
         mete_engine_free(e);
@@ -91,7 +91,7 @@ static void weighs_the_wait_against_the_lost_work(void **state)
 
 static void says_what_would_have_to_move(void **state)
 {
-    struct mete_engine *e = halves(&(struct mete_moves){0}, 0);
+    struct mete_engine *e = halves(&(struct mete_moves){0}, 0, 0);
     uint64_t before;
     struct mete_reason r;
     bool is_said = false;
@@ -111,7 +111,7 @@ static void says_what_would_have_to_move(void **state)
 
 static void leaves_alone_whom_it_may_not_move(void **state)
 {
-    struct mete_engine *e = halves(&(struct mete_moves){.horizon_ns = 86400 * SECOND}, 0);
+    struct mete_engine *e = halves(&(struct mete_moves){.horizon_ns = 86400 * SECOND}, 0, 0);
     char text[256];
 
     (void)state;

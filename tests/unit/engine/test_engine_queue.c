@@ -229,10 +229,7 @@ static void orders_by_points(void **state)
 {
     const struct mete_fairness fairness = {
         .order = METE_ORDER_PRIORITY,
-        .factors = {.class_points = 10,
-                    .qos_points = 100,
-                    .age_points = 500,
-                    .age_max_ns = 100 * SECOND},
+        .factors = {.class_points = 10, .age_points = 500, .age_max_ns = 100 * SECOND},
         .period_ns = 10 * SECOND,
     };
 
@@ -240,7 +237,7 @@ static void orders_by_points(void **state)
     NODE(.name = "a", .gpus = 1);
     OK(mete_fairness_set(engine, &fairness));
     JOB(.id = 1, .gpus = 1, .priority = 5, .submit_s = 1000);
-    JOB(.id = 2, .gpus = 1, .priority = 1, .qos = 1, .submit_s = 1000);
+    JOB(.id = 2, .gpus = 1, .priority = 11, .submit_s = 1000);
     JOB(.id = 3, .gpus = 1, .submit_s = 970); /* 150 for its age */
     CYCLE(1000, "3:a(0)");
     END(3);
@@ -344,11 +341,21 @@ static void evicts_what_costs_least_and_whole_gangs(void **state)
     END(3);
     JOB(.id = 4, .gpus = 2, .queue = "x", .is_preemptible = true, .submit_s = 102);
     CYCLE(102, "4:c(0,1)");
-    OK(mete_workload_checkpoint(engine, 1, 199 * SECOND));
     JOB(.id = 5, .gpus = 1, .queue = "x", .priority = 1);
-    CYCLE(200, "1 for 5"); /* job 1 has a checkpoint of a second ago */
-    OK(mete_workload_unplace(engine, 1));
-    CYCLE(201, "5:a(0)");
+    CYCLE(200, "4 for 5");
+}
+
+static void evicts_what_has_saved_its_work(void **state)
+{
+    (void)state;
+    NODE(.name = "a", .gpus = 2);
+    NODE(.name = "b", .gpus = 2);
+    QUEUE("x", 4, 0, ALL, .within = METE_PREEMPT_LOWER_PRIORITY);
+    JOB(.id = 1, .gpus = 2, .queue = "x", .is_preemptible = true, .checkpoint_s = 99);
+    JOB(.id = 2, .gpus = 1, .queue = "x", .is_preemptible = true);
+    CYCLE(10, "1:a(0,1) 2:b(0)");
+    JOB(.id = 3, .gpus = 2, .queue = "x", .priority = 1);
+    CYCLE(100, "1 for 3"); /* 2 gpu seconds, not 90 */
 }
 
 static void a_preemptor_that_goes_lets_go_of_the_room(void **state)
@@ -651,6 +658,7 @@ int main(void)
         TEST(preempts_lower_priority_in_its_queue),
         TEST(one_that_never_preempts_waits_and_others_do),
         TEST(evicts_what_costs_least_and_whole_gangs),
+        TEST(evicts_what_has_saved_its_work),
         TEST(a_preemptor_that_goes_lets_go_of_the_room),
         TEST(refuses_queues_that_cannot_be),
         TEST(keeps_the_place_of_what_is_held),

@@ -173,7 +173,7 @@ static void step_job(struct world *w)
         assert_int_equal(mete_workload_unplace(w->engine, id), METE_OK);
         w->is_placed[id] = false;
     } else if (w->is_placed[id] && prop_chance(&w->prop, 20)) {
-        assert_int_equal(mete_workload_checkpoint(w->engine, id, w->now_s * SECOND), METE_OK);
+        assert_int_equal(mete_workload_estimate(w->engine, id, w->now_s * SECOND), METE_OK);
     } else if (prop_chance(&w->prop, 20)) {
         assert_int_equal(
             mete_workload_hold(w->engine, id, (enum mete_hold)prop_below(&w->prop, 3), "\"wait\""),

@@ -77,7 +77,6 @@ struct job_spec {
     int64_t min_run_s;
     int64_t checkpoint_s;
     int64_t estimate_s;
-    int32_t qos;
     uint32_t pods;         /* 0: 1 */
     const char *label;     /* of key "disk" */
     const char *tolerates; /* value of key "dedicated" */
@@ -129,7 +128,6 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
         .queue = s.queue ? s.queue : "default",
         .user = s.user ? s.user : "ann",
         .priority = s.priority,
-        .qos = s.qos,
         .is_preemptible = s.is_preemptible,
         .never_preempts = s.never_preempts,
         .is_extra = s.is_extra,
