@@ -34,7 +34,7 @@ struct raw {
     bool has_no_spread; /* the node lacks the topology label of a spread */
 };
 
-struct range {
+struct affinity_range {
     int64_t low;
     int64_t high;
 };
@@ -51,9 +51,9 @@ struct affinity_question {
     VEC(uint64_t) keys;   /* by rank */
     VEC(struct raw) raws; /* by rank */
     VEC(uint32_t) seen;   /* by domain: the last rule that counted the domain, plus 1 */
-    struct range nodes;
-    struct range pods;
-    struct range spread;
+    struct affinity_range nodes;
+    struct affinity_range pods;
+    struct affinity_range spread;
 };
 
 bool affinity_concerns(const struct ties *ties, const struct shape *s)
@@ -333,7 +333,7 @@ static int64_t raw_spread(const struct affinity_question *q, const struct node *
     return (sum_ppm + PPM / 2) / PPM;
 }
 
-static void widen(struct range *r, int64_t value)
+static void widen(struct affinity_range *r, int64_t value)
 {
     r->low = value < r->low ? value : r->low;
     r->high = value > r->high ? value : r->high;
@@ -353,7 +353,7 @@ static struct raw raw_of(const struct mete_engine *e, const struct affinity_ques
 static void nodes_weigh(struct mete_engine *e, const uint64_t *keys)
 {
     struct affinity_question *q = e->question;
-    const struct range empty = {INT64_MAX, INT64_MIN};
+    const struct affinity_range empty = {INT64_MAX, INT64_MIN};
 
     q->nodes = q->pods = q->spread = empty;
     vec_clear(&q->raws);

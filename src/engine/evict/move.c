@@ -13,7 +13,7 @@ enum {
     MOVES_DEFAULT = 8,
 };
 
-struct plan {
+struct move_plan {
     struct victims victims;
     size_t moves_max;
 };
@@ -57,7 +57,7 @@ static uint64_t move_loss(const struct mete_engine *e)
     return sum;
 }
 
-static uint64_t move_gain(const struct mete_engine *e, const struct plan *p,
+static uint64_t move_gain(const struct mete_engine *e, const struct move_plan *p,
                           const struct backfill *r)
 {
     int64_t wait_ns = e->moves.horizon_ns;
@@ -68,7 +68,7 @@ static uint64_t move_gain(const struct mete_engine *e, const struct plan *p,
 }
 
 /* Chooses the workloads to move, into e->victims. False: no choice, or too many. */
-static bool move_choose(struct plan *p)
+static bool move_choose(struct move_plan *p)
 {
     struct victims *v = &p->victims;
     struct mete_engine *e = v->e;
@@ -116,7 +116,7 @@ static bool is_in_the_way(const struct workload *w, const struct workload *owner
 
 /* In an open trial: takes all victims off their nodes, places the waiting workload, then each
  * victim again. */
-static bool move_carry_out(struct plan *p)
+static bool move_carry_out(struct move_plan *p)
 {
     struct mete_engine *e = p->victims.e;
     const struct attempt a = p->victims.attempt;
@@ -150,8 +150,8 @@ static void move_decide(struct mete_engine *e, struct workload *w, struct backfi
 
 bool move_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    struct plan p = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}},
-                     .moves_max = moves_max(e)};
+    struct move_plan p = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}},
+                          .moves_max = moves_max(e)};
     const struct backfill *waits = backfill_of(e, w);
     struct backfill *r = NULL;
     struct group *g = w->group;
@@ -225,8 +225,8 @@ static const char *list_moves(struct mete_engine *e)
 
 const char *move_text(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    struct plan p = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}},
-                     .moves_max = moves_max(e)};
+    struct move_plan p = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}},
+                          .moves_max = moves_max(e)};
     const char *text = NULL;
     size_t mark;
 

@@ -25,7 +25,7 @@
 #include "engine/evict/victims.h"
 #include "engine/plan/backfill.h"
 
-struct search {
+struct preempt_search {
     struct victims victims;
     bool spares_secured;
     bool has_secured;     /* some candidates are secured */
@@ -61,7 +61,7 @@ static bool may_go(const struct workload *w, const struct workload *own, enum me
     return false;
 }
 
-static void mark_in(struct search *s, const struct queue *q)
+static void mark_in(struct preempt_search *s, const struct queue *q)
 {
     const struct workload *own = s->victims.attempt.w;
     bool is_own = q == own->queue;
@@ -82,7 +82,7 @@ static void mark_in(struct search *s, const struct queue *q)
 }
 
 /* Finds the depths of common queues for which the preemptor's side is below its nominal quota. */
-static void find_depths(struct search *s)
+static void find_depths(struct preempt_search *s)
 {
     const struct workload *w = s->victims.attempt.w;
 
@@ -103,7 +103,7 @@ static void find_depths(struct search *s)
     }
 }
 
-static void mark_all(struct search *s)
+static void mark_all(struct preempt_search *s)
 {
     victims_begin(&s->victims);
     find_depths(s);
@@ -127,7 +127,7 @@ static bool has_secured(const struct mete_engine *e)
 
 /* Finds a set of victims, into e->victims, and the room that they leave, or NULL. The trial is
  * undone on return. */
-static struct backfill *find_victims(struct search *s)
+static struct backfill *find_victims(struct preempt_search *s)
 {
     struct mete_engine *e = s->victims.e;
     struct workload *w = s->victims.attempt.w;
@@ -150,7 +150,7 @@ static struct backfill *find_victims(struct search *s)
 
 bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    struct search s = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}}};
+    struct preempt_search s = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}}};
     const struct queue *q = w->queue;
     struct group *g = w->group;
     struct backfill *r;

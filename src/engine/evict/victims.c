@@ -20,7 +20,7 @@ enum {
 #define ALL_SETS UINT32_MAX
 
 /* A workload's part of a node. */
-struct holding {
+struct victim_holding {
     struct workload *w;
     uint64_t rate;   /* cost for each 1/1000 gpu there */
     unsigned n_gpus; /* gpus there that it holds, whole or in part */
@@ -79,7 +79,7 @@ void victims_allow(struct victims *v, struct workload *w)
     v->n_candidates++;
 }
 
-static void count_here(struct holding *h, const struct node *n)
+static void count_here(struct victim_holding *h, const struct node *n)
 {
     int64_t milli = 0;
 
@@ -95,12 +95,13 @@ static void count_here(struct holding *h, const struct node *n)
 }
 
 /* Lists the candidates on the node, by cost for each 1/1000 gpu there, then by id. */
-static size_t list_holdings(const struct victims *v, const struct node *n, struct holding *list)
+static size_t list_holdings(const struct victims *v, const struct node *n,
+                            struct victim_holding *list)
 {
     size_t count = 0;
 
     for (const struct pod *p = n->pods; p && count < NODE_HOLDERS_MAX; p = p->after) {
-        struct holding h = {.w = p->workload};
+        struct victim_holding h = {.w = p->workload};
         bool is_known = false;
         size_t at;
 
@@ -127,8 +128,8 @@ static void give_here(struct mete_engine *e, struct workload *w, const struct no
 }
 
 /* Could enough whole gpus be free if all of these were gone? Cheap, and mostly false. */
-static bool may_suffice(const struct node *n, const struct shape *shape, const struct holding *list,
-                        size_t count)
+static bool may_suffice(const struct node *n, const struct shape *shape,
+                        const struct victim_holding *list, size_t count)
 {
     unsigned gpus = bits(n->healthy & ~n->held);
 
@@ -142,7 +143,7 @@ static bool may_suffice(const struct node *n, const struct shape *shape, const s
 /* Chooses the cheapest candidate that suffices alone, or the first ones of the list until the pod
  * fits; moves them to the list's start. Returns their cost; `*ret` is their number. */
 static uint64_t victims_choose(struct victims *v, struct node *n, const struct shape *shape,
-                               struct holding *list, size_t *ret)
+                               struct victim_holding *list, size_t *ret)
 {
     struct mete_engine *e = v->e;
     size_t count = list_holdings(v, n, list);
@@ -183,7 +184,7 @@ static uint64_t victims_choose(struct victims *v, struct node *n, const struct s
 
 /* The cost of room for one more pod on the node; `*ret`: the number of victims, in `list`. */
 static uint64_t node_cost(struct victims *v, struct node *n, const struct shape *shape,
-                          struct holding *list, size_t *ret)
+                          struct victim_holding *list, size_t *ret)
 {
     const struct backfill *r = n->backfill;
     uint64_t cost;
@@ -216,7 +217,7 @@ static void tree_set(struct victims *v, size_t at, uint64_t cost)
 static void tree_make(struct victims *v, const struct shape *shape)
 {
     const struct scope *scope = &v->attempt.scope;
-    struct holding list[NODE_HOLDERS_MAX];
+    struct victim_holding list[NODE_HOLDERS_MAX];
     size_t n = 0;
 
     v->nodes = scope->level ? domain_nodes(scope->level, scope->domain) : v->e->order.at;
@@ -239,7 +240,7 @@ static void tree_make(struct victims *v, const struct shape *shape)
 static void cost_again(struct victims *v, struct node *n, const struct shape *shape)
 {
     const struct scope *scope = &v->attempt.scope;
-    struct holding list[NODE_HOLDERS_MAX];
+    struct victim_holding list[NODE_HOLDERS_MAX];
     size_t count = 0;
     size_t at;
 
@@ -319,7 +320,7 @@ bool victims_make_quota(struct victims *v)
 static bool victims_make_room_for(struct victims *v, struct pod *p, struct shape *shape)
 {
     struct mete_engine *e = v->e;
-    struct holding list[NODE_HOLDERS_MAX];
+    struct victim_holding list[NODE_HOLDERS_MAX];
     uint32_t at = v->tree[1];
     struct node *n;
     size_t count = 0;

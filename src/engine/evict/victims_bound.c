@@ -12,15 +12,15 @@
 #include "engine/place/domain.h"
 
 /* Gpus that a pod on the domain's nodes would give back, and a lower bound of each cost. */
-struct offer {
+struct victim_offer {
     uint64_t rate;
     uint64_t gpus;
 };
 
 static int cheaper(const void *left, const void *right)
 {
-    const struct offer *a = left;
-    const struct offer *b = right;
+    const struct victim_offer *a = left;
+    const struct victim_offer *b = right;
 
     return (a->rate > b->rate) - (a->rate < b->rate);
 }
@@ -37,7 +37,7 @@ static size_t count_pods(const struct level *l, uint32_t domain)
 }
 
 static size_t list_offers(const struct victims *v, const struct level *l, uint32_t domain,
-                          struct offer *ret)
+                          struct victim_offer *ret)
 {
     struct node *const *nodes = domain_nodes(l, domain);
     size_t n = 0;
@@ -45,7 +45,8 @@ static size_t list_offers(const struct victims *v, const struct level *l, uint32
     for (uint32_t i = 0; i < l->domains[domain].n_nodes; i++)
         for (const struct pod *p = nodes[i]->pods; p; p = p->after)
             if (p->n_gpus > 0 && victims_may_take(v, p->workload))
-                ret[n++] = (struct offer){p->workload->cost / p->workload->devices, p->n_gpus};
+                ret[n++] =
+                    (struct victim_offer){p->workload->cost / p->workload->devices, p->n_gpus};
     qsort(ret, n, sizeof(*ret), cheaper);
     return n;
 }
@@ -57,7 +58,7 @@ static uint64_t victims_bound(const struct victims *v, const struct level *l, ui
     uint64_t free = l->domains[domain].free_gpus;
     uint64_t missing = gpus > free ? gpus - free : 0;
     uint64_t cost = v->spent;
-    struct offer *offers;
+    struct victim_offer *offers;
     size_t n;
 
     if (missing == 0)

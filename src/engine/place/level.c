@@ -63,7 +63,7 @@ static int compare_labeled(const void *a, const void *b)
 }
 
 /* A domain, while domains are sorted. */
-struct named {
+struct level_named {
     const struct intern *texts;
     const struct labeled *first;
     uint32_t n_nodes;
@@ -71,8 +71,8 @@ struct named {
 
 static int compare_named(const void *a, const void *b)
 {
-    const struct named *x = a;
-    const struct named *y = b;
+    const struct level_named *x = a;
+    const struct level_named *y = b;
 
     for (size_t i = 0; i < x->first->level->n_keys; i++) {
         int order = strcmp(intern_text(x->texts, x->first->values[i]),
@@ -181,20 +181,20 @@ static bool is_same_domain(const struct labeled *a, const struct labeled *b)
 }
 
 static uint32_t list_domains(const struct mete_engine *e, const struct labeled *nodes, size_t n,
-                             struct named *ret)
+                             struct level_named *ret)
 {
     uint32_t n_domains = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || !is_same_domain(&nodes[i - 1], &nodes[i]))
-            ret[n_domains++] = (struct named){.texts = e->texts, .first = &nodes[i]};
+            ret[n_domains++] = (struct level_named){.texts = e->texts, .first = &nodes[i]};
         ret[n_domains - 1].n_nodes++;
     }
     qsort(ret, n_domains, sizeof(*ret), compare_named);
     return n_domains;
 }
 
-static void fill_domain(struct level *l, uint32_t domain, const struct named *from)
+static void fill_domain(struct level *l, uint32_t domain, const struct level_named *from)
 {
     struct domain *d = &l->domains[domain];
 
@@ -215,7 +215,7 @@ static void level_fill(struct mete_engine *e, struct level *l)
 {
     size_t room = e->order.n + 1;
     struct labeled *nodes = mem_alloc(room * sizeof(*nodes));
-    struct named *named = mem_alloc(room * sizeof(*named));
+    struct level_named *named = mem_alloc(room * sizeof(*named));
     size_t n = list_labeled(e, l, nodes);
 
     level_clear(l);

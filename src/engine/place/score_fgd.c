@@ -208,18 +208,18 @@ static uint32_t score_change(const struct mete_engine *e, const struct node *n,
                                                                                            : 50;
 }
 
-struct best {
+struct fgd_best {
     uint32_t score;
     uint64_t gpus;
 };
 
 /* The gpu with the best score for a share, the first on ties. Gpus with equal free compute have
  * equal scores. */
-static struct best best_share(const struct mete_engine *e, const struct node *n,
-                              const struct shape *s, const struct levels *before,
-                              struct levels *after, uint64_t free)
+static struct fgd_best best_share(const struct mete_engine *e, const struct node *n,
+                                  const struct shape *s, const struct levels *before,
+                                  struct levels *after, uint64_t free)
 {
-    struct best best = {0};
+    struct fgd_best best = {0};
 
     for (unsigned i = 0; i < before->n; i++) {
         bool is_known = !(free >> before->bit[i] & 1);
@@ -233,15 +233,15 @@ static struct best best_share(const struct mete_engine *e, const struct node *n,
         score = score_change(e, n, before, after);
         after->free[i] = before->free[i];
         if (best.gpus == 0 || score > best.score)
-            best = (struct best){score, UINT64_C(1) << before->bit[i]};
+            best = (struct fgd_best){score, UINT64_C(1) << before->bit[i]};
     }
     return best;
 }
 
-static struct best find_best(const struct mete_engine *e, const struct node *n,
-                             const struct shape *s, uint64_t free)
+static struct fgd_best find_best(const struct mete_engine *e, const struct node *n,
+                                 const struct shape *s, uint64_t free)
 {
-    struct best best = {0};
+    struct fgd_best best = {0};
     struct levels before;
     struct levels after;
 

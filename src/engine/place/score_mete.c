@@ -11,7 +11,7 @@
 #include "engine/place/search.h"
 #include "engine/place/values.h"
 
-struct best {
+struct value_best {
     int64_t after; /* the node's value with the pod */
     uint64_t gpus;
 };
@@ -29,28 +29,29 @@ static void levels_take(struct levels *l, uint64_t gpus, uint32_t milli)
 
 /* The node's value after the pod took these gpus. For nodes that are not simple: the value depends
  * on which gpus are free. */
-static struct best best_take(const struct mete_engine *e, const struct node *n,
-                             const struct detail *d, const struct shape *s, uint64_t gpus)
+static struct value_best best_take(const struct mete_engine *e, const struct node *n,
+                                   const struct detail *d, const struct shape *s, uint64_t gpus)
 {
     struct levels l = d->levels;
 
     l.cpu -= s->cpu;
     levels_take(&l, gpus, s->milli);
-    return (struct best){values_of(e, n, d->rows, &l), gpus};
+    return (struct value_best){values_of(e, n, d->rows, &l), gpus};
 }
 
 /* The gpu that leaves the least value after a share, the first on ties. */
-static struct best best_take_share(const struct mete_engine *e, const struct node *n,
-                                   const struct detail *d, const struct shape *s, uint64_t free)
+static struct value_best best_take_share(const struct mete_engine *e, const struct node *n,
+                                         const struct detail *d, const struct shape *s,
+                                         uint64_t free)
 {
-    struct best best = {.after = INT64_MAX};
+    struct value_best best = {.after = INT64_MAX};
 
     if (d->is_simple) {
         best.after = values_less_share(e->values, d->rows, &d->levels, s, free, &best.gpus);
         return best;
     }
     for (uint64_t left = free; left; left &= left - 1) {
-        struct best here = best_take(e, n, d, s, left & -left);
+        struct value_best here = best_take(e, n, d, s, left & -left);
 
         best = here.after < best.after ? here : best;
     }
@@ -60,7 +61,7 @@ static struct best best_take_share(const struct mete_engine *e, const struct nod
 static int64_t find_growth(const struct mete_engine *e, const struct node *n, const struct shape *s,
                            const struct detail *d)
 {
-    struct best best;
+    struct value_best best;
 
     if (shape_is_share(s) && s->gpus == 1)
         best = best_take_share(e, n, d, s, fit_gpus(n, s));

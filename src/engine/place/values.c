@@ -39,7 +39,7 @@ struct price {
 };
 
 /* Weights from one amount of free cpu on. */
-struct row {
+struct values_row {
     int32_t none;                       /* weight of pods that can use no idle gpu, ... */
     int32_t several[METE_VALUES_WHOLE]; /* ... less pods that run with this many whole gpus */
     int32_t single[METE_VALUES_LEVELS]; /* weight of pods that need more of one gpu */
@@ -48,7 +48,7 @@ struct row {
 struct values_rows {
     uint32_t model; /* 0: all models that no pod names */
     size_t n;
-    struct row *rows;
+    struct values_row *rows;
     int64_t *cpus; /* of each row; the first is 0 */
     struct ladder ladder;
 };
@@ -85,9 +85,9 @@ bool values_are_simple(const struct mete_engine *e, const struct values_rows *ro
 }
 
 /* A node's value: the sum over its gpus, by the part of the table that the node's sums choose. */
-struct sums {
-    const int32_t *idle;   /* by level */
-    const struct row *row; /* NULL: the fragment does not count */
+struct values_sums {
+    const int32_t *idle;          /* by level */
+    const struct values_row *row; /* NULL: the fragment does not count */
     int64_t value;
     int64_t fragment;
 };
@@ -100,7 +100,7 @@ static size_t step_of(const struct values *v, int64_t cpu, int64_t idle)
     return ladder_count(&v->ladder, each);
 }
 
-static void add_gpu(struct sums *s, uint32_t free, int sign)
+static void add_gpu(struct values_sums *s, uint32_t free, int sign)
 {
     uint32_t level = free / METE_VALUES_LEVEL_MILLI;
 
@@ -112,12 +112,12 @@ static void add_gpu(struct sums *s, uint32_t free, int sign)
 }
 
 /* Sums the present gpus by the part of the table for `cpu`, `idle` (over 0) and `whole`. */
-static struct sums sums_of(const struct values *v, const struct values_rows *rows,
-                           const struct levels *l, int64_t cpu, int64_t idle, unsigned whole)
+static struct values_sums sums_of(const struct values *v, const struct values_rows *rows,
+                                  const struct levels *l, int64_t cpu, int64_t idle, unsigned whole)
 {
     unsigned column = whole < METE_VALUES_WHOLE ? whole : METE_VALUES_WHOLE - 1;
     size_t line = step_of(v, cpu, idle) * METE_VALUES_WHOLE + column;
-    struct sums ret = {.idle = v->idle + line * METE_VALUES_LEVELS};
+    struct values_sums ret = {.idle = v->idle + line * METE_VALUES_LEVELS};
 
     if (rows && v->fragment_milli > 0) {
         size_t n = ladder_count(&rows->ladder, cpu);
@@ -130,7 +130,7 @@ static struct sums sums_of(const struct values *v, const struct values_rows *row
     return ret;
 }
 
-static int64_t value_of(const struct values *v, const struct sums *s)
+static int64_t value_of(const struct values *v, const struct values_sums *s)
 {
     return s->value + ((s->fragment * v->fragment_milli) >> WEIGHT_BITS);
 }
@@ -139,7 +139,7 @@ int64_t values_of(const struct mete_engine *e, const struct node *n, const struc
                   const struct levels *l)
 {
     const struct values *v = e->values;
-    struct sums sums;
+    struct values_sums sums;
 
     if (l->idle == 0)
         return 0;
@@ -154,7 +154,7 @@ int64_t values_less_whole(const struct values *v, const struct values_rows *rows
                           const struct levels *l, const struct shape *s)
 {
     int64_t idle = l->idle - (int64_t)s->gpus * MILLI;
-    struct sums sums;
+    struct values_sums sums;
 
     if (idle == 0)
         return 0;
@@ -168,14 +168,14 @@ int64_t values_less_share(const struct values *v, const struct values_rows *rows
                           const struct levels *l, const struct shape *s, uint64_t free,
                           uint64_t *ret)
 {
-    struct sums sums[2] = {0}; /* [1]: the share takes a wholly free gpu */
+    struct values_sums sums[2] = {0}; /* [1]: the share takes a wholly free gpu */
     bool has_sums[2] = {false, false};
     int64_t idle = l->idle - s->milli;
     int64_t least = INT64_MAX;
 
     for (unsigned i = 0; i < l->n; i++) {
         bool is_whole = l->free[i] == MILLI;
-        struct sums after = {0};
+        struct values_sums after = {0};
 
         if (l->free[i] < s->milli || !(free >> l->bit[i] & 1))
             continue;
@@ -253,7 +253,7 @@ static bool is_taken(const struct shape *s, uint32_t model)
     return s->n_models == 0;
 }
 
-static void add_kind(struct row *row, const struct shape *s, bool runs, int32_t weight)
+static void add_kind(struct values_row *row, const struct shape *s, bool runs, int32_t weight)
 {
     if (s->gpus == 0 || !runs) {
         row->none += weight;

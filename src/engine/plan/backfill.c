@@ -158,7 +158,7 @@ void backfill_drop_group(struct mete_engine *e, const struct group *g)
 }
 
 /* A plan in the scratch arena: the owner's need on each node. */
-struct plan {
+struct backfill_plan {
     struct mete_engine *e;
     const struct workload *w;
     int64_t now_ns;
@@ -175,8 +175,8 @@ struct plan {
 };
 
 /* When does one more pod fit on the node? False: never. */
-static bool plan_future(const struct plan *plan, const struct node *n, const struct shape *s,
-                        struct future *ret)
+static bool plan_future(const struct backfill_plan *plan, const struct node *n,
+                        const struct shape *s, struct future *ret)
 {
     const struct future_ask ask = {plan->e, plan->w, s, plan->now_ns};
 
@@ -185,7 +185,7 @@ static bool plan_future(const struct plan *plan, const struct node *n, const str
 
 /* The rank of a listed node as a number: larger for an earlier start, then for fewer gpus to wait
  * for, then for an earlier place in the list; 0: the node never serves. */
-static uint64_t plan_key(struct plan *plan, size_t at, const struct shape *s)
+static uint64_t plan_key(struct backfill_plan *plan, size_t at, const struct shape *s)
 {
     const struct node *n = plan->nodes[at];
     struct future f;
@@ -208,7 +208,7 @@ static uint64_t plan_key(struct plan *plan, size_t at, const struct shape *s)
            (uint64_t)(NODE_GPUS_MAX + 1 - f.missing_gpus) << 21 | (NODES_MAX - at);
 }
 
-static void plan_set(struct plan *plan, size_t at, uint64_t key)
+static void plan_set(struct backfill_plan *plan, size_t at, uint64_t key)
 {
     uint64_t *tree = plan->tree;
 
@@ -217,7 +217,7 @@ static void plan_set(struct plan *plan, size_t at, uint64_t key)
         tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
 }
 
-static void plan_ask(struct plan *plan, const struct group_set *set)
+static void plan_ask(struct backfill_plan *plan, const struct group_set *set)
 {
     uint64_t *tree = plan->tree;
 
@@ -229,7 +229,7 @@ static void plan_ask(struct plan *plan, const struct group_set *set)
         tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
 }
 
-static bool plan_pod(struct plan *plan, const struct group_set *set)
+static bool plan_pod(struct backfill_plan *plan, const struct group_set *set)
 {
     const struct shape *s = set->shape;
     struct mete_engine *e = plan->e;
@@ -260,7 +260,7 @@ static bool plan_pod(struct plan *plan, const struct group_set *set)
 }
 
 /* Plans the pods of one set, on the listed nodes. */
-static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
+static bool plan_set_of_pods(struct backfill_plan *plan, const struct group_set *set)
 {
     plan->room = 1;
     while (plan->room < plan->n_listed)
@@ -273,14 +273,14 @@ static bool plan_set_of_pods(struct plan *plan, const struct group_set *set)
     return true;
 }
 
-static void plan_list_nodes(struct plan *plan, const struct scope *scope)
+static void plan_list_nodes(struct backfill_plan *plan, const struct scope *scope)
 {
     plan->nodes = scope->level ? domain_nodes(scope->level, scope->domain) : plan->e->order.at;
     plan->n_listed = scope->level ? scope->level->domains[scope->domain].n_nodes : plan->e->order.n;
 }
 
 /* The gpus of these nodes that must come free first. */
-static int64_t count_missing(const struct plan *plan, struct node *const *nodes, size_t n)
+static int64_t count_missing(const struct backfill_plan *plan, struct node *const *nodes, size_t n)
 {
     int64_t missing = 0;
 
@@ -296,10 +296,12 @@ static int64_t count_missing(const struct plan *plan, struct node *const *nodes,
     return missing;
 }
 
-static bool plan_set_in(struct plan *plan, const struct group_set *set, const struct scope *outer);
+static bool plan_set_in(struct backfill_plan *plan, const struct group_set *set,
+                        const struct scope *outer);
 
 /* Plans one set, or (NULL) all, in one domain. Sets may require narrower domains within it. */
-static bool plan_in(struct plan *plan, const struct group_set *set, const struct scope *scope)
+static bool plan_in(struct backfill_plan *plan, const struct group_set *set,
+                    const struct scope *scope)
 {
     const struct group *g = plan->w->group;
 
@@ -315,11 +317,11 @@ static bool plan_in(struct plan *plan, const struct group_set *set, const struct
 
 /* The state that planning in a domain may change. */
 struct saved {
-    struct plan plan;
+    struct backfill_plan plan;
     struct need **needs; /* of the nodes of the domain */
 };
 
-static struct saved plan_save(struct plan *plan, const struct scope *scope)
+static struct saved plan_save(struct backfill_plan *plan, const struct scope *scope)
 {
     struct node *const *nodes = domain_nodes(scope->level, scope->domain);
     size_t n = scope->level->domains[scope->domain].n_nodes;
@@ -334,7 +336,8 @@ static struct saved plan_save(struct plan *plan, const struct scope *scope)
     return ret;
 }
 
-static void plan_restore(struct plan *plan, const struct scope *scope, const struct saved *saved)
+static void plan_restore(struct backfill_plan *plan, const struct scope *scope,
+                         const struct saved *saved)
 {
     struct node *const *nodes = domain_nodes(scope->level, scope->domain);
 
@@ -345,8 +348,8 @@ static void plan_restore(struct plan *plan, const struct scope *scope, const str
 
 /* The domain with the earliest start, then with the fewest gpus to wait for, then the first by
  * name; DOMAIN_NONE. */
-static uint32_t best_domain(struct plan *plan, const struct group_set *set, const struct level *l,
-                            const struct scope *outer)
+static uint32_t best_domain(struct backfill_plan *plan, const struct group_set *set,
+                            const struct level *l, const struct scope *outer)
 {
     uint32_t best = DOMAIN_NONE;
     int64_t best_start_ns = 0;
@@ -379,7 +382,8 @@ static uint32_t best_domain(struct plan *plan, const struct group_set *set, cons
 }
 
 /* Plans a set, or (NULL) all sets, in the best of the required domains. */
-static bool plan_together(struct plan *plan, const struct group_set *set, const struct scope *outer)
+static bool plan_together(struct backfill_plan *plan, const struct group_set *set,
+                          const struct scope *outer)
 {
     const struct group *g = plan->w->group;
     uint32_t keys[2 * METE_DOMAINS_MAX];
@@ -394,14 +398,15 @@ static bool plan_together(struct plan *plan, const struct group_set *set, const 
     return is_planned;
 }
 
-static bool plan_set_in(struct plan *plan, const struct group_set *set, const struct scope *outer)
+static bool plan_set_in(struct backfill_plan *plan, const struct group_set *set,
+                        const struct scope *outer)
 {
     return domain_requires(&set->asks) ? plan_together(plan, set, outer)
                                        : plan_in(plan, set, outer);
 }
 
 /* False: the workload cannot be planned. */
-static bool plan_make(struct plan *plan)
+static bool plan_make(struct backfill_plan *plan)
 {
     const struct group *g = plan->w->group;
     const struct scope anywhere = {0};
@@ -429,14 +434,15 @@ static bool plan_make(struct plan *plan)
  * ever fall, so the reservation comes to rest; then the holders in its way end one by one, and new
  * pods there use room beyond its need.
  */
-static bool is_better(const struct plan *there, const struct plan *here, const struct backfill *old)
+static bool is_better(const struct backfill_plan *there, const struct backfill_plan *here,
+                      const struct backfill *old)
 {
     if (there->start_ns != NEVER_NS)
         return there->start_ns < here->start_ns;
     return here->start_ns == NEVER_NS && there->missing < old->least;
 }
 
-static struct backfill *plan_backfill(const struct plan *plan)
+static struct backfill *plan_backfill(const struct backfill_plan *plan)
 {
     struct mete_engine *e = plan->e;
     struct backfill *r = mem_alloc(sizeof(*r));
@@ -553,8 +559,8 @@ void backfill_put(struct mete_engine *e, struct backfill *r)
 bool backfill_make(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct backfill *old = backfill_of(e, w);
-    struct plan there = {.e = e, .w = w, .now_ns = now_ns};
-    struct plan here = {.e = e, .w = w, .now_ns = now_ns, .only = old};
+    struct backfill_plan there = {.e = e, .w = w, .now_ns = now_ns};
+    struct backfill_plan here = {.e = e, .w = w, .now_ns = now_ns, .only = old};
     struct backfill *r = NULL;
     bool is_planned;
 

@@ -39,14 +39,14 @@ static bool ask_queues(struct mete_engine *e, const struct workload *w)
     return are_before;
 }
 
-static struct asker asker_of(struct mete_engine *e, const struct workload *w, int64_t now_ns)
+static struct claim_asker asker_of(struct mete_engine *e, const struct workload *w, int64_t now_ns)
 {
     int64_t limit_ns = w->group->time_limit_ns;
 
-    struct asker a = {.e = e,
-                      .w = w,
-                      .now_ns = now_ns,
-                      .length_ns = limit_ns > 0 ? claim_length_ns(e, limit_ns) : NEVER_NS};
+    struct claim_asker a = {.e = e,
+                            .w = w,
+                            .now_ns = now_ns,
+                            .length_ns = limit_ns > 0 ? claim_length_ns(e, limit_ns) : NEVER_NS};
 
     a.all_bind = e->is_foreseeing || ask_queues(e, w) || w->claim;
     return a;
@@ -127,7 +127,7 @@ static void claim_set_times(struct claim *c, int64_t start_ns, int64_t length_ns
 
 /* Finds the earliest start of a one-pod workload. The outlook's times are lower bounds, taken in
  * ascending order: the first that proves true is the earliest. */
-static bool claim_find_single(struct asker *a, struct claim *c, int64_t before_ns)
+static bool claim_find_single(struct claim_asker *a, struct claim *c, int64_t before_ns)
 {
     struct mete_engine *e = a->e;
     struct group *g = a->w->group;
@@ -156,7 +156,7 @@ static bool claim_find_single(struct asker *a, struct claim *c, int64_t before_n
 
 /* Claims room for all pods at the claim's start. False: `*ret_next` is the next time at which more
  * pods may fit. */
-static bool claim_find_at(struct asker *a, struct claim *c, size_t *looks, int64_t *ret_next)
+static bool claim_find_at(struct claim_asker *a, struct claim *c, size_t *looks, int64_t *ret_next)
 {
     struct mete_engine *e = a->e;
     const struct group *g = a->w->group;
@@ -186,7 +186,7 @@ static bool claim_find_at(struct asker *a, struct claim *c, size_t *looks, int64
     return true;
 }
 
-static bool claim_find_gang(struct asker *a, struct claim *c, int64_t before_ns)
+static bool claim_find_gang(struct claim_asker *a, struct claim *c, int64_t before_ns)
 {
     int64_t at_ns = a->now_ns;
     size_t looks = 0;
@@ -205,7 +205,7 @@ static bool claim_find_gang(struct asker *a, struct claim *c, int64_t before_ns)
 }
 
 /* Finds a start before that time, and fills the claim. */
-static bool claim_find_before(struct asker *a, struct claim *c, int64_t before_ns)
+static bool claim_find_before(struct claim_asker *a, struct claim *c, int64_t before_ns)
 {
     reservations_unbar(a->e);
     return a->w->group->n_pods == 1 ? claim_find_single(a, c, before_ns)
@@ -220,7 +220,7 @@ static bool claim_overlaps(const struct claim *c, int64_t start_ns, int64_t end_
 /* Is there still room for the whole claim? */
 static bool claim_still_fits(struct mete_engine *e, struct claim *c, int64_t now_ns)
 {
-    struct asker a = asker_of(e, c->owner, now_ns);
+    struct claim_asker a = asker_of(e, c->owner, now_ns);
     size_t n = 0;
 
     a.own = c;
@@ -239,8 +239,8 @@ static bool claim_still_fits(struct mete_engine *e, struct claim *c, int64_t now
 
 /* Drops the claims of workloads behind `a->w` (`from_all`: of all) that do not fit on the node any
  * more. A claim made in this cycle stays: between queues the order may be cyclic. */
-static void claim_yield(struct asker *a, const struct node *n, int64_t start_ns, int64_t end_ns,
-                        bool from_all)
+static void claim_yield(struct claim_asker *a, const struct node *n, int64_t start_ns,
+                        int64_t end_ns, bool from_all)
 {
     uint64_t round = ++a->e->yields;
 
@@ -259,7 +259,7 @@ static void claim_yield(struct asker *a, const struct node *n, int64_t start_ns,
 
 void claims_yield(struct mete_engine *e, const struct workload *w, bool from_all)
 {
-    struct asker a = asker_of(e, w, e->now_ns);
+    struct claim_asker a = asker_of(e, w, e->now_ns);
 
     for (size_t i = 0; e->claims.n > 0 && i < w->n_pods; i++)
         if (w->pods[i].node && (i == 0 || w->pods[i].node != w->pods[i - 1].node))
@@ -295,7 +295,7 @@ static void pass_forward(struct workload *w)
     }
 }
 
-static void claim_enter(struct asker *a, struct claim *c)
+static void claim_enter(struct claim_asker *a, struct claim *c)
 {
     struct mete_engine *e = a->e;
 
@@ -309,7 +309,7 @@ static void claim_enter(struct asker *a, struct claim *c)
 
 static void claim_improve(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    struct asker a = asker_of(e, w, now_ns);
+    struct claim_asker a = asker_of(e, w, now_ns);
     struct claim *old = w->claim;
     struct claim *c = mem_alloc(sizeof(*c));
     struct node *n = old->parts.at[0].node;
@@ -344,7 +344,7 @@ bool claim_is_late(const struct mete_engine *e, const struct workload *w, int64_
 bool claim_keep(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct claim *c;
-    struct asker a;
+    struct claim_asker a;
 
     if (w->claim && !claim_is_late(e, w, now_ns)) {
         if (e->is_improving && w->claim->made_at != e->cycles)
@@ -517,7 +517,7 @@ int64_t claim_end_ns(const struct workload *w, int64_t now_ns)
 
 bool claim_allows(struct mete_engine *e, struct attempt *a, const struct shape *s, struct node *n)
 {
-    struct asker asker;
+    struct claim_asker asker;
 
     if (!n->timeline || n->timeline->edges.n == 0 || a->ignores_backfills || a->ignores_claims)
         return true;

@@ -38,7 +38,7 @@ struct edge {
 };
 
 /* The end of a holder on a node, and the gpus that it gives back. */
-struct ending {
+struct claim_ending {
     int64_t at_ns;
     uint64_t gpus; /* bits */
     const struct pod *pod;
@@ -46,10 +46,10 @@ struct ending {
 
 /* The claims and endings of a node, by time. */
 struct timeline {
-    VEC(struct edge) edges;     /* by time, ends first */
-    VEC(struct ending) endings; /* by time */
-    bool is_stale;              /* the endings are out of date, and there are no rows */
-    int64_t *rows;              /* see claim_levels.c; NULL: not computed */
+    VEC(struct edge) edges;           /* by time, ends first */
+    VEC(struct claim_ending) endings; /* by time */
+    bool is_stale;                    /* the endings are out of date, and there are no rows */
+    int64_t *rows;                    /* see claim_levels.c; NULL: not computed */
     size_t row_size;
     size_t n_rows;
     size_t rows_room;
@@ -125,7 +125,7 @@ uint64_t claims_hash(const struct mete_engine *e, uint64_t hash);
 
 /* claim_find.c */
 /* A workload that looks for room; `own`: its claim in the making, may be NULL. */
-struct asker {
+struct claim_asker {
     struct mete_engine *e;
     const struct workload *w;
     const struct claim *own;
@@ -137,7 +137,7 @@ struct asker {
 };
 
 /* Is `owner` before the asker in the order? Between queues: as of the asker's making. */
-bool claim_is_before(const struct asker *a, const struct workload *owner);
+bool claim_is_before(const struct claim_asker *a, const struct workload *owner);
 
 struct timeline *timeline_of(struct node *n);
 void timeline_add(struct node *n, const struct claim *c, const struct claimed *part);
@@ -162,6 +162,6 @@ size_t levels_find(const struct timeline *t, int64_t at_ns);
 
 /* The earliest time from `from_ns` on at which such a pod fits on the node for as long as it may
  * run; NEVER_NS. */
-int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns);
+int64_t claim_find(struct claim_asker *a, struct node *n, const struct shape *s, int64_t from_ns);
 /* Is that time now? */
-bool claim_fits_now(struct asker *a, struct node *n, const struct shape *s);
+bool claim_fits_now(struct claim_asker *a, struct node *n, const struct shape *s);

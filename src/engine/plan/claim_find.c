@@ -78,7 +78,7 @@ static void timeline_find_gpus(struct timeline *t, const struct node *n)
     uint64_t seen = 0;
 
     for (size_t i = t->endings.n; i > 0; i--) {
-        struct ending *h = &t->endings.at[i - 1];
+        struct claim_ending *h = &t->endings.at[i - 1];
 
         for (size_t k = 0; k < h->pod->n_gpus; k++)
             if (h->pod->gpus[k]->node == n)
@@ -100,7 +100,7 @@ static void timeline_find_endings(const struct mete_engine *e, struct timeline *
 {
     vec_clear(&t->endings);
     for (const struct pod *p = n->pods; p; p = p->after) {
-        struct ending h = {.at_ns = end_of(e, p->workload), .pod = p};
+        struct claim_ending h = {.at_ns = end_of(e, p->workload), .pod = p};
         size_t at = t->endings.n;
 
         vec_add(&t->endings, h);
@@ -122,7 +122,7 @@ int64_t timeline_first_end(const struct mete_engine *e, struct node *n)
     return t->endings.n > 0 ? t->endings.at[0].at_ns : NEVER_NS;
 }
 
-bool claim_is_before(const struct asker *a, const struct workload *owner)
+bool claim_is_before(const struct claim_asker *a, const struct workload *owner)
 {
     struct queue *q = owner->queue;
 
@@ -134,7 +134,7 @@ bool claim_is_before(const struct asker *a, const struct workload *owner)
 
 /* Must the asker leave this claim's room to its owner? A workload with a claim respects all claims;
  * a workload without one ignores claims of workloads behind it. */
-static bool binds(struct asker *a, const struct claim *c)
+static bool binds(struct claim_asker *a, const struct claim *c)
 {
     bool is_before;
 
@@ -152,7 +152,7 @@ enum {
 };
 
 /* The free room of a node at one moment, less the pod's requests. */
-struct level {
+struct claim_level {
     const struct shape *s;
     uint64_t kind;    /* gpus that may serve */
     uint64_t counted; /* of these, free gpus */
@@ -160,7 +160,7 @@ struct level {
     int64_t rooms[REQUESTS_MAX];
 };
 
-static bool level_has_room(const struct level *l)
+static bool level_has_room(const struct claim_level *l)
 {
     if (l->s->gpus > 0 && l->gpus < 0)
         return false;
@@ -170,10 +170,10 @@ static bool level_has_room(const struct level *l)
     return true;
 }
 
-static bool level_begin(struct level *l, const struct node *n, const struct shape *s)
+static bool level_begin(struct claim_level *l, const struct node *n, const struct shape *s)
 {
-    *l = (struct level){.s = s,
-                        .kind = s->gpus > 0 ? node_gpus_of(n, s) & n->healthy & ~n->barred : 0};
+    *l = (struct claim_level){
+        .s = s, .kind = s->gpus > 0 ? node_gpus_of(n, s) & n->healthy & ~n->barred : 0};
     if (s->n_requests > REQUESTS_MAX)
         return false;
     l->counted = s->gpus > 0 ? (~n->held & l->kind) | (fit_gpus(n, s) & l->kind) : 0;
@@ -196,14 +196,14 @@ static int64_t amount_of(const struct shape *s, uint32_t resource)
     return 0;
 }
 
-static void level_add_shape(struct level *l, const struct shape *s, int64_t count)
+static void level_add_shape(struct claim_level *l, const struct shape *s, int64_t count)
 {
     l->gpus += count * s->gpus;
     for (size_t i = 0; i < l->s->n_requests; i++)
         l->rooms[i] += count * amount_of(s, l->s->requests[i].resource);
 }
 
-static void level_add_ending(struct level *l, const struct ending *h)
+static void level_add_ending(struct claim_level *l, const struct claim_ending *h)
 {
     uint64_t back = h->gpus & l->kind & ~l->counted;
 
@@ -223,12 +223,12 @@ static int64_t end_after(int64_t at_ns, int64_t length_ns)
 
 /* The start of the first stretch of time with room that is long enough; with `only_now` only one
  * that starts now. */
-static int64_t timeline_sweep(struct asker *a, struct node *n, const struct shape *s,
+static int64_t timeline_sweep(struct claim_asker *a, struct node *n, const struct shape *s,
                               int64_t from_ns, bool only_now)
 {
     struct timeline *t = timeline_of(n);
     int64_t start_ns = NEVER_NS; /* of the present stretch; NEVER_NS: there is no room */
-    struct level level;
+    struct claim_level level;
     size_t edge = 0;
     size_t ending = 0;
 
@@ -281,7 +281,7 @@ static bool has_claim_on(const struct workload *w, const struct node *n)
     return false;
 }
 
-static int64_t timeline_search(struct asker *a, struct node *n, const struct shape *s,
+static int64_t timeline_search(struct claim_asker *a, struct node *n, const struct shape *s,
                                int64_t from_ns)
 {
     struct timeline *t = timeline_of(n);
@@ -293,7 +293,7 @@ static int64_t timeline_search(struct asker *a, struct node *n, const struct sha
     return levels_search(t, n, s, a->length_ns, from_ns > a->now_ns ? from_ns : a->now_ns);
 }
 
-int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64_t from_ns)
+int64_t claim_find(struct claim_asker *a, struct node *n, const struct shape *s, int64_t from_ns)
 {
     a->e->steps++;
     if (!node_takes_pods(n) || !fit_kind(n, s) ||
@@ -316,7 +316,7 @@ int64_t claim_find(struct asker *a, struct node *n, const struct shape *s, int64
 
 /* Devices in parts are not counted over time: a pod that asks for them may be on the node while no
  * claim begins there. */
-static bool has_claims_soon(struct asker *a, const struct node *n)
+static bool has_claims_soon(struct claim_asker *a, const struct node *n)
 {
     int64_t end_ns = end_after(a->now_ns, a->length_ns);
 
@@ -330,7 +330,7 @@ static bool has_claims_soon(struct asker *a, const struct node *n)
     return false;
 }
 
-bool claim_fits_now(struct asker *a, struct node *n, const struct shape *s)
+bool claim_fits_now(struct claim_asker *a, struct node *n, const struct shape *s)
 {
     if (s->n_asks > 0)
         return !has_claims_soon(a, n);

@@ -56,14 +56,14 @@ size_t levels_find(const struct timeline *t, int64_t at_ns)
 }
 
 /* A number of gpus, and `count` times the other requests of a shape. */
-struct change {
+struct claim_change {
     int64_t gpus;
     const struct shape *shape;
     int64_t count;
 };
 
 static void levels_add(struct timeline *t, const struct node *n, size_t from, size_t to,
-                       const struct change *c)
+                       const struct claim_change *c)
 {
     const struct shape *s = c->shape;
     size_t rooms[ROOMS_MAX];
@@ -84,9 +84,9 @@ static void levels_add(struct timeline *t, const struct node *n, size_t from, si
 void levels_claim(struct timeline *t, const struct node *n, const struct claim *c,
                   const struct claimed *part)
 {
-    struct change taken = {.gpus = -(int64_t)part->count * part->shape->gpus,
-                           .shape = part->shape,
-                           .count = -(int64_t)part->count};
+    struct claim_change taken = {.gpus = -(int64_t)part->count * part->shape->gpus,
+                                 .shape = part->shape,
+                                 .count = -(int64_t)part->count};
     size_t from;
     size_t to;
 
@@ -123,8 +123,8 @@ static void levels_make(struct timeline *t, const struct node *n)
     for (size_t i = 0; i < n->n_rooms; i++)
         row(t, 0)[ROW_ROOMS + i] = n->rooms[i].capacity - n->rooms[i].used;
     for (size_t i = 0; i < t->endings.n && t->endings.at[i].at_ns != NEVER_NS; i++) {
-        const struct ending *h = &t->endings.at[i];
-        struct change back = {(int64_t)bits(h->gpus & n->healthy), pod_shape(h->pod), 1};
+        const struct claim_ending *h = &t->endings.at[i];
+        struct claim_change back = {(int64_t)bits(h->gpus & n->healthy), pod_shape(h->pod), 1};
         size_t from = levels_split(t, h->at_ns);
 
         levels_add(t, n, from, t->n_rows, &back);

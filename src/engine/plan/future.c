@@ -200,7 +200,7 @@ static int64_t gpus_missing(const struct node *n, const struct need *need, const
 }
 
 /* A question about one node. */
-struct question {
+struct future_question {
     const struct future_ask *ask;
     const struct node *n;
     const struct need *need;
@@ -209,7 +209,7 @@ struct question {
 };
 
 /* As time_until; now if none are missing. */
-static int64_t time_of(struct question *q, uint32_t resource, uint64_t kind, int64_t missing)
+static int64_t time_of(struct future_question *q, uint32_t resource, uint64_t kind, int64_t missing)
 {
     const struct shape *s = q->ask->s;
 
@@ -228,7 +228,7 @@ static int64_t latest(int64_t a_ns, int64_t b_ns)
     return a_ns > b_ns ? a_ns : b_ns;
 }
 
-static int64_t time_of_rooms(struct question *q)
+static int64_t time_of_rooms(struct future_question *q)
 {
     const struct shape *s = q->ask->s;
     int64_t ret = q->ask->now_ns;
@@ -244,7 +244,7 @@ static int64_t time_of_rooms(struct question *q)
 }
 
 /* When does the pod fit with gpus of `kind` (if it asks for any), not before `from_ns`? */
-static bool future_in(struct question *q, uint64_t kind, int64_t from_ns, struct future *ret)
+static bool future_in(struct future_question *q, uint64_t kind, int64_t from_ns, struct future *ret)
 {
     const struct shape *s = q->ask->s;
     const struct need *need = q->need;
@@ -264,7 +264,7 @@ static bool future_in(struct question *q, uint64_t kind, int64_t from_ns, struct
 }
 
 /* When does the pod fit in that link group, beside planned pods that have to be there, too? */
-static bool future_in_link(struct question *q, size_t link, struct future *ret)
+static bool future_in_link(struct future_question *q, size_t link, struct future *ret)
 {
     uint64_t kind = q->n->links[link].gpus & node_gpus_of(q->n, q->ask->s);
     uint64_t free = q->n->healthy & ~q->n->held & kind;
@@ -281,7 +281,7 @@ static bool future_in_link(struct question *q, size_t link, struct future *ret)
 }
 
 /* Chooses the link group with the earliest start, then with the fewest gpus to wait for. */
-static bool future_linked(struct question *q, struct future *ret)
+static bool future_linked(struct future_question *q, struct future *ret)
 {
     bool is_found = false;
 
@@ -301,7 +301,7 @@ static bool future_linked(struct question *q, struct future *ret)
 bool future_of(const struct future_ask *ask, const struct node *n, const struct need *need,
                struct future *ret)
 {
-    struct question q = {.ask = ask, .n = n, .need = need};
+    struct future_question q = {.ask = ask, .n = n, .need = need};
 
     if (!has_rooms(n, need, ask->s))
         return false;

@@ -32,7 +32,7 @@ static uint64_t used_by(const struct queue *q)
 }
 
 /* A queue or a user, beside its siblings. */
-struct entry {
+struct share_entry {
     struct queue *queue; /* NULL: the entry is a user */
     struct queue_user *user;
     const char *name;
@@ -42,7 +42,7 @@ struct entry {
 };
 
 struct entries {
-    struct entry *at;
+    struct share_entry *at;
     size_t n;
     uint64_t weight; /* sum over the entries */
     uint64_t used;
@@ -50,7 +50,7 @@ struct entries {
 
 /* The level is rounded once, so that equal levels stay equal. Weights are under 2^32, all uses
  * under 2^60. */
-static uint64_t level_of(const struct entry *x, const struct entries *all)
+static uint64_t level_of(const struct share_entry *x, const struct entries *all)
 {
     unsigned __int128 level;
 
@@ -71,20 +71,20 @@ static void list_below(struct mete_engine *e, const struct queue *q, struct entr
     to->weight = 0;
     to->used = 0;
     VEC_EACH (&q->children, child) {
-        to->at[to->n++] =
-            (struct entry){*child, NULL, (*child)->name, (*child)->weight, used_by(*child), 0};
+        to->at[to->n++] = (struct share_entry){
+            *child, NULL, (*child)->name, (*child)->weight, used_by(*child), 0};
     }
     map_each (handle, q->users, u, next) {
         if (q->children.n == 0)
-            to->at[to->n++] =
-                (struct entry){NULL, u, intern_text(e->texts, u->user), 1, u->usage.lately, 0};
+            to->at[to->n++] = (struct share_entry){
+                NULL, u, intern_text(e->texts, u->user), 1, u->usage.lately, 0};
     }
     for (size_t i = first; i < to->n; i++) {
         to->weight += to->at[i].weight;
         to->used += to->at[i].used;
     }
     for (size_t i = first; i < to->n; i++) {
-        struct entry *x = &to->at[i];
+        struct share_entry *x = &to->at[i];
 
         x->level = level_of(x, to);
     }
@@ -98,8 +98,8 @@ static size_t count_below(const struct queue *q)
 /* The larger level first; queues before users; then by name. */
 static int compare_entries(const void *left, const void *right)
 {
-    const struct entry *a = left;
-    const struct entry *b = right;
+    const struct share_entry *a = left;
+    const struct share_entry *b = right;
 
     if (a->level != b->level)
         return a->level > b->level ? -1 : 1;
@@ -139,7 +139,7 @@ static void share_walk(struct mete_engine *e, struct entries *level, struct rank
 {
     qsort(level->at, level->n, sizeof(*level->at), compare_entries);
     for (size_t i = 0; i < level->n;) {
-        const struct entry *x = &level->at[i];
+        const struct share_entry *x = &level->at[i];
 
         if (x->queue) {
             i = share_walk_queues(e, level, i, ranks);
@@ -185,7 +185,7 @@ static void share_find_classic(struct mete_engine *e, const struct queue *q, uin
     level.at = arena_alloc(e->scratch, (count_below(q) + 1) * sizeof(*level.at));
     list_below(e, q, &level);
     for (size_t i = 0; i < level.n; i++) {
-        const struct entry *x = &level.at[i];
+        const struct share_entry *x = &level.at[i];
         uint64_t own = whole > 0 ? decay_scale(x->used, WHOLE, whole) : 0;
         uint64_t effective = own;
         uint64_t part = decay_scale(share, x->weight, level.weight);

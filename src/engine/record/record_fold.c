@@ -9,7 +9,7 @@
 
 /* A node, queue or reservation by name, or a workload by id: the line that made it, without
  * newline. */
-struct kept {
+struct fold_kept {
     struct map_handle handle;
     struct record_id id;
     char *name;
@@ -23,10 +23,10 @@ struct kept {
 struct record_fold {
     struct arena *scratch;
     char *only[RECORD_CALLS]; /* the last line of calls that replace their last values */
-    struct kept *nodes;
-    struct kept *queues;
-    struct kept *reservations;
-    struct kept *workloads;
+    struct fold_kept *nodes;
+    struct fold_kept *queues;
+    struct fold_kept *reservations;
+    struct fold_kept *workloads;
     size_t size;
     int64_t now_ns;
 };
@@ -39,7 +39,7 @@ struct record_fold *record_fold_new(void)
     return f;
 }
 
-static size_t size_of(const struct kept *k)
+static size_t size_of(const struct fold_kept *k)
 {
     size_t size = sizeof(*k) + strlen(k->line) + (k->placed ? strlen(k->placed) : 0);
 
@@ -48,7 +48,7 @@ static size_t size_of(const struct kept *k)
     return size;
 }
 
-static void kept_drop(struct record_fold *f, struct kept **all, struct kept *k)
+static void kept_drop(struct record_fold *f, struct fold_kept **all, struct fold_kept *k)
 {
     f->size -= size_of(k);
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
@@ -62,7 +62,7 @@ static void kept_drop(struct record_fold *f, struct kept **all, struct kept *k)
     free(k);
 }
 
-static void kept_drop_all(struct record_fold *f, struct kept **all)
+static void kept_drop_all(struct record_fold *f, struct fold_kept **all)
 {
     while (*all)
         kept_drop(f, all, *all);
@@ -82,27 +82,27 @@ void record_fold_free(struct record_fold *f)
     free(f);
 }
 
-static struct kept *find_name(struct kept *all, const char *name)
+static struct fold_kept *find_name(struct fold_kept *all, const char *name)
 {
-    struct kept *k = NULL;
+    struct fold_kept *k = NULL;
 
     if (name)
         map_find_text(handle, all, name, k);
     return k;
 }
 
-static struct kept *find_id(const struct record_fold *f, uint64_t id)
+static struct fold_kept *find_id(const struct record_fold *f, uint64_t id)
 {
-    struct kept *k = NULL;
+    struct fold_kept *k = NULL;
 
     map_find(handle, f->workloads, &id, sizeof(id), k);
     return k;
 }
 
-static void keep_name(struct record_fold *f, struct kept **all, const char *name,
+static void keep_name(struct record_fold *f, struct fold_kept **all, const char *name,
                       const char *parent, struct str line)
 {
-    struct kept *k = find_name(*all, name);
+    struct fold_kept *k = find_name(*all, name);
 
     if (k)
         kept_drop(f, all, k);
@@ -116,9 +116,9 @@ static void keep_name(struct record_fold *f, struct kept **all, const char *name
     f->size += size_of(k);
 }
 
-static void drop_name(struct record_fold *f, struct kept **all, const char *name)
+static void drop_name(struct record_fold *f, struct fold_kept **all, const char *name)
 {
-    struct kept *k = find_name(*all, name);
+    struct fold_kept *k = find_name(*all, name);
 
     if (k)
         kept_drop(f, all, k);
@@ -126,7 +126,7 @@ static void drop_name(struct record_fold *f, struct kept **all, const char *name
 
 static void keep_workload(struct record_fold *f, uint64_t id, struct str line)
 {
-    struct kept *k;
+    struct fold_kept *k;
 
     if (id == 0 || find_id(f, id))
         return; /* the engine refused it */
@@ -149,7 +149,7 @@ static void fold_place(struct record_fold *f, const struct mete_placement *from)
 {
     AUTO(buf_done) struct buf line = {.cap = RECORD_LINE_MAX};
     struct mete_placement placement = *from;
-    struct kept *k = find_id(f, from->workload);
+    struct fold_kept *k = find_id(f, from->workload);
 
     if (!k)
         return;
@@ -164,7 +164,7 @@ static void fold_place(struct record_fold *f, const struct mete_placement *from)
 
 static void fold_unplace(struct record_fold *f, uint64_t id)
 {
-    struct kept *k = find_id(f, id);
+    struct fold_kept *k = find_id(f, id);
 
     if (!k || !k->placed)
         return;
@@ -197,7 +197,7 @@ static void keep_only(struct record_fold *f, enum record_call call, struct str l
 /* Keeps a line about a workload, to follow the line that made it. */
 static void fold_note(struct record_fold *f, uint64_t id, enum record_call call, struct str line)
 {
-    struct kept *k = find_id(f, id);
+    struct fold_kept *k = find_id(f, id);
 
     if (!k)
         return;
@@ -209,7 +209,7 @@ static void fold_note(struct record_fold *f, uint64_t id, enum record_call call,
 
 static void drop_id(struct record_fold *f, uint64_t id)
 {
-    struct kept *k = find_id(f, id);
+    struct fold_kept *k = find_id(f, id);
 
     if (k)
         kept_drop(f, &f->workloads, k);
@@ -319,12 +319,12 @@ static void add_line(struct buf *out, const char *line)
  * engine refuses it. */
 static void add_queues(const struct record_fold *f, struct buf *out)
 {
-    struct kept *next = NULL;
-    struct kept *k = NULL;
+    struct fold_kept *next = NULL;
+    struct fold_kept *k = NULL;
     size_t left = map_count(handle, f->queues);
 
     map_each (handle, f->queues, k, next) {
-        const struct kept *up = k;
+        const struct fold_kept *up = k;
 
         for (k->depth = 0; up && k->depth < left; k->depth++)
             up = find_name(f->queues, up->parent);
@@ -338,7 +338,7 @@ static void add_queues(const struct record_fold *f, struct buf *out)
         }
 }
 
-static void add_workload(const struct kept *k, struct buf *out)
+static void add_workload(const struct fold_kept *k, struct buf *out)
 {
     if (!k->placed) {
         add_line(out, k->line);
@@ -352,8 +352,8 @@ static void add_workload(const struct kept *k, struct buf *out)
 
 void record_fold_format(const struct record_fold *f, struct buf *out)
 {
-    struct kept *next = NULL;
-    struct kept *k = NULL;
+    struct fold_kept *next = NULL;
+    struct fold_kept *k = NULL;
 
     add_line(out, f->only[RECORD_ENGINE]);
     add_line(out, f->only[RECORD_FAIRNESS_SET]);

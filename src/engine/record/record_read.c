@@ -6,27 +6,28 @@
 #include "engine/record/record.h"
 
 /* A line and the place in it. */
-struct reader {
+struct record_reader {
     struct arena *arena;
     struct str line;
     size_t at;
 };
 
-static struct err *read_type(struct reader *r, const struct record_type *type, char end, char *to);
+static struct err *read_type(struct record_reader *r, const struct record_type *type, char end,
+                             char *to);
 
-static char peek(const struct reader *r)
+static char peek(const struct record_reader *r)
 {
     if (r->at < r->line.size)
         return r->line.at[r->at];
     return '\0';
 }
 
-static struct err *wrong(const struct reader *r, const char *want)
+static struct err *wrong(const struct record_reader *r, const char *want)
 {
     return err_new(ERR_INVALID, "want %s at byte %zu", want, r->at);
 }
 
-static struct err *read_char(struct reader *r, char c)
+static struct err *read_char(struct record_reader *r, char c)
 {
     const char want[] = {'\'', c, '\'', '\0'};
 
@@ -37,7 +38,7 @@ static struct err *read_char(struct reader *r, char c)
 }
 
 /* Up to one of " =]}" or the end. */
-static struct str read_word(struct reader *r)
+static struct str read_word(struct record_reader *r)
 {
     const size_t first = r->at;
 
@@ -46,7 +47,7 @@ static struct str read_word(struct reader *r)
     return (struct str){r->line.at + first, r->at - first};
 }
 
-static struct err *read_escape(struct reader *r, char *ret)
+static struct err *read_escape(struct record_reader *r, char *ret)
 {
     uint64_t value = 0;
 
@@ -65,7 +66,7 @@ static struct err *read_escape(struct reader *r, char *ret)
     return NULL;
 }
 
-static struct err *read_text(struct reader *r, const char **ret)
+static struct err *read_text(struct record_reader *r, const char **ret)
 {
     size_t room = 0;
     size_t n = 0;
@@ -86,7 +87,7 @@ static struct err *read_text(struct reader *r, const char **ret)
     return NULL;
 }
 
-static struct err *read_signed(struct reader *r, uint32_t size, char *to)
+static struct err *read_signed(struct record_reader *r, uint32_t size, char *to)
 {
     const bool is_wide = size == sizeof(int64_t);
     int64_t wide = 0;
@@ -102,7 +103,7 @@ static struct err *read_signed(struct reader *r, uint32_t size, char *to)
     return NULL;
 }
 
-static struct err *read_unsigned(struct reader *r, uint32_t size, char *to)
+static struct err *read_unsigned(struct record_reader *r, uint32_t size, char *to)
 {
     const bool is_wide = size == sizeof(uint64_t);
     uint64_t wide = 0;
@@ -117,7 +118,7 @@ static struct err *read_unsigned(struct reader *r, uint32_t size, char *to)
     return NULL;
 }
 
-static struct err *read_element(struct reader *r, const struct record_field *f, char *to)
+static struct err *read_element(struct record_reader *r, const struct record_field *f, char *to)
 {
     if (f->kind == RECORD_LIST) {
         TRY(read_char(r, '{'));
@@ -129,7 +130,7 @@ static struct err *read_element(struct reader *r, const struct record_field *f, 
 }
 
 /* Reads the elements of a list, into an array that doubles. */
-static struct err *read_elements(struct reader *r, const struct record_field *f, char **ret,
+static struct err *read_elements(struct record_reader *r, const struct record_field *f, char **ret,
                                  size_t *ret_count)
 {
     size_t room = 4;
@@ -155,7 +156,7 @@ static struct err *read_elements(struct reader *r, const struct record_field *f,
     return NULL;
 }
 
-static struct err *read_list(struct reader *r, const struct record_field *f, char *to)
+static struct err *read_list(struct record_reader *r, const struct record_field *f, char *to)
 {
     char *all = NULL;
     size_t n = 0;
@@ -175,7 +176,7 @@ static struct err *read_list(struct reader *r, const struct record_field *f, cha
     return NULL;
 }
 
-static struct err *read_one(struct reader *r, const struct record_field *f, char *to)
+static struct err *read_one(struct record_reader *r, const struct record_field *f, char *to)
 {
     char *one = arena_alloc(r->arena, f->type->size);
 
@@ -185,14 +186,14 @@ static struct err *read_one(struct reader *r, const struct record_field *f, char
     return NULL;
 }
 
-static struct err *read_bool(struct reader *r, bool *to)
+static struct err *read_bool(struct record_reader *r, bool *to)
 {
     TRY(read_char(r, '1'));
     *to = true;
     return NULL;
 }
 
-static struct err *read_value(struct reader *r, const struct record_field *f, char *to)
+static struct err *read_value(struct record_reader *r, const struct record_field *f, char *to)
 {
     char *here = to + f->offset;
 
@@ -220,7 +221,7 @@ static struct err *read_value(struct reader *r, const struct record_field *f, ch
 }
 
 /* Finds a member by name. Members come in the order of the table, so that no member comes twice. */
-static struct err *find_field(const struct reader *r, const struct record_type *type,
+static struct err *find_field(const struct record_reader *r, const struct record_type *type,
                               struct str name, size_t *at)
 {
     for (; *at < type->n_fields; ++*at)
@@ -231,7 +232,8 @@ static struct err *find_field(const struct reader *r, const struct record_type *
 }
 
 /* Reads members up to `end`, and that; '\0': up to the end of the line. */
-static struct err *read_type(struct reader *r, const struct record_type *type, char end, char *to)
+static struct err *read_type(struct record_reader *r, const struct record_type *type, char end,
+                             char *to)
 {
     size_t at = 0;
 
@@ -252,7 +254,7 @@ static struct err *read_type(struct reader *r, const struct record_type *type, c
 struct err *record_line_parse(struct arena *a, struct str line, enum record_call *ret_call,
                               void **ret)
 {
-    struct reader r = {.arena = a, .line = line};
+    struct record_reader r = {.arena = a, .line = line};
     struct str name = read_word(&r);
 
     if (memchr(line.at, '\0', line.size))

@@ -84,7 +84,7 @@ static bool fits_with_all_nodes(struct mete_engine *e, struct attempt *a)
     return fits;
 }
 
-struct finding {
+struct why_finding {
     enum mete_reason_code code;
     const struct backfill *kept; /* the backfill reservation that is the cause; NULL: a claim is */
     const struct workload *kept_by;        /* the owner of either */
@@ -103,7 +103,7 @@ static bool hold_leads(const struct workload *w, enum mete_reason_code quota)
 }
 
 /* Is a required domain the cause? No other obstacle is. */
-static void why_find_domain(struct mete_engine *e, struct attempt *a, struct finding *ret)
+static void why_find_domain(struct mete_engine *e, struct attempt *a, struct why_finding *ret)
 {
     ret->n_anywhere = ret->attempt.n_placed;
     if (!a->w->group->has_asks)
@@ -115,7 +115,7 @@ static void why_find_domain(struct mete_engine *e, struct attempt *a, struct fin
 }
 
 /* Finds causes that do not depend on free room. False: none. */
-static bool why_find_beforehand(struct mete_engine *e, struct workload *w, struct finding *ret)
+static bool why_find_beforehand(struct mete_engine *e, struct workload *w, struct why_finding *ret)
 {
     struct charge c;
 
@@ -138,11 +138,12 @@ static bool why_find_beforehand(struct mete_engine *e, struct workload *w, struc
     return true;
 }
 
-static void why_find(struct mete_engine *e, struct workload *w, int64_t now_ns, struct finding *ret)
+static void why_find(struct mete_engine *e, struct workload *w, int64_t now_ns,
+                     struct why_finding *ret)
 {
     struct attempt relaxed = {.e = e, .w = w, .now_ns = now_ns};
 
-    *ret = (struct finding){.code = METE_REASON_NO_NODE_FITS, .attempt = relaxed};
+    *ret = (struct why_finding){.code = METE_REASON_NO_NODE_FITS, .attempt = relaxed};
     if (why_find_beforehand(e, w, ret))
         return;
     if (place_would_fit(e, &ret->attempt)) {
@@ -205,7 +206,7 @@ static const struct node *first_in_trouble(const struct answers *answers, enum t
     return NULL;
 }
 
-static const char *kept_text(struct mete_engine *e, const struct finding *f)
+static const char *kept_text(struct mete_engine *e, const struct why_finding *f)
 {
     const char *asked = needs_text(e, f->attempt.w->group);
     const struct workload *owner;
@@ -224,7 +225,7 @@ static const char *kept_text(struct mete_engine *e, const struct finding *f)
                         why_workload(e, owner), owner->priority);
 }
 
-static const char *unhealthy_text(struct mete_engine *e, const struct finding *f)
+static const char *unhealthy_text(struct mete_engine *e, const struct why_finding *f)
 {
     uint64_t unhealthy = 0;
 
@@ -234,7 +235,7 @@ static const char *unhealthy_text(struct mete_engine *e, const struct finding *f
                         needs_text(e, f->attempt.w->group), unhealthy);
 }
 
-static const char *draining_text(struct mete_engine *e, const struct finding *f,
+static const char *draining_text(struct mete_engine *e, const struct why_finding *f,
                                  const struct answers *answers)
 {
     const struct node *n = first_in_trouble(answers, TROUBLE_CORDONED, TROUBLE_NOT_READY);
@@ -250,7 +251,7 @@ static const char *draining_text(struct mete_engine *e, const struct finding *f,
                         n->is_ready ? "cordoned" : "not ready");
 }
 
-static const char *no_room_text(struct mete_engine *e, const struct finding *f,
+static const char *no_room_text(struct mete_engine *e, const struct why_finding *f,
                                 const struct shape *s, const struct answers *answers)
 {
     struct attempt anywhere = f->attempt;
@@ -259,8 +260,8 @@ static const char *no_room_text(struct mete_engine *e, const struct finding *f,
     return why_place_text(e, &anywhere, s, answers);
 }
 
-static const char *message_of(struct mete_engine *e, const struct finding *f, const struct shape *s,
-                              const struct answers *answers)
+static const char *message_of(struct mete_engine *e, const struct why_finding *f,
+                              const struct shape *s, const struct answers *answers)
 {
     switch (f->code) {
     case METE_REASON_NONE:
@@ -367,7 +368,7 @@ static void why_explain(struct mete_engine *e, struct workload *w, int64_t now_n
     struct answers answers = {0};
     struct why_lines *lines;
     const struct shape *s;
-    struct finding f;
+    struct why_finding f;
 
     arena_reset(e->answers);
     arena_reset(e->scratch);
@@ -428,7 +429,7 @@ static void renew_brief(struct mete_engine *e, struct workload *w, int64_t now_n
     struct answers answers = {0};
     struct group *g = w->group;
     const struct shape *s;
-    struct finding f;
+    struct why_finding f;
 
     arena_reset(e->answers);
     arena_reset(e->scratch);

@@ -29,7 +29,7 @@ static uint32_t set_that_asks(const struct group *g, uint32_t set)
 }
 
 /* The required domain that a text is about: the workload's narrowest, else the set's. */
-struct asked {
+struct why_asked {
     uint32_t keys[2 * METE_DOMAINS_MAX];
     size_t n_keys;
     const struct shape *shape; /* of the pods that the text names */
@@ -37,9 +37,9 @@ struct asked {
     uint32_t pods;
 };
 
-static struct asked asked_of(const struct group *g, uint32_t set)
+static struct why_asked asked_of(const struct group *g, uint32_t set)
 {
-    struct asked ret = {0};
+    struct why_asked ret = {0};
     bool is_whole;
     bool is_all;
 
@@ -98,7 +98,7 @@ static uint32_t most_gpus(const struct level *l, const struct shape *s, bool is_
     return best;
 }
 
-static const char *pods_text(struct mete_engine *e, const struct asked *a)
+static const char *pods_text(struct mete_engine *e, const struct why_asked *a)
 {
     if (a->gpus == 0)
         return arena_format(e->answers, "%u pods", a->pods);
@@ -109,7 +109,7 @@ static const char *pods_text(struct mete_engine *e, const struct asked *a)
 const char *why_domain_text(struct mete_engine *e, const struct group *g, uint32_t set,
                             bool is_empty)
 {
-    struct asked a = asked_of(g, set);
+    struct why_asked a = asked_of(g, set);
     const struct level *l = level_get(e, a.keys, a.n_keys);
     const char *noun = noun_of(e, a.keys[0]);
     int64_t gpus = 0;

@@ -112,7 +112,7 @@ const char *why_taint(struct mete_engine *e, const struct taint *t)
                         value, effects[t->effect]);
 }
 
-struct holding {
+struct why_holding {
     const struct workload *w;
     int64_t amount;
 };
@@ -137,9 +137,9 @@ static int64_t held_by(const struct pod *p, const struct shape *s, const struct 
 /* Lists the workloads that hold the resource on the node, by amount, then by id. A workload with
  * several pods there is listed once. */
 static size_t list_holdings(struct mete_engine *e, const struct shape *s, const struct answer *a,
-                            struct holding **ret)
+                            struct why_holding **ret)
 {
-    struct holding *list;
+    struct why_holding *list;
     size_t count = 0;
     size_t n = 0;
 
@@ -155,12 +155,12 @@ static size_t list_holdings(struct mete_engine *e, const struct shape *s, const 
         while (at < n && list[at].w != p->workload)
             at++;
         if (at == n)
-            list[n++] = (struct holding){.w = p->workload};
+            list[n++] = (struct why_holding){.w = p->workload};
         list[at].amount += amount;
         while (at > 0 && (list[at - 1].amount < list[at].amount ||
                           (list[at - 1].amount == list[at].amount &&
                            list[at - 1].w->key.id > list[at].w->key.id))) {
-            struct holding moved = list[at];
+            struct why_holding moved = list[at];
 
             list[at] = list[at - 1];
             list[--at] = moved;
@@ -177,7 +177,7 @@ static const char *holders_text(struct mete_engine *e, const struct shape *s,
     enum {
         SHOWN = 3
     };
-    struct holding *list = NULL;
+    struct why_holding *list = NULL;
     size_t n = list_holdings(e, s, a, &list);
     const char *text = "";
 
