@@ -5,7 +5,7 @@
 #include "world.h"
 
 /* The caller of a request. {0}: root on the unix socket. */
-struct asker {
+struct claim_asker {
     uint32_t uid;
     const char *token;     /* NULL: none */
     const char *cert_user; /* this certificate instead of the unix socket */
@@ -54,7 +54,7 @@ struct question {
     const char *accept;
     const char *websocket; /* the client's subprotocols; NULL: no WebSocket */
     const char *spdy;      /* the client's SPDY protocols; NULL: no SPDY */
-    struct asker who;
+    struct claim_asker who;
     size_t backlog;
 };
 
