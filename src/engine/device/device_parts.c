@@ -90,6 +90,34 @@ static enum mete_result check_slices(struct mete_engine *e, const struct mete_gp
     return METE_OK;
 }
 
+/* Do the slices and replicas belong to the gpu's mode? */
+static enum mete_result parts_check_mode(struct mete_engine *e, const struct mete_gpu *from,
+                                         const char *node)
+{
+    if ((unsigned)from->mode > METE_GPU_SLICES)
+        return engine_refuse(e, METE_INVALID, "node '%s': gpu '%s': %d is not a mode", node,
+                             from->uuid, (int)from->mode);
+    if (from->n_slices > 0 && from->mode != METE_GPU_SLICES)
+        return engine_refuse(e, METE_INVALID,
+                             "node '%s': gpu '%s' has slices, but is not in mode slices", node,
+                             from->uuid);
+    if (from->n_slices > MIG_UNITS_MAX)
+        return engine_refuse(e, METE_INVALID, "node '%s': gpu '%s' has %zu slices, want at most %d",
+                             node, from->uuid, from->n_slices, MIG_UNITS_MAX);
+    if (from->replicas > 0 && from->mode != METE_GPU_REPLICAS)
+        return engine_refuse(e, METE_INVALID,
+                             "node '%s': gpu '%s' has replicas, but is not in mode replicas", node,
+                             from->uuid);
+    if (from->mode == METE_GPU_REPLICAS && (from->replicas == 0 || from->replicas > REPLICAS_MAX))
+        return engine_refuse(e, METE_INVALID, "node '%s': gpu '%s' has %u replicas, want 1 to %d",
+                             node, from->uuid, from->replicas, REPLICAS_MAX);
+    if (from->replicas > 0 && from->is_flexible)
+        return engine_refuse(e, METE_INVALID,
+                             "node '%s': gpu '%s' has replicas: it cannot be flexible", node,
+                             from->uuid);
+    return METE_OK;
+}
+
 enum mete_result parts_check(struct mete_engine *e, const struct mete_gpu *from, const char *node)
 {
     const struct mig_geometry *g;
@@ -97,18 +125,8 @@ enum mete_result parts_check(struct mete_engine *e, const struct mete_gpu *from,
     if (from->mode == METE_GPU_WHOLE && !from->is_flexible && from->n_slices == 0 &&
         from->replicas == 0)
         return METE_OK;
-    if ((unsigned)from->mode > METE_GPU_SLICES ||
-        (from->n_slices > 0 && from->mode != METE_GPU_SLICES) || from->n_slices > MIG_UNITS_MAX)
-        return engine_refuse(e, METE_INVALID,
-                             "node '%s': gpu '%s': no such mode, or slices in another mode, or "
-                             "more than %d",
-                             node, from->uuid, MIG_UNITS_MAX);
-    if ((from->mode == METE_GPU_REPLICAS) != (from->replicas > 0) ||
-        from->replicas > REPLICAS_MAX || (from->replicas > 0 && from->is_flexible))
-        return engine_refuse(e, METE_INVALID,
-                             "node '%s': gpu '%s': mode replicas needs 1 to %d replicas and not "
-                             "is_flexible, another mode has none",
-                             node, from->uuid, REPLICAS_MAX);
+    if (parts_check_mode(e, from, node) != METE_OK)
+        return METE_INVALID;
     g = mig_geometry_of(from->model ? from->model : "", from->memory_bytes);
     if (from->is_flexible && !g)
         return engine_refuse(e, METE_INVALID,

@@ -231,8 +231,9 @@ static const char *unhealthy_text(struct mete_engine *e, const struct why_findin
 
     for (size_t i = 0; i < e->order.n; i++)
         unhealthy += bits(node_gpus(e->order.at[i]) & ~e->order.at[i]->healthy);
-    return arena_format(e->answers, "%s; would fit if %" PRIu64 " unhealthy gpus were healthy",
-                        needs_text(e, f->attempt.w->group), unhealthy);
+    return arena_format(e->answers, "%s; would fit if %" PRIu64 " unhealthy %s healthy",
+                        needs_text(e, f->attempt.w->group), unhealthy,
+                        unhealthy == 1 ? "gpu was" : "gpus were");
 }
 
 static const char *draining_text(struct mete_engine *e, const struct why_finding *f,

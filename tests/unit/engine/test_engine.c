@@ -377,7 +377,7 @@ static const struct {
      "job 101 ends"},
     {{.gpus = 2, .node = "s"},
      "GpusUnhealthy",
-     "needs 2 gpus; would fit if 1 unhealthy gpus were healthy",
+     "needs 2 gpus; would fit if 1 unhealthy gpu was healthy",
      "1 of 2 not healthy",
      "it asks for 1 gpu, not 2 (on s)"},
     {{.gpus = 2, .node = "c"},

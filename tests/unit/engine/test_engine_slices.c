@@ -472,8 +472,9 @@ static void refuses_what_cannot_be(void **state)
          "node 'x': gpu 'x-0' is flexible, but no MIG geometry is known of a 't4' with this "
          "memory"},
         {{.model = "h100", .gib = 80, .replicas = 1000},
-         "node 'x': gpu 'x-0': mode replicas needs 1 to 256 replicas and not is_flexible, another "
-         "mode has none"},
+         "node 'x': gpu 'x-0' has 1000 replicas, want 1 to 256"},
+        {{.model = "h100", .gib = 80, .replicas = 2, .is_flexible = true},
+         "node 'x': gpu 'x-0' has replicas: it cannot be flexible"},
         {{H100_FLEXIBLE, .profiles = {"3g.40gb"}, .starts = {2}},
          "gpu 'x-0': slice '3g.40gb' cannot start at 2"},
         {{H100_FLEXIBLE, .profiles = {"3g.40gb", "1g.10gb"}, .starts = {0, 3}},
@@ -513,6 +514,42 @@ static void refuses_what_cannot_be(void **state)
     }
     assert_int_equal(mete_node_count(e), 0);
     assert_sound(e);
+    mete_engine_free(e);
+}
+
+static void refuses_parts_that_are_not_of_the_mode(void **state)
+{
+    static const struct mete_slice slice = {"1g.10gb", 0, "MIG-x"};
+    static const struct {
+        struct mete_gpu gpu;
+        const char *message;
+    } cases[] = {
+        {{.mode = METE_GPU_SLICES + 1}, "node 'x': gpu 'x-0': 3 is not a mode"},
+        {{.mode = METE_GPU_REPLICAS, .slices = &slice, .n_slices = 1},
+         "node 'x': gpu 'x-0' has slices, but is not in mode slices"},
+        {{.mode = METE_GPU_SLICES, .slices = &slice, .n_slices = 99},
+         "node 'x': gpu 'x-0' has 99 slices, want at most 12"},
+        {{.mode = METE_GPU_WHOLE, .replicas = 2},
+         "node 'x': gpu 'x-0' has replicas, but is not in mode replicas"},
+        {{.mode = METE_GPU_REPLICAS}, "node 'x': gpu 'x-0' has 0 replicas, want 1 to 256"},
+    };
+    struct mete_engine *e = mete_engine_new(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct mete_gpu gpu = cases[i].gpu;
+
+        gpu.uuid = "x-0";
+        gpu.model = "h100";
+        gpu.memory_bytes = 80 * GIB;
+        gpu.numa_node = -1;
+        gpu.link_group = -1;
+        assert_int_equal(
+            mete_node_set(e, &(struct mete_node){.name = "x", .gpus = &gpu, .n_gpus = 1}),
+            METE_INVALID);
+        assert_string_equal(mete_last_error(e), cases[i].message);
+    }
+    assert_int_equal(mete_node_count(e), 0);
     mete_engine_free(e);
 }
 
@@ -594,6 +631,7 @@ int main(void)
         cmocka_unit_test(replicas_serve_for_whole_gpus_unless_renamed),
         cmocka_unit_test(a_share_by_memory_has_compute_in_proportion),
         cmocka_unit_test(refuses_what_cannot_be),
+        cmocka_unit_test(refuses_parts_that_are_not_of_the_mode),
         cmocka_unit_test(takes_back_what_was_held_before_a_restart),
     };
 
