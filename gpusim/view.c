@@ -2,7 +2,6 @@
 
 #include "view.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,23 +12,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum {
-    PATH_SIZE = 4096
-};
-
-static bool machine_path(char path[PATH_SIZE])
+static const char *machine_path(void)
 {
     const char *given = getenv("METE_GPUSIM_MACHINE");
-    Dl_info info = {0};
-    const char *slash;
 
-    if (given && *given)
-        return (size_t)snprintf(path, PATH_SIZE, "%s", given) < PATH_SIZE;
-    if (!dladdr(machine_path, &info) || !info.dli_fname)
-        return false;
-    slash = strrchr(info.dli_fname, '/');
-    return slash && (size_t)snprintf(path, PATH_SIZE, "%.*s/machine.bin",
-                                     (int)(slash - info.dli_fname), info.dli_fname) < PATH_SIZE;
+    return given && *given ? given : GPUSIM_MACHINE_PATH;
 }
 
 /* May this process open the device node? Its major number has no driver, so ENXIO means that the
@@ -65,16 +52,13 @@ static bool sees_all(void)
 
 bool view_open(struct view *v)
 {
-    char path[PATH_SIZE];
     struct stat st;
     const struct gpusim_machine *m;
     bool is_all = sees_all();
     int fd;
 
     *v = (struct view){0};
-    if (!machine_path(path))
-        return false;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(machine_path(), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     if (fstat(fd, &st) < 0 || st.st_size != (off_t)sizeof(*m)) {

@@ -72,6 +72,18 @@ void names_free(char **names, size_t count);
 
 bool file_exists(const char *path);
 
+/* Opens `path` below the directory `root` with O_PATH: symlinks, also absolute ones, stay below
+ * `root`. Returns -1 and sets errno on failure. */
+int file_open_below(int root, const char *path);
+
+/* Reads up to `size` bytes from the start of a file opened with O_PATH. Returns their number; 0: no
+ * regular file, or unreadable. */
+size_t file_read_head(int handle, void *bytes, size_t size);
+
+/* The path of a file opened with O_PATH, as this process sees it. The caller frees it; NULL: it has
+ * none. */
+char *file_path_of(int handle);
+
 /* `size` random bytes from the kernel. */
 void random_bytes(void *bytes, size_t size);
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,6 +326,37 @@ struct err *note_read(const char *path, struct buf *ret)
 bool file_exists(const char *path)
 {
     return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
+}
+
+int file_open_below(int root, const char *path)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+
+    return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+size_t file_read_head(int handle, void *bytes, size_t size)
+{
+    AUTO_FREE char *name = mem_format("/proc/self/fd/%d", handle);
+    AUTO(fd_closep) int fd = -1;
+    struct stat st = {0};
+    ssize_t n = 0;
+
+    if (fstat(handle, &st) < 0 || !S_ISREG(st.st_mode)) /* before the open: no fifo, no device */
+        return 0;
+    fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    n = fd < 0 ? 0 : read(fd, bytes, size);
+    return n > 0 ? (size_t)n : 0;
+}
+
+char *file_path_of(int handle)
+{
+    AUTO_FREE char *name = mem_format("/proc/self/fd/%d", handle);
+    char path[PATH_MAX];
+    ssize_t n = readlink(name, path, sizeof(path));
+
+    return n > 0 && (size_t)n < sizeof(path) ? mem_strndup(path, (size_t)n) : NULL;
 }
 
 void random_bytes(void *bytes, size_t size)

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/loop.h"
+#include "gpu/driver_root.h"
 #include "gpu/gpu_condition.h"
 #include "gpu/gpu_driver.h"
 
@@ -19,7 +20,7 @@ struct gpu_watch;
 struct gpu_watch_options {
     struct loop *loop;
     const char *self_path;   /* the mete binary */
-    const char *library;     /* of NVML; NULL: the loader's */
+    const char *driver_root; /* directory; NULL: `/`, else /run/nvidia/driver */
     const char *machine;     /* file of an emulated machine (gpusim_machine.h); NULL: real gpus */
     int64_t sample_every_ns; /* 0: 1 s */
     int64_t deadline_ns;     /* for each answer; 0: 10 s */
@@ -36,6 +37,10 @@ bool gpu_watch_is_ready(const struct gpu_watch *w);
 
 /* NULL: no driver. Borrowed until the loop runs again. */
 const struct gpu_driver_info *gpu_watch_info(const struct gpu_watch *w);
+
+/* The files of the driver; NULL: not known yet, or no driver. Borrowed until the loop runs again.
+ */
+const struct driver_root *gpu_watch_root(const struct gpu_watch *w);
 
 /* Why the machine has no driver; "": it has one. */
 const char *gpu_watch_problem(const struct gpu_watch *w);

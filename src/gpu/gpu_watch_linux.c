@@ -15,7 +15,7 @@
 enum {
     GPUS_MAX = 64,
     SUCCESSORS_MAX = 2,
-    LINE_MAX_BYTES = 65536
+    LINE_MAX_BYTES = 1 << 20 /* a driver root has some hundred files */
 };
 
 /* Delay before the restart of a helper that ended (did not hang): 1 s, 2 s ... */
@@ -51,7 +51,7 @@ struct hung_helper {
 
 struct gpu_watch {
     struct gpu_watch_options o;
-    char library_env[4200];
+    char root_env[4200];
     char machine_env[4200];
     struct helper_link sampler;
     struct helper_link events;
@@ -69,6 +69,7 @@ struct gpu_watch {
     bool is_driver_there;
     char problem[256];
     struct gpu_driver_info info;
+    struct driver_root *root; /* NULL: not known yet */
     struct gpu gpus[GPUS_MAX];
     size_t n;
     struct gpu read[GPUS_MAX];   /* the gpus as in the driver's list */
@@ -356,6 +357,18 @@ static void on_error_line(struct gpu_watch *w, const json_t *j)
     changed(w);
 }
 
+static void on_root_line(struct gpu_watch *w, const json_t *j)
+{
+    struct driver_root *root = NULL;
+    AUTO(err_freep) struct err *e = driver_root_parse_json(j, &root);
+
+    if (e)
+        return;
+    driver_root_free(w->root);
+    w->root = root;
+    changed(w);
+}
+
 static void on_event_line(struct gpu_watch *w, const json_t *event)
 {
     const char *uuid = json_text(event, "uuid");
@@ -380,6 +393,8 @@ static void gpu_watch_on_line(struct helper_link *h, struct str line)
         on_event_line(w, json_object_get(j, "event"));
     else if (h->is_events)
         return;
+    else if (json_object_get(j, "root"))
+        on_root_line(w, json_object_get(j, "root"));
     else if (json_text(j, "error"))
         on_error_line(w, j);
     else if (w->question == ASK_LIST)
@@ -457,7 +472,7 @@ static struct err *helper_spawn(struct gpu_watch *w, struct helper_link *h)
     char numbers[GPUS_MAX][8];
     const char *argv[GPUS_MAX + 4] = {w->o.self_path, "gpu-helper",
                                       h->is_events ? "events" : "sample"};
-    const char *env[] = {w->library_env, w->machine_env, "METE_GPUSIM_ALL=1", NULL};
+    const char *env[] = {w->root_env, w->machine_env, "METE_GPUSIM_ALL=1", NULL};
     size_t n = 3;
     int in[2];
     int out[2];
@@ -514,8 +529,8 @@ struct err *gpu_watch_new(const struct gpu_watch_options *o, struct gpu_watch **
         w->o.sample_every_ns = NS_1S;
     if (!w->o.deadline_ns)
         w->o.deadline_ns = 10 * NS_1S;
-    (void)snprintf(w->library_env, sizeof(w->library_env), "METE_NVML=%s",
-                   o->library ? o->library : "");
+    (void)snprintf(w->root_env, sizeof(w->root_env), "METE_DRIVER_ROOT=%s",
+                   o->driver_root ? o->driver_root : "");
     (void)snprintf(w->machine_env, sizeof(w->machine_env), "METE_GPUSIM_MACHINE=%s",
                    o->machine ? o->machine : "");
     w->restart_ns = RESTART_FIRST_NS;
@@ -541,6 +556,7 @@ void gpu_watch_free(struct gpu_watch *w)
     loop_timer_free(w->tick);
     loop_timer_free(w->deadline);
     loop_timer_free(w->restart);
+    driver_root_free(w->root);
     free(w);
 }
 
@@ -552,6 +568,11 @@ bool gpu_watch_is_ready(const struct gpu_watch *w)
 const struct gpu_driver_info *gpu_watch_info(const struct gpu_watch *w)
 {
     return w->is_driver_there ? &w->info : NULL;
+}
+
+const struct driver_root *gpu_watch_root(const struct gpu_watch *w)
+{
+    return w->root;
 }
 
 const char *gpu_watch_problem(const struct gpu_watch *w)

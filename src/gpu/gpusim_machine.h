@@ -6,7 +6,7 @@
  * off the bus, hangs, reports an XID, is used by a process. The library needs only libc, and parses
  * nothing inside a container.
  *
- * The library finds the file by METE_GPUSIM_MACHINE, else as `machine.bin` beside itself.
+ * The library finds the file by METE_GPUSIM_MACHINE, else at GPUSIM_MACHINE_PATH.
  *
  * A gpu is visible to a process that may open /dev/nvidia<minor>: the device nodes have the major
  * number GPUSIM_DEVICE_MAJOR, which no driver owns, so an open that the cgroup allows fails with
@@ -27,6 +27,9 @@ enum {
     GPUSIM_PROCESSES_MAX = 32,
     GPUSIM_XIDS_MAX = 16,
 };
+
+/* The machine's file in containers. */
+#define GPUSIM_MACHINE_PATH "/run/mete/gpu/machine.bin"
 
 #define GPUSIM_MAGIC   UINT64_C(0x316d69737570676d) /* "mgpusim1" */
 #define GPUSIM_VERSION 1u

@@ -8,6 +8,9 @@
  *               {"end":true}
  *   sample I  → {"sample":{...},"index":I}
  *
+ * Before the last line, {"root":{...}} tells the driver's files (driver_root.h): with the first
+ * list, and whenever the driver's version or the machine's device numbers have changed.
+ *
  * `shares` measures capped shares (share_meter.h).
  *
  * `events` writes {"event":{"uuid":...,"xid":N}} for each XID. All end at the end of their input.
@@ -15,21 +18,29 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "gpu/driver_root.h"
 #include "gpu/gpu_watch.h"
 #include "gpu/share_meter.h"
 
 enum {
     HELPER_GPUS_MAX = 64,
-    EVENT_WAIT_MS = 250
+    EVENT_WAIT_MS = 250,
+    DEVICES_MAX = 65536
 };
 
 struct helper {
     struct gpu_driver *driver;
+    const char *root;    /* directory of the driver root */
+    const char *machine; /* file of the emulated machine; NULL: a real driver */
+    char *told_version;  /* of the root that was told last; NULL: none */
+    char *told_devices;  /* text of /proc/devices then */
     bool is_skipped[HELPER_GPUS_MAX];
 };
 
@@ -47,6 +58,33 @@ static bool say_error(struct err *problem)
     AUTO(err_freep) struct err *e = problem;
 
     return say(json_pack("{s:s, s:i}", "error", err_message(e), "code", err_http(e)));
+}
+
+/* Tells the driver's files, unless nothing has changed since they were told. False: the reader is
+ * gone. */
+static bool tell_root(struct helper *h)
+{
+    AUTO(driver_root_freep) struct driver_root *root = NULL;
+    AUTO(buf_done) struct buf devices = {0};
+    struct gpu_driver_info info = {0};
+    AUTO(err_freep) struct err *e = gpu_driver_info(h->driver, &info);
+
+    if (!e)
+        e = file_read("/proc/devices", DEVICES_MAX, &devices);
+    if (e || (text_equal(h->told_version, info.driver_version) &&
+              text_equal(h->told_devices, devices.at)))
+        return true;
+    e = driver_root_read(&(struct driver_root_options){.dir = h->root,
+                                                       .version = info.driver_version,
+                                                       .machine = h->machine},
+                         &root);
+    if (e)
+        return true; /* the root was there when the driver's library was opened: ask again later */
+    free(h->told_version);
+    free(h->told_devices);
+    h->told_version = mem_strdup(info.driver_version);
+    h->told_devices = buf_steal(&devices);
+    return say(json_pack("{s:o}", "root", driver_root_format_json(root)));
 }
 
 /* Sets the link groups: the lowest index among gpus connected by NVLink. */
@@ -108,7 +146,7 @@ static bool helper_list(struct helper *h)
         if (!say(json_pack("{s:o}", "gpu", gpu_format_json(&gpus[i]))))
             return false;
     }
-    return say(json_pack("{s:b}", "end", true));
+    return tell_root(h) && say(json_pack("{s:b}", "end", true));
 }
 
 static bool helper_sample(struct helper *h, struct str number)
@@ -121,6 +159,8 @@ static bool helper_sample(struct helper *h, struct str number)
         e = gpu_driver_sample(h->driver, (unsigned)index, &s);
     if (e)
         return say_error(e);
+    if (!tell_root(h))
+        return false;
     return say(json_pack("{s:i, s:o}", "index", (int)index, "sample", gpu_sample_format_json(&s)));
 }
 
@@ -175,10 +215,43 @@ static int serve_events(struct helper *h)
     return 0;
 }
 
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): one thread */
+
+    return value && *value ? value : NULL;
+}
+
+/*
+ * Opens the driver of a root. Without a given root, the driver is in `/`, where the loader finds
+ * its library, or in the root of a driver's container.
+ */
+static struct err *helper_open(struct helper *h)
+{
+    static const char container_root[] = "/run/nvidia/driver";
+    const char *given = variable("METE_DRIVER_ROOT");
+    AUTO_FREE char *library = NULL;
+
+    h->root = given ? given : "/";
+    if (!given) {
+        struct err *e = gpu_driver_open(NULL, &h->driver);
+
+        library = e ? driver_root_find_nvml(container_root) : NULL;
+        if (!library)
+            return e;
+        err_free(e);
+        h->root = container_root;
+        return gpu_driver_open(library, &h->driver);
+    }
+    library = driver_root_find_nvml(given);
+    if (!library)
+        return err_new(ERR_NOT_FOUND, "no nvidia driver here: no libnvidia-ml.so.1 in %s", given);
+    return gpu_driver_open(library, &h->driver);
+}
+
 int gpu_helper_main(int argc, char **argv)
 {
-    const char *library = getenv("METE_NVML"); /* NOLINT(concurrency-mt-unsafe): one thread */
-    struct helper h = {0};
+    struct helper h = {.machine = variable("METE_GPUSIM_MACHINE")};
     struct err *e;
     int result;
 
@@ -192,12 +265,14 @@ int gpu_helper_main(int argc, char **argv)
             return say_error(e) ? 2 : 1;
         h.is_skipped[index] = true;
     }
-    e = gpu_driver_open(library && *library ? library : NULL, &h.driver);
+    e = helper_open(&h);
     if (e)
         return say_error(e) ? 0 : 1;
     result = strcmp(argv[1], "events") == 0   ? serve_events(&h)
              : strcmp(argv[1], "shares") == 0 ? share_meter_serve(h.driver)
                                               : serve_samples(&h);
     gpu_driver_free(h.driver);
+    free(h.told_version);
+    free(h.told_devices);
     return result;
 }

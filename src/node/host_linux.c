@@ -279,11 +279,19 @@ static struct err *mount_devices(const char *dir)
     return NULL;
 }
 
+static struct err *make_target(const char *path)
+{
+    AUTO_FREE char *dir = mem_strndup(path, (size_t)(strrchr(path, '/') - path));
+
+    TRY(dir_make(dir, 0755));
+    return file_exists(path) ? NULL : file_write(path, 0444, STR(""));
+}
+
 struct err *host_enter(const struct host_mounts *m)
 {
     TRY(dir_make(m->rootfs, 0711));
-    if (m->gpu_dir)
-        TRY(dir_make(m->gpu_dir, 0755));
+    if (m->gpu_file)
+        TRY(make_target(m->gpu_file));
     TRY(mount_ns_enter(m->rootfs));
     TRY(hide_unified(m->rootfs));
     TRY(protect_null());

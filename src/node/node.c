@@ -13,7 +13,9 @@
 #include "base/vec.h"
 #include "base/version.h"
 #include "client/informer.h"
+#include "gpu/gpusim_machine.h"
 #include "node/gpu_modes.h"
+#include "node/image/host_driver.h"
 #include "node/image/root.h"
 #include "node/lease.h"
 #include "node/log/logs.h"
@@ -26,7 +28,6 @@
 #include "node/runtime/last_words.h"
 #include "node/session/sessions.h"
 #include "node/session/uplink.h"
-#include "node/spec/cdi.h"
 #include "node/stats.h"
 #include "node/volume/stage.h"
 
@@ -48,7 +49,6 @@ struct node {
     char *name;
     char *dir;
     char *rootfs;
-    char *gpusim_dir;
     struct host_info host;
     char runtime_version[64];
     struct worker *worker;
@@ -134,13 +134,11 @@ static bool update_modes(struct node *n)
     return has_changed;
 }
 
-static int64_t uvm_major(void *arg)
+static const struct driver_root *find_driver(void *arg)
 {
-    AUTO(buf_done) struct buf text = {0};
-    AUTO(err_freep) struct err *e = file_read("/proc/devices", 65536, &text);
+    const struct node *n = arg;
 
-    (void)arg;
-    return e ? -1 : cdi_find_major(text.at, "nvidia-uvm");
+    return n->o.gpus ? gpu_watch_root(n->o.gpus) : NULL;
 }
 
 static void add_gpu_samples(void *arg, struct node_stats *s)
@@ -477,7 +475,7 @@ static struct err *node_begin(struct node *n)
                               .dir = n->dir,
                               .rootfs = n->rootfs,
                               .host = &n->host,
-                              .gpusim_dir = n->gpusim_dir,
+                              .make_points = host_driver_make,
                               .prepare = prepare_pod,
                               .unprepare = unprepare_pod,
                               .make_stage = stage_make,
@@ -488,12 +486,13 @@ static struct err *node_begin(struct node *n)
                               .host_roots = n->o.host_roots,
                               .mask_dir = n->o.mask_dir,
                               .find_gpu = find_gpu,
-                              .uvm_major = uvm_major,
+                              .find_driver = find_driver,
                               .arg = n};
     const struct host_mounts mounts = {.dir = n->dir,
                                        .rootfs = n->rootfs,
                                        .mask_dir = n->o.mask_dir ? n->o.mask_dir : n->dir,
-                                       .gpu_dir = n->gpusim_dir ? CDI_GPUSIM_DIR : NULL};
+                                       .gpu_file =
+                                           n->o.has_emulated_gpus ? GPUSIM_MACHINE_PATH : NULL};
 
     TRY(dir_make(n->dir, 0711));
     TRY(host_info_read(n->dir, &n->host));
@@ -537,7 +536,6 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     n->name = mem_strdup(o->name);
     n->dir = mem_strdup(o->dir);
     n->rootfs = mem_format("%s/host", o->dir);
-    n->gpusim_dir = o->gpusim_dir ? mem_strdup(o->gpusim_dir) : NULL;
     n->began_ns = loop_wall_ns(o->loop);
     n->modes = gpu_modes_new(o->sharing);
     n->timer = loop_timer_new(o->loop, on_beat_timer, n);
@@ -580,7 +578,6 @@ void node_free(struct node *n)
     vec_done(&n->holdings);
     loop_timer_free(n->timer);
     loop_timer_free(n->list_timer);
-    free(n->gpusim_dir);
     free(n->rootfs);
     free(n->dir);
     free(n->name);

@@ -22,13 +22,12 @@ struct node_options {
     const char *name;       /* of the node */
     const char *dir;        /* DATA/node */
     const char *mask_dir;   /* DATA: hidden from containers of the image `host` */
-    const char *gpusim_dir; /* emulated gpus: holds libnvidia-ml.so.1, nvidia-smi, profile.yaml;
-                               NULL otherwise */
-    const char *runtime;    /* "auto", "crun" or "runc"; NULL: auto */
-    const char *self_path;  /* the program that children run, in other roles */
-    int64_t heartbeat_ns;   /* 0: 10 s */
-    int64_t log_max_bytes;  /* size at which a container's log is rotated (rotation.h); 0: 10 MiB */
-    size_t log_max_files;   /* files kept of one log; 0: 5 */
+    bool has_emulated_gpus;
+    const char *runtime;   /* "auto", "crun" or "runc"; NULL: auto */
+    const char *self_path; /* the program that children run, in other roles */
+    int64_t heartbeat_ns;  /* 0: 10 s */
+    int64_t log_max_bytes; /* size at which a container's log is rotated (rotation.h); 0: 10 MiB */
+    size_t log_max_files;  /* files kept of one log; 0: 5 */
     const struct sharing_config *sharing; /* from the configuration file; NULL: none */
     const struct host_roots *host_roots;  /* hostPath directories of all users; NULL: none */
     void (*on_ready)(

@@ -1,6 +1,7 @@
 /* emulate_linux.c - installs the emulated GPU driver in the data directory */
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,13 +20,25 @@ enum {
 #define METE_GPUSIM_INSTALLED "/usr/lib/mete/gpusim"
 #endif
 
-static const char library_name[] = "libnvidia-ml.so.1";
+#if defined(__aarch64__)
+#define LIBRARY_DIR "usr/lib/aarch64-linux-gnu"
+#else
+#define LIBRARY_DIR "usr/lib/x86_64-linux-gnu"
+#endif
+
+/* Libraries of the emulated driver; `NAME.1` is the soname. */
+static const char *const libraries[] = {"libnvidia-ml.so", "libcuda.so"};
+
+static bool has_library(const char *dir, const char *name)
+{
+    AUTO_FREE char *path = mem_format("%s/%s.1", dir, name);
+
+    return file_exists(path);
+}
 
 static bool has_driver(const char *dir)
 {
-    AUTO_FREE char *path = mem_format("%s/%s", dir, library_name);
-
-    return file_exists(path);
+    return has_library(dir, libraries[0]);
 }
 
 /* Finds the driver in $METE_GPUSIM_DIR, beside the binary in a build tree, or where it is
@@ -58,17 +71,83 @@ static bool has_bytes(const char *path, const struct buf *bytes)
     return !e && there.size == bytes->size && memcmp(there.at, bytes->at, bytes->size) == 0;
 }
 
-static struct err *copy_program(const char *from_dir, const char *to_dir, const char *name)
+static struct err *copy_file(const char *from, const char *to)
 {
-    AUTO_FREE char *from = mem_format("%s/%s", from_dir, name);
-    AUTO_FREE char *to = mem_format("%s/%s", to_dir, name);
-    struct buf b = {.cap = LIBRARY_MAX};
-    struct err *e = file_read(from, LIBRARY_MAX, &b);
+    AUTO(buf_done) struct buf b = {.cap = LIBRARY_MAX};
 
-    if (!e && !has_bytes(to, &b))
-        e = file_write(to, 0755, (struct str){.at = b.at, .size = b.size});
-    buf_done(&b);
+    TRY(file_read(from, LIBRARY_MAX, &b));
+    return has_bytes(to, &b) ? NULL
+                             : file_write(to, 0755, (struct str){.at = b.at, .size = b.size});
+}
+
+static struct err *link_file(const char *target, const char *path)
+{
+    char there[NAME_MAX + 1];
+    ssize_t n = readlink(path, there, sizeof(there) - 1);
+
+    if (n >= 0) {
+        there[n] = '\0';
+        if (text_equal(there, target))
+            return NULL;
+    }
+    if (unlink(path) < 0 && errno != ENOENT)
+        return err_errno(errno, "remove %s", path);
+    return symlink(target, path) < 0 ? err_errno(errno, "make link %s", path) : NULL;
+}
+
+/* Installs a library as the driver's installer does: NAME.VERSION, and the links NAME.1 and NAME.
+ */
+static struct err *install_library(const char *from_dir, const char *dir, const char *name,
+                                   const char *version)
+{
+    AUTO_FREE char *from = mem_format("%s/%s.1", from_dir, name);
+    AUTO_FREE char *file = mem_format("%s.%s", name, version);
+    AUTO_FREE char *soname = mem_format("%s.1", name);
+    AUTO_FREE char *to = mem_format("%s/%s", dir, file);
+    AUTO_FREE char *soname_path = mem_format("%s/%s", dir, soname);
+    AUTO_FREE char *plain_path = mem_format("%s/%s", dir, name);
+
+    TRY(copy_file(from, to));
+    TRY(link_file(file, soname_path));
+    return link_file(soname, plain_path);
+}
+
+/* Removes the libraries of another version that an earlier profile had. */
+static struct err *remove_other_versions(const char *dir, const char *version)
+{
+    char **names = NULL;
+    size_t n = 0;
+    struct err *e = dir_list(dir, &names, &n);
+
+    for (size_t i = 0; !e && i < n; i++) {
+        AUTO_FREE char *path = mem_format("%s/%s", dir, names[i]);
+        struct str end = str_of(strstr(names[i], ".so."));
+
+        if (end.at && !text_equal(end.at, ".so.1") &&
+            !text_equal(end.at + strlen(".so."), version) && unlink(path) < 0)
+            e = err_errno(errno, "remove %s", path);
+    }
+    names_free(names, n);
     return e;
+}
+
+/* Makes the driver root `dir`/root. */
+static struct err *install_driver(const char *from, const char *dir, const char *version)
+{
+    AUTO_FREE char *library_dir = mem_format("%s/root/" LIBRARY_DIR, dir);
+    AUTO_FREE char *program_dir = mem_format("%s/root/usr/bin", dir);
+    AUTO_FREE char *program = mem_format("%s/nvidia-smi", from);
+    AUTO_FREE char *program_path = mem_format("%s/nvidia-smi", program_dir);
+
+    if (!version[0] || strpbrk(version, "/ ") || version[0] == '.')
+        return err_new(ERR_INVALID, "driver: '%s' is no version", version);
+    TRY(dir_make(library_dir, 0755));
+    TRY(dir_make(program_dir, 0755));
+    for (size_t i = 0; i < COUNT(libraries); i++)
+        if (has_library(from, libraries[i]))
+            TRY(install_library(from, library_dir, libraries[i], version));
+    TRY(remove_other_versions(library_dir, version));
+    return copy_file(program, program_path);
 }
 
 static struct err *emulate_compile(const char *profile, const char *seed,
@@ -122,8 +201,7 @@ struct err *emulate_make(const char *dir, const char *profile, const char *self_
     TRY(emulate_compile(profile, seed, machine));
     TRY(find_driver(self_path, &driver));
     TRY(dir_make(dir, 0755));
-    TRY(copy_program(driver, dir, library_name));
-    TRY(copy_program(driver, dir, "nvidia-smi"));
+    TRY(install_driver(driver, dir, machine->driver_version));
     if (is_same_machine(machine_path, machine))
         return NULL;
     return file_write(machine_path, 0644,

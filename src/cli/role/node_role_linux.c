@@ -33,9 +33,8 @@ struct hands {
     struct sharing_config sharing;
     char *socket;
     char *dir;
-    char *gpusim;  /* NULL: the gpus are real */
-    char *library; /* of the emulated driver */
-    char *machine;
+    char *driver_root;
+    char *machine; /* file of the emulated machine; NULL: the gpus are real */
     char *token;
     struct client *client;
     struct gpu_watch *gpus;
@@ -54,8 +53,7 @@ static void hands_done(struct hands *h)
     host_roots_done(&h->host_roots);
     free(h->socket);
     free(h->dir);
-    free(h->gpusim);
-    free(h->library);
+    free(h->driver_root);
     free(h->machine);
     free(h->token);
 }
@@ -81,7 +79,7 @@ static void begin_node(struct hands *h)
         .mask_dir = h->data,
         .runtime = h->runtime,
         .self_path = h->self_path,
-        .gpusim_dir = h->gpusim,
+        .has_emulated_gpus = h->machine != NULL,
         .log_max_bytes = h->log_limits.max_bytes,
         .log_max_files = (size_t)h->log_limits.max_files,
         .sharing = &h->sharing,
@@ -156,11 +154,12 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
     if (text_equal(which, "none"))
         return NULL;
     if (text_equal(which, "emulated")) {
-        h->gpusim = mem_format("%s/gpusim", h->dir);
-        h->library = mem_format("%s/libnvidia-ml.so.1", h->gpusim);
-        h->machine = mem_format("%s/machine.bin", h->gpusim);
+        h->driver_root = mem_format("%s/gpusim/root", h->dir);
+        h->machine = mem_format("%s/gpusim/machine.bin", h->dir);
+    } else if (flag_text(c->in, "driver-root")[0]) {
+        h->driver_root = mem_strdup(flag_text(c->in, "driver-root"));
     }
-    o.library = h->library;
+    o.driver_root = h->driver_root;
     o.machine = h->machine;
     return gpu_watch_new(&o, &h->gpus);
 }

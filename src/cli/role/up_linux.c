@@ -121,6 +121,7 @@ static struct err *read_options(struct up *u)
     given.log_level = flag_text(in, "log-level");
     given.log_format = flag_text(in, "log-format");
     given.runtime = flag_text(in, "runtime");
+    given.driver_root = flag_text(in, "driver-root");
     given.log_max_size = flag_text(in, "container-log-max-size");
     given.log_max_files = flag_text(in, "container-log-max-files");
     for (size_t i = 0; i < HOST_ROOTS_MAX + 1; i++)
@@ -254,6 +255,8 @@ static struct err *start_node(struct up *u)
                  u->node_name,
                  "--gpus",
                  u->gpus,
+                 "--driver-root",
+                 u->options.driver_root,
                  "--runtime",
                  u->options.runtime,
                  "--log-level",
@@ -490,6 +493,11 @@ static const struct flag up_flags[] = {
      .value = "WHICH",
      .values = runtimes,
      .doc = "container runtime: auto (crun, else runc), crun or runc. Default: auto"},
+    {.name = "driver-root",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .doc = "directory below which the GPU driver is installed. Default: /, else "
+            "/run/nvidia/driver"},
     {.name = "config",
      .type = FLAG_TEXT,
      .value = "FILE",

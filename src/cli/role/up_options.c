@@ -50,6 +50,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "logFormat",
                                           "hostPathRoots",
                                           "runtime",
+                                          "driverRoot",
                                           "containerLogMaxSize",
                                           "containerLogMaxFiles",
                                           "learnEvery",
@@ -162,6 +163,9 @@ static struct err *check_words(const struct up_options *o)
                        o->log_level);
     if (!is_among(runtimes, o->runtime))
         return err_new(ERR_BAD_REQUEST, "runtime \"%s\": want auto, crun or runc", o->runtime);
+    if (o->driver_root[0] && o->driver_root[0] != '/')
+        return err_new(ERR_BAD_REQUEST, "driver root \"%s\": want an absolute path",
+                       o->driver_root);
     if (!is_among(formats, o->log_format))
         return err_new(ERR_BAD_REQUEST, "log format \"%s\": want text or json", o->log_format);
     return NULL;
@@ -197,6 +201,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.gpu_config = option_choose(given->gpu_config, config, "gpuConfig", "");
     o.log_level = option_choose(given->log_level, config, "logLevel", "info");
     o.runtime = option_choose(given->runtime, config, "runtime", "auto");
+    o.driver_root = option_choose(given->driver_root, config, "driverRoot", "");
     o.log_format = option_choose(given->log_format, config, "logFormat", "text");
     o.log_max_size =
         option_choose(given->log_max_size, config, "containerLogMaxSize", LOG_LIMIT_SIZE);
@@ -226,6 +231,7 @@ void up_options_done(struct up_options *o)
     free(o->log_level);
     free(o->log_format);
     free(o->runtime);
+    free(o->driver_root);
     free(o->log_max_size);
     free(o->log_max_files);
     free(o->learn_every);

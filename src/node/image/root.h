@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "base/vec.h"
+#include "node/image/image_loader_linux.h"
 #include "node/image/image_user.h"
 #include "node/image/images.h"
 
@@ -27,14 +29,19 @@ struct root {
     char *device_dir;
     struct root_device devices[ROOT_DEVICES_MAX];
     size_t n_devices;
-    struct host_user found; /* the user that the container runs as */
+    struct host_user found;     /* the user that the container runs as */
+    struct image_loader loader; /* of a container with gpus */
+    VEC(char *) libraries;      /* names of the driver's libraries, below the loader's directory */
+    VEC(char *) programs;       /* and of its programs, in /usr/bin */
 };
 
 void root_free(struct root *r); /* accepts NULL */
 
 /*
  * In the worker (root_linux.c): mounts the root, makes the device nodes to be bound into it, and
- * finds the user. ERR_INVALID: /dev, /proc or /sys of the image is not a directory. Repeatable.
+ * finds the user and the loader. Links of the image with names of the driver's files are removed
+ * from the container: runtimes do not agree about a mount at a link. ERR_INVALID: /dev, /proc or
+ * /sys of the image is not a directory. Repeatable.
  */
 struct err *root_make(struct root *r) MUST_CHECK;
 

@@ -214,9 +214,7 @@ static void set_streams(const json_t *container, json_t *config, struct runtime_
     json_put_bool(json_object_at(config, "process"), "terminal", create->has_terminal);
 }
 
-/* `root` NULL: the image `host`. */
-static void create_in(struct pod *p, struct container *c, const struct root *root,
-                      const struct stage *stage)
+static void create_in(struct pod *p, struct container *c, const struct container_place *place)
 {
     struct runtime *r = p->set->o.runtime;
     AUTO(json_freep) json_t *config = NULL;
@@ -224,7 +222,7 @@ static void create_in(struct pod *p, struct container *c, const struct root *roo
     AUTO_FREE char *id = container_id(p, c, c->attempt);
     AUTO_FREE char *logs = pod_log_dir(p);
     AUTO_FREE char *log_path = mem_format("%s/%s/%" PRId64 ".log", logs, c->name, c->attempt);
-    AUTO(err_freep) struct err *e = container_build(p, c, root, stage, &config);
+    AUTO(err_freep) struct err *e = container_build(p, c, place, &config);
     struct runtime_create create = {.id = id, .config = config, .log_path = log_path};
 
     if (e) {
@@ -242,10 +240,12 @@ static void create_in(struct pod *p, struct container *c, const struct root *roo
 
 struct rooting {
     struct pending *pending;
-    struct root *root; /* NULL: the image `host` */
+    struct root *root;          /* NULL: the image `host` */
+    struct host_driver *driver; /* of the image `host` */
     struct stage stage;
     char *words;
     struct err *(*make)(struct root *r);
+    struct err *(*make_points)(struct host_driver *h);
     struct err *(*make_stage)(struct stage *s);
     struct err *(*make_words)(const char *path);
 };
@@ -253,6 +253,7 @@ struct rooting {
 static void rooting_free(struct rooting *m)
 {
     root_free(m->root);
+    host_driver_free(m->driver);
     stage_done(&m->stage);
     free(m->words);
     free(m);
@@ -264,6 +265,8 @@ static struct err *make_root(void *message)
 
     if (m->root)
         TRY(m->make(m->root));
+    else
+        TRY(m->make_points(m->driver));
     TRY(m->make_words(m->words));
     return m->make_stage(&m->stage);
 }
@@ -271,6 +274,7 @@ static struct err *make_root(void *message)
 static void on_rooted(void *message, const struct err *e)
 {
     struct rooting *m = message;
+    const struct container_place place = {m->root, m->driver, &m->stage};
     struct pod *p = NULL;
     struct container *c = pending_take(m->pending, &p);
 
@@ -279,7 +283,7 @@ static void on_rooted(void *message, const struct err *e)
         if (e && !p->is_stopping)
             container_refuse_for(p, c, e);
         else if (!p->is_stopping)
-            create_in(p, c, m->root, &m->stage);
+            create_in(p, c, &place);
     }
     rooting_free(m);
     if (p)
@@ -297,6 +301,18 @@ static void add_devices(const json_t *edits, struct root *root)
                 .major = json_int(node, "major", 0), .minor = json_int(node, "minor", 0)};
 }
 
+static void add_driver_names(const struct driver_root *driver, struct root *root)
+{
+    if (!driver)
+        return;
+    VEC_EACH (&driver->files, file) {
+        if (file->kind == DRIVER_LIBRARY || file->kind == DRIVER_LIBRARY_32)
+            vec_add(&root->libraries, mem_strdup(file->name));
+        if (file->kind == DRIVER_PROGRAM)
+            vec_add(&root->programs, mem_strdup(file->name));
+    }
+}
+
 static struct err *plan_root(const struct pod *p, struct container *c, struct root *ret)
 {
     const struct pods_options *o = &p->set->o;
@@ -310,6 +326,7 @@ static struct err *plan_root(const struct pod *p, struct container *c, struct ro
     TRY(spec_check_non_root(p->object, spec, image->user));
     TRY(container_edits(p, c, NULL, &edits));
     add_devices(edits, ret);
+    add_driver_names(container_driver(p, c), ret);
     c->stop_signal = spec_stop_signal(image->stop_signal);
     ret->ask = spec_user_asked(p->object, spec, p->has_userns);
     ret->user = image->user ? mem_strdup(image->user) : NULL;
@@ -347,12 +364,15 @@ static struct err *plan_stage(const struct pod *p, const struct container *c, st
 static struct err *plan_rooting(const struct pod *p, struct container *c, struct rooting *m)
 {
     m->make = p->set->o.make_root;
+    m->make_points = p->set->o.make_points;
     m->make_stage = p->set->o.make_stage;
     m->make_words = p->set->o.make_words;
     m->words = container_words_path(p, c);
     if (container_image(pod_container_spec(p, c))) {
         m->root = mem_alloc(sizeof(*m->root));
         TRY(plan_root(p, c, m->root));
+    } else {
+        m->driver = host_driver_new(container_driver(p, c), p->set->o.dir, p->set->o.rootfs);
     }
     return plan_stage(p, c, &m->stage);
 }

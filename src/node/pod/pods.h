@@ -46,6 +46,8 @@ struct image_source {
     void *arg;
 };
 
+struct driver_root;
+struct host_driver;
 struct root;
 struct stage;
 
@@ -60,7 +62,6 @@ struct pods_options {
     const char *dir;    /* DATA/node */
     const char *rootfs; /* of the image `host` */
     const struct host_info *host;
-    const char *gpusim_dir;            /* NULL: real gpus */
     const struct image_source *images; /* NULL: only the image `host` */
     bool is_shift_missing;             /* no idmapped mounts: pods share IMAGE_UID_BASE */
     /* prepare.h; tests use others, also of the following */
@@ -68,6 +69,7 @@ struct pods_options {
     struct err *(*make_root)(struct root *r);
     struct err *(*measure)(const char *path, struct disk_usage *ret); /* disk_usage_measure */
     struct err *(*remove_root)(const char *dir);                      /* images.h */
+    struct err *(*make_points)(struct host_driver *h);                /* host_driver.h */
     struct err *(*make_stage)(struct stage *s);                       /* stage.h */
     struct err *(*strike_stage)(const char *dir);
     struct err *(*make_words)(const char *path); /* last_words.h */
@@ -78,7 +80,8 @@ struct pods_options {
     struct err *(*unprepare)(const char *const *dirs, size_t n);
     /* NULL: no such gpu on this machine. `*ret_known` is false until the gpus are known. */
     const struct gpu *(*find_gpu)(void *arg, const char *uuid, bool *ret_known);
-    int64_t (*uvm_major)(void *arg);
+    /* NULL: the driver's files are not known yet. */
+    const struct driver_root *(*find_driver)(void *arg);
     void *arg;
 };
 

@@ -7,123 +7,163 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/num.h"
-#include "gpu/gpusim_machine.h"
-
-enum {
-    NVIDIA_MAJOR = 195,
-    NVIDIA_CONTROL_MINOR = 255,
-};
-
-int64_t cdi_find_major(const char *proc_devices, const char *name)
-{
-    struct str rest = str_of(proc_devices);
-
-    while (rest.at && rest.size > 0) {
-        struct str line = str_cut(&rest, '\n');
-        int64_t major = -1;
-
-        if (str_equal(line, STR("Block devices:")))
-            return -1;
-        while (line.size > 0 && *line.at == ' ') {
-            line.at++;
-            line.size--;
-        }
-        struct str number = str_cut(&line, ' ');
-        struct err *e = NULL;
-
-        if (!line.at || !str_equal(line, str_of(name)))
-            continue;
-        e = num_parse_int64(number, 0, 4095, &major);
-        err_free(e);
-        return e ? -1 : major;
-    }
-    return -1;
-}
+#include "node/image/host_driver.h"
 
 static void add_node(json_t *edits, const char *path, int64_t major, int64_t minor)
 {
-    json_t *node = json_object();
+    json_t *nodes = json_array_at(edits, "deviceNodes");
+    const json_t *known = NULL;
+    json_t *node = NULL;
+    size_t i = 0;
 
+    json_array_foreach (nodes, i, known)
+        if (text_equal(json_text(known, "path"), path))
+            return; /* two instances of one gpu */
+    node = json_object();
     json_put_text(node, "path", path);
     json_put_text(node, "type", "c");
     json_put_int(node, "major", major);
     json_put_int(node, "minor", minor);
     json_put_int(node, "fileMode", 0666);
     json_put_text(node, "permissions", "rw");
-    (void)json_array_append_new(json_array_at(edits, "deviceNodes"), node);
+    (void)json_array_append_new(nodes, node);
 }
 
-/* Prepends our directory to a search path, once. */
-static void add_path(json_t *edits, const char *name, const json_t *env)
-{
-    const char *old = json_text(env, name);
-    AUTO_FREE char *text = NULL;
+/* ---- files ---- */
 
-    if (old && (text_starts_with(old, CDI_GPUSIM_DIR ":") || text_equal(old, CDI_GPUSIM_DIR)))
-        return;
-    text = mem_format("%s=" CDI_GPUSIM_DIR "%s%s", name, old && old[0] ? ":" : "", old ? old : "");
-    (void)json_array_append_new(json_array_at(edits, "env"), json_string(text));
-}
-
-static void add_gpusim(json_t *edits, const struct cdi_host *host, const json_t *env)
+static void add_mount(json_t *edits, const char *from, const char *to, const char *type,
+                      const char *const *options)
 {
-    static const char *const options[] = {"ro", "nosuid", "nodev", "rbind", "rprivate"};
     json_t *mount = json_object();
 
-    add_node(edits, "/dev/nvidiactl", GPUSIM_DEVICE_MAJOR, GPUSIM_CONTROL_MINOR);
-    add_node(edits, "/dev/nvidia-uvm", GPUSIM_DEVICE_MAJOR, GPUSIM_UVM_MINOR);
-    add_node(edits, "/dev/nvidia-uvm-tools", GPUSIM_DEVICE_MAJOR, GPUSIM_UVM_TOOLS_MINOR);
-    json_put_text(mount, "hostPath", host->gpusim_dir);
-    json_put_text(mount, "containerPath", CDI_GPUSIM_DIR);
-    json_put_text(mount, "type", "bind");
-    for (size_t i = 0; i < COUNT(options); i++)
-        (void)json_array_append_new(json_array_at(mount, "options"), json_string(options[i]));
+    json_put_text(mount, "hostPath", from);
+    json_put_text(mount, "containerPath", to);
+    json_put_text(mount, "type", type);
+    for (; *options; options++)
+        (void)json_array_append_new(json_array_at(mount, "options"), json_string(*options));
     (void)json_array_append_new(json_array_at(edits, "mounts"), mount);
-    add_path(edits, "PATH", env);
-    add_path(edits, "LD_LIBRARY_PATH", env);
 }
 
-static void add_nvidia(json_t *edits, const struct cdi_host *host)
+static void add_bind(json_t *edits, const struct driver_file *file, const char *to)
 {
-    add_node(edits, "/dev/nvidiactl", NVIDIA_MAJOR, NVIDIA_CONTROL_MINOR);
-    if (host->uvm_major >= 0) {
-        add_node(edits, "/dev/nvidia-uvm", host->uvm_major, 0);
-        add_node(edits, "/dev/nvidia-uvm-tools", host->uvm_major, 1);
+    static const char *const options[] = {"ro", "nosuid", "nodev", "rbind", "rprivate", NULL};
+    static const char *const socket_options[] = {"ro",    "nosuid",   "nodev", "noexec",
+                                                 "rbind", "rprivate", NULL};
+
+    add_mount(edits, file->path, to, "bind",
+              file->kind == DRIVER_SOCKET ? socket_options : options);
+}
+
+/* Shows mount points in a directory of the host. A layer's path with ':' or ',' would be read as
+ * two: such a character is escaped. */
+static void add_points(json_t *edits, const struct cdi_target *target, const char *name,
+                       const char *dir)
+{
+    AUTO(buf_done) struct buf lower = {0};
+    const char *options[] = {"ro", NULL, NULL};
+    AUTO_FREE char *points = mem_format("%s/%s", target->points, name);
+
+    buf_add_text(&lower, "lowerdir=");
+    for (const char *c = points; *c; c++)
+        buf_printf(&lower, "%s%c", strchr(":,\\", *c) ? "\\" : "", *c);
+    buf_printf(&lower, ":%s", dir);
+    options[1] = lower.at;
+    add_mount(edits, "overlay", dir, "overlay", options);
+}
+
+static void add_file(json_t *edits, const struct driver_root *root, const struct cdi_target *target,
+                     const struct driver_file *file)
+{
+    const char *dir = NULL;
+    AUTO_FREE char *to = NULL;
+
+    if (file->kind == DRIVER_LIBRARY)
+        dir = target->library_dir;
+    else if (file->kind == DRIVER_LIBRARY_32)
+        dir = target->library_dir_32;
+    else if (file->kind == DRIVER_PROGRAM)
+        dir = "/usr/bin";
+    else if (target->is_host && !root->is_emulated)
+        return; /* the mount point would be made on the host */
+    else
+        dir = "";
+    if (!dir[0] && file->name[0] != '/')
+        return;
+    to = mem_format("%s%s%s", dir, dir[0] ? "/" : "", file->name);
+    add_bind(edits, file, to);
+}
+
+static void add_files(json_t *edits, const struct driver_root *root,
+                      const struct cdi_target *target)
+{
+    if (!target->library_dir[0] || (target->is_host && text_equal(root->dir, "/")))
+        return;
+    if (target->points) {
+        add_points(edits, target, HOST_DRIVER_LIBRARIES, target->library_dir);
+        add_points(edits, target, HOST_DRIVER_PROGRAMS, "/usr/bin");
+        if (target->library_dir_32[0])
+            add_points(edits, target, HOST_DRIVER_LIBRARIES_32, target->library_dir_32);
     }
+    VEC_EACH (&root->files, file)
+        add_file(edits, root, target, file);
+}
+
+/* ---- devices ---- */
+
+static struct err *add_capability(json_t *edits, const struct driver_root *root,
+                                  const struct cdi_device *d, int compute_instance)
+{
+    int minor = driver_root_capability(root, d->gpu->minor, d->gpu_instance, compute_instance);
+    AUTO_FREE char *path = mem_format("/dev/nvidia-caps/nvidia-cap%d", minor);
+
+    if (root->capability_major < 0 || minor < 0)
+        return err_new(ERR_UNAVAILABLE, "the driver has no capability of MIG instance %s",
+                       d->instance);
+    add_node(edits, path, root->capability_major, minor);
+    return NULL;
+}
+
+static struct err *add_device(json_t *edits, const struct driver_root *root,
+                              const struct cdi_device *d)
+{
+    AUTO_FREE char *path = mem_format("/dev/nvidia%d", d->gpu->minor);
+
+    add_node(edits, path, root->gpu_major, d->gpu->minor);
+    if (!d->instance || root->is_emulated)
+        return NULL;
+    TRY(add_capability(edits, root, d, -1));
+    return add_capability(edits, root, d, d->compute_instance);
 }
 
 /* Adds the variable that tells programs their gpus. */
-static void add_variable(json_t *edits, const struct gpu *const *gpus, size_t n)
+static void add_variable(json_t *edits, const struct cdi_device *devices, size_t n)
 {
     AUTO(buf_done) struct buf text = {0};
 
     buf_add_text(&text, CDI_VISIBLE "=");
     for (size_t i = 0; i < n; i++)
-        buf_printf(&text, "%s%s", i > 0 ? "," : "", gpus[i]->uuid);
+        buf_printf(&text, "%s%s", i > 0 ? "," : "",
+                   devices[i].instance ? devices[i].instance : devices[i].gpu->uuid);
     (void)json_array_append_new(json_array_at(edits, "env"), json_string(text.at));
 }
 
-json_t *cdi_gpu_edits(const struct gpu *const *gpus, size_t n, const struct cdi_host *host,
-                      const json_t *env)
+struct err *cdi_gpu_edits(const struct cdi_device *devices, size_t n,
+                          const struct driver_root *root, const struct cdi_target *target,
+                          json_t **ret)
 {
-    json_t *edits = json_object();
-    bool is_emulated = n > 0 && gpus[0]->is_emulated && host->gpusim_dir;
+    AUTO(json_freep) json_t *edits = json_object();
 
-    if (n == 0)
-        return edits;
-    for (size_t i = 0; i < n; i++) {
-        char path[32];
-
-        (void)snprintf(path, sizeof(path), "/dev/nvidia%d", gpus[i]->minor);
-        add_node(edits, path, is_emulated ? GPUSIM_DEVICE_MAJOR : NVIDIA_MAJOR, gpus[i]->minor);
+    for (size_t i = 0; i < n; i++)
+        TRY(add_device(edits, root, &devices[i]));
+    if (n > 0) {
+        VEC_EACH (&root->nodes, node)
+            add_node(edits, node->path, node->major, node->minor);
+        if (target)
+            add_files(edits, root, target);
+        add_variable(edits, devices, n);
     }
-    if (is_emulated)
-        add_gpusim(edits, host, env);
-    else
-        add_nvidia(edits, host);
-    add_variable(edits, gpus, n);
-    return edits;
+    *ret = TAKE(edits);
+    return NULL;
 }
 
 /* ---- application ---- */

@@ -4,32 +4,46 @@
  * Computed from host data alone, and applied to an OCI spec by the rules of the CDI specification
  * (containerEdits: env, deviceNodes, mounts, additionalGids; no hooks). Every device node comes
  * with its type, major and minor, so applying needs no look at the host.
+ *
+ * The driver's libraries are bound into the directory that the container's own loader searches, one
+ * by one and under each of their names. So programs find them without any variable, and nothing in
+ * the container has to run before (no ldconfig, no hook).
  */
 #pragma once
 
 #include "base/json.h"
+#include "gpu/driver_root.h"
 #include "model/gpu.h"
-
-#define CDI_GPUSIM_DIR "/run/mete/gpu" /* path of the emulated driver in containers */
 
 /* "GPU-...,GPU-..." in a container with gpus; "void" if its image or pod sets the variable, but the
  * container has none. */
 #define CDI_VISIBLE "NVIDIA_VISIBLE_DEVICES"
 
-struct cdi_host {
-    int64_t uvm_major;      /* of nvidia-uvm in /proc/devices; -1: not loaded */
-    const char *gpusim_dir; /* emulated gpus: the driver's files on the host; NULL otherwise */
+/* A gpu, or a MIG instance of it. */
+struct cdi_device {
+    const struct gpu *gpu;
+    const char *instance; /* uuid of the MIG instance; NULL: the gpu */
+    int gpu_instance;
+    int compute_instance;
 };
 
-/* The major of `name` among the character devices of the text of /proc/devices; -1: none. */
-int64_t cdi_find_major(const char *proc_devices, const char *name);
+/* Where the driver's files go. */
+struct cdi_target {
+    const char *library_dir;    /* of the container's loader; "": it has none, and gets no files */
+    const char *library_dir_32; /* "": no 32 bit libraries */
+    /* Image `host`: directory of mount points (node/image/host_driver.h). NULL: the runtime creates
+     * mount points. */
+    const char *points;
+    bool is_host; /* image `host`: sees the files of `/` anyway */
+};
 
 /*
- * The edits for one container with these gpus. Search paths are prepended to the variables in `env`
- * (the container's variables so far, as an object). A new reference.
+ * The edits for one container with these devices. `target` NULL: only nodes and variables.
+ * ERR_UNAVAILABLE: the driver has no capability nodes of a MIG instance. The caller owns `*ret`.
  */
-json_t *cdi_gpu_edits(const struct gpu *const *gpus, size_t n, const struct cdi_host *host,
-                      const json_t *env);
+struct err *cdi_gpu_edits(const struct cdi_device *devices, size_t n,
+                          const struct driver_root *root, const struct cdi_target *target,
+                          json_t **ret) MUST_CHECK;
 
 /* Applies edits. ERR_INVALID: an unknown edit, or one that lacks a member. */
 struct err *cdi_apply(const json_t *edits, json_t *spec) MUST_CHECK;

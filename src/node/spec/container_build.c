@@ -59,22 +59,44 @@ static struct err *find_gpus(const struct pod *p, const struct container *c, con
     return NULL;
 }
 
-struct err *container_edits(const struct pod *p, const struct container *c, const json_t *env,
-                            json_t **ret)
+const struct driver_root *container_driver(const struct pod *p, const struct container *c)
+{
+    const struct pods_options *o = &p->set->o;
+
+    return json_array_size(c->gpus) > 0 ? o->find_driver(o->arg) : NULL;
+}
+
+/* Where the driver's files go in a container of an image or of the image `host`. */
+static struct cdi_target driver_target(const struct container_place *place)
+{
+    const struct image_loader *l = place->root ? &place->root->loader : &place->driver->loader;
+
+    return (struct cdi_target){.library_dir = l->dir,
+                               .library_dir_32 = l->dir_32,
+                               .points = place->root ? NULL : place->driver->dir,
+                               .is_host = !place->root};
+}
+
+struct err *container_edits(const struct pod *p, const struct container *c,
+                            const struct container_place *place, json_t **ret)
 {
     enum {
         GPUS_MAX = 256
     };
-    const struct pods_options *o = &p->set->o;
     AUTO_FREE const struct gpu **gpus = mem_alloc(GPUS_MAX * sizeof(*gpus));
-    struct cdi_host cdi = {.gpusim_dir = o->gpusim_dir, .uvm_major = -1};
+    AUTO_FREE struct cdi_device *devices = mem_alloc(GPUS_MAX * sizeof(*devices));
+    const struct driver_root *root = container_driver(p, c);
+    struct cdi_target target = {0};
     size_t n = 0;
 
     TRY(find_gpus(p, c, gpus, GPUS_MAX, &n));
-    if (n > 0)
-        cdi.uvm_major = o->uvm_major(o->arg);
-    *ret = cdi_gpu_edits(gpus, n, &cdi, env);
-    return NULL;
+    if (n > 0 && !root)
+        return err_new(ERR_UNAVAILABLE, "the files of the gpus' driver are not known yet");
+    for (size_t i = 0; i < n; i++)
+        devices[i] = (struct cdi_device){.gpu = gpus[i]};
+    if (n > 0 && place)
+        target = driver_target(place);
+    return cdi_gpu_edits(devices, n, root, place ? &target : NULL, ret);
 }
 
 /* Adds the volumes, from the stage. */
@@ -193,12 +215,12 @@ static void parts_done(struct parts *x)
 }
 
 static struct err *parts_collect(const struct pod *p, const struct container *c,
-                                 const struct root *root, const struct stage *stage,
-                                 struct parts *x)
+                                 const struct container_place *place, struct parts *x)
 {
+    const struct root *root = place->root;
     const struct pods_options *o = &p->set->o;
     const json_t *spec = pod_container_spec(p, c);
-    size_t n_mounts_max = stage->mounts.n + ETC_NAMES + 1; /* + 1: the termination message */
+    size_t n_mounts_max = place->stage->mounts.n + ETC_NAMES + 1; /* + 1: the termination message */
     AUTO_FREE char *id = container_id(p, c, c->attempt);
 
     x->mounts = mem_alloc((n_mounts_max + 1) * sizeof(*x->mounts));
@@ -213,20 +235,20 @@ static struct err *parts_collect(const struct pod *p, const struct container *c,
         return err_new(ERR_NOT_FOUND, "image '%s' is not on this machine any more",
                        container_image(spec));
     TRY(build_env(p, spec, x->image, x->user, &x->own_env, &x->env));
-    add_mounts(stage, x->mounts, &x->n_mounts);
+    add_mounts(place->stage, x->mounts, &x->n_mounts);
     if (root)
         add_etc(p, spec, x->mounts, &x->n_mounts);
     TRY(add_words(p, c, x->mounts, &x->n_mounts));
-    return container_edits(p, c, x->env, &x->edits);
+    return container_edits(p, c, place, &x->edits);
 }
 
-struct err *container_build(const struct pod *p, const struct container *c, const struct root *root,
-                            const struct stage *stage, json_t **ret)
+struct err *container_build(const struct pod *p, const struct container *c,
+                            const struct container_place *place, json_t **ret)
 {
     AUTO(parts_done) struct parts x = {0};
     struct spec_input in = {0};
 
-    TRY(parts_collect(p, c, root, stage, &x));
+    TRY(parts_collect(p, c, place, &x));
     in = (struct spec_input){.pod = p->object,
                              .container = pod_container_spec(p, c),
                              .image = x.image,
@@ -239,7 +261,7 @@ struct err *container_build(const struct pod *p, const struct container *c, cons
                              .mounts = x.mounts,
                              .n_mounts = x.n_mounts,
                              .edits = x.edits,
-                             .has_userns = root && p->has_userns,
+                             .has_userns = place->root && p->has_userns,
                              .uid_base = p->uid_base,
                              .sys_dir = x.sys_dir,
                              .device_dir = x.device_dir};

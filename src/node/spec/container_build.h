@@ -1,14 +1,26 @@
 /* container_build.h - builds a container's config.json from its manifest, image and gpus */
 #pragma once
 
+#include "node/image/host_driver.h"
 #include "node/image/root.h"
 #include "node/pod/pod.h"
 #include "node/volume/stage.h"
 
-/* `root` NULL: the image `host`. The caller owns `*ret`. */
-struct err *container_build(const struct pod *p, const struct container *c, const struct root *root,
-                            const struct stage *stage, json_t **ret);
+/* The container's file system as the worker prepared it. */
+struct container_place {
+    const struct root *root;          /* NULL: the image `host` */
+    const struct host_driver *driver; /* of the image `host` */
+    const struct stage *stage;
+};
 
-/* The CDI edits for the container's gpus. `env` may be NULL. The caller owns `*ret`. */
-struct err *container_edits(const struct pod *p, const struct container *c, const json_t *env,
-                            json_t **ret);
+/* The caller owns `*ret`. */
+struct err *container_build(const struct pod *p, const struct container *c,
+                            const struct container_place *place, json_t **ret) MUST_CHECK;
+
+/* The CDI edits for the container's gpus; `place` NULL: without the driver's files. The caller owns
+ * `*ret`. */
+struct err *container_edits(const struct pod *p, const struct container *c,
+                            const struct container_place *place, json_t **ret) MUST_CHECK;
+
+/* The driver of a container with gpus; NULL: it has no gpus, or the driver is not known. */
+const struct driver_root *container_driver(const struct pod *p, const struct container *c);

@@ -29,6 +29,7 @@ struct fixture {
     struct gpusim_machine *machine; /* the helpers' machine */
     char dir[64];
     char path[128];
+    char root[128]; /* of the driver */
     bool (*is_done)(const struct fixture *);
     bool was_late;
 };
@@ -81,6 +82,20 @@ static void until(struct fixture *f, bool (*is_done)(const struct fixture *))
     assert_false(f->was_late);
 }
 
+/* Installs the emulated driver in a root of the test's own. */
+static void install(const char *root)
+{
+    AUTO_FREE char *dir = mem_format("%s/usr/lib64", root);
+    AUTO_FREE char *path = mem_format("%s/libnvidia-ml.so.570.124.06", dir);
+    AUTO_FREE char *link = mem_format("%s/libnvidia-ml.so.1", dir);
+    AUTO(buf_done) struct buf bytes = {0};
+
+    assert_null(dir_make(dir, 0755));
+    assert_null(file_read(getenv("METE_TEST_NVML"), 64 << 20, &bytes));
+    assert_null(file_write(path, 0755, (struct str){bytes.at, bytes.size}));
+    assert_int_equal(symlink("libnvidia-ml.so.570.124.06", link), 0);
+}
+
 static int set_up(void **state)
 {
     struct fixture *f = mem_alloc(sizeof(*f));
@@ -92,6 +107,8 @@ static int set_up(void **state)
     (void)snprintf(f->path, sizeof(f->path), "%s/machine.bin", f->dir);
     assert_null(emulated_compile("4xH100", NULL, "test", m));
     assert_null(file_write(f->path, 0644, (struct str){.at = (const char *)m, .size = sizeof(*m)}));
+    (void)snprintf(f->root, sizeof(f->root), "%s/root", f->dir);
+    install(f->root);
     fd = open(f->path, O_RDWR | O_CLOEXEC);
     f->machine = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     assert_ptr_not_equal(f->machine, MAP_FAILED);
@@ -122,13 +139,13 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void watch(struct fixture *f, const char *library, int64_t deadline_ns)
+static void watch(struct fixture *f, const char *root, int64_t deadline_ns)
 {
     struct gpu_watch *w = NULL;
 
     assert_null(gpu_watch_new(&(struct gpu_watch_options){.loop = f->loop,
                                                           .self_path = self,
-                                                          .library = library,
+                                                          .driver_root = root,
                                                           .machine = f->path,
                                                           .sample_every_ns = 20000000,
                                                           .deadline_ns = deadline_ns,
@@ -156,7 +173,7 @@ static void lists_and_samples_what_the_driver_shows(void **state)
     const struct gpu *gpus;
     size_t n = 0;
 
-    watch(f, getenv("METE_TEST_NVML"), 0);
+    watch(f, f->root, 0);
     until(f, is_ready);
     gpus = gpu_watch_list(f->watch, &n);
     assert_int_equal(n, 4);
@@ -169,6 +186,24 @@ static void lists_and_samples_what_the_driver_shows(void **state)
     assert_string_equal(gpu_watch_info(f->watch)->cuda_version, "12.8");
     f->machine->gpus[1].utilization_pct = 87;
     until(f, has_sample);
+}
+
+static void tells_the_files_of_the_driver(void **state)
+{
+    struct fixture *f = *state;
+    const struct driver_root *root = NULL;
+
+    watch(f, f->root, 0);
+    until(f, is_ready);
+    root = gpu_watch_root(f->watch);
+    assert_non_null(root);
+    assert_string_equal(root->version, "570.124.06");
+    assert_true(root->is_emulated);
+    assert_int_equal(root->files.n, 3); /* the library by two names, and the machine */
+    assert_string_equal(root->files.at[0].name, "libnvidia-ml.so.1");
+    assert_true(text_ends_with(root->files.at[0].path, "/libnvidia-ml.so.570.124.06"));
+    assert_string_equal(root->files.at[2].name, GPUSIM_MACHINE_PATH);
+    assert_string_equal(root->files.at[2].path, f->path);
 }
 
 static bool third_is_unhealthy(const struct fixture *f)
@@ -200,7 +235,7 @@ static void tells_of_xids_and_lost_gpus_and_keeps_the_others(void **state)
     struct fixture *f = *state;
     size_t n = 0;
 
-    watch(f, getenv("METE_TEST_NVML"), 0);
+    watch(f, f->root, 0);
     until(f, is_ready);
     until(f, hears_xid_48);
     assert_string_equal(gpu_watch_list(f->watch, &n)[2].health_reason, "XID 48");
@@ -226,7 +261,7 @@ static void a_gpu_that_answers_again_is_healthy_again(void **state)
     struct fixture *f = *state;
     size_t n = 0;
 
-    watch(f, getenv("METE_TEST_NVML"), 0);
+    watch(f, f->root, 0);
     until(f, is_ready);
     for (int i = 0; i < 2; i++) {
         f->machine->gpus[0].is_lost = 1;
@@ -290,7 +325,7 @@ static void no_xid_of_a_burst_is_lost_also_of_a_gpu_that_is(void **state)
     struct gpusim_gpu *g = &f->machine->gpus[3];
 
     n_heard = 0;
-    watch(f, getenv("METE_TEST_NVML"), 0);
+    watch(f, f->root, 0);
     until(f, is_ready);
     until(f, hears_any);
     g->is_lost = 1; /* as with XID 79: the driver no longer gives the gpu's UUID */
@@ -339,7 +374,7 @@ static void an_xid_stays_with_its_gpu_when_the_driver_counts_anew(void **state)
     const struct gpu *gpus = NULL;
     size_t n = 0;
 
-    watch(f, getenv("METE_TEST_NVML"), 0);
+    watch(f, f->root, 0);
     until(f, is_ready);
     until(f, hears_xid_48);
     signal_helpers(SIGSTOP); /* no helper reads the machine while two of its gpus are the same */
@@ -368,7 +403,7 @@ static void gives_up_on_a_gpu_that_hangs_and_goes_on_with_the_rest(void **state)
 {
     struct fixture *f = *state;
 
-    watch(f, getenv("METE_TEST_NVML"), INT64_C(300000000));
+    watch(f, f->root, INT64_C(300000000));
     until(f, is_ready);
     f->machine->gpus[1].hang_ms = 60000;
     f->machine->gpus[3].utilization_pct = 55;
@@ -391,7 +426,7 @@ static void asks_again_when_the_driver_lets_its_helpers_go(void **state)
 {
     struct fixture *f = *state;
 
-    watch(f, getenv("METE_TEST_NVML"), INT64_C(300000000));
+    watch(f, f->root, INT64_C(300000000));
     until(f, is_ready);
     for (int i = 0; i < 4; i++)
         f->machine->gpus[i].hang_ms = UINT32_MAX;
@@ -406,7 +441,7 @@ static void says_why_there_is_no_driver(void **state)
     struct fixture *f = *state;
     size_t n = 1;
 
-    watch(f, "/nonexistent/libnvidia-ml.so.1", 0);
+    watch(f, "/nonexistent", 0);
     until(f, is_ready);
     assert_null(gpu_watch_info(f->watch));
     assert_non_null(strstr(gpu_watch_problem(f->watch), "no nvidia driver here"));
@@ -418,6 +453,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lists_and_samples_what_the_driver_shows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_the_files_of_the_driver, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tells_of_xids_and_lost_gpus_and_keeps_the_others, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_gpu_that_answers_again_is_healthy_again, set_up,

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "gpu/driver_root.h"
 
 /* ---- turns ---- */
 
@@ -509,10 +510,25 @@ static const struct gpu *find_gpu(void *arg, const char *uuid, bool *ret_known)
     return NULL;
 }
 
-static int64_t uvm_major(void *arg)
+static const struct driver_root *find_driver(void *arg)
 {
+    static struct driver_node nodes[] = {{(char *)(uintptr_t) "/dev/nvidiactl", 195, 255},
+                                         {(char *)(uintptr_t) "/dev/nvidia-uvm", 511, 0},
+                                         {(char *)(uintptr_t) "/dev/nvidia-uvm-tools", 511, 1}};
+    static const struct driver_root root = {.dir = (char *)(uintptr_t) "/",
+                                            .version = (char *)(uintptr_t) "570.124.06",
+                                            .gpu_major = 195,
+                                            .capability_major = -1,
+                                            .nodes = {.at = nodes, .n = 3}};
+
     (void)arg;
-    return 511;
+    return &root;
+}
+
+static struct err *fake_make_points(struct host_driver *h)
+{
+    (void)h;
+    return NULL;
 }
 
 static struct err *fake_remove_root(const char *dir)
@@ -553,7 +569,8 @@ void node_world_init_images(struct node_world *w, const struct image_source *ima
                              .read_words = fake_read_words,
                              .update_volumes = fake_update_volumes,
                              .find_gpu = find_gpu,
-                             .uvm_major = uvm_major,
+                             .find_driver = find_driver,
+                             .make_points = fake_make_points,
                              .images = images,
                              .make_root = make_root,
                              .remove_root = fake_remove_root,

@@ -1,0 +1,173 @@
+"""The GPU driver's files in containers: programs find them without any variable, whatever the image's layout."""
+
+import glob
+import json
+import os
+
+import image_kit
+from harness import Mete, check, equal, pod
+from image_kit import Image
+
+ARCH = os.uname().machine
+MULTIARCH = f"{ARCH}-linux-gnu"
+LOADER = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}[ARCH]
+LOADER_DIR = {"x86_64": "lib64", "aarch64": "lib"}[ARCH]
+MUSL = f"/lib/ld-musl-{ARCH}.so.1"
+ENV = "/usr/bin/env"
+
+# The output of nvidia-smi without any variable, with a hostile one, and by a path.
+PROBE = """
+/usr/bin/env -i nvidia-smi -L
+LD_LIBRARY_PATH=/nowhere PATH=/usr/bin nvidia-smi -L
+/usr/bin/env -i /usr/bin/nvidia-smi --query-gpu=driver_version --format=csv,noheader
+"""
+
+
+def octets_of(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def host_library(name):
+    found = [p for d in (f"/usr/lib/{MULTIARCH}", f"/lib/{MULTIARCH}", "/usr/lib64", "/lib64", "/usr/lib")
+             for p in glob.glob(f"{d}/{name}")]
+    check(found, f"this machine has no {name}")
+    return found[0]
+
+
+def base(layer):
+    """A shell, and a program that needs the image's loader."""
+    layer.dir("usr/bin").dir("bin").dir("tmp", mode=0o1777)
+    layer.add("bin/busybox", octets_of(image_kit.BUSYBOX), mode=0o755).symlink("bin/sh", "busybox")
+    for applet in ("ls", "cat", "test", "touch"):
+        layer.symlink(f"bin/{applet}", "busybox")
+    return layer.add("usr/bin/env", octets_of(ENV), mode=0o755)
+
+
+def debian():
+    layer = base(image_kit.Layer().dir(".").dir("usr").dir("usr/lib").dir(f"usr/lib/{MULTIARCH}"))
+    layer.add(f"usr/lib/{MULTIARCH}/libc.so.6", octets_of(host_library("libc.so.6")), mode=0o755)
+    layer.dir(f"usr/{LOADER_DIR}").symlink(LOADER_DIR, f"usr/{LOADER_DIR}")
+    return layer.add(f"usr/{LOADER_DIR}/{LOADER}", octets_of(host_library(LOADER)), mode=0o755)
+
+
+def red_hat():
+    """Libraries lie in /usr/lib64, where alone the loader searches: Debian's, with that directory written into it."""
+    loader = octets_of(host_library(LOADER))
+    for old in (f"/usr/lib/{MULTIARCH}/", f"/lib/{MULTIARCH}/"):
+        check(old.encode() in loader, f"the loader does not search {old}")
+        loader = loader.replace(old.encode() + b"\0", b"/usr/lib64".ljust(len(old), b"/") + b"\0")
+    layer = base(image_kit.Layer().dir(".").dir("usr").dir("usr/lib64").symlink("lib64", "usr/lib64"))
+    if LOADER_DIR == "lib":
+        layer.dir("usr/lib").symlink("lib", "usr/lib").symlink(f"usr/lib/{LOADER}", f"../lib64/{LOADER}")
+    layer.add("usr/lib64/libc.so.6", octets_of(host_library("libc.so.6")), mode=0o755)
+    return layer.add(f"usr/lib64/{LOADER}", loader, mode=0o755)
+
+
+def musl():
+    layer = image_kit.Layer().dir(".").dir("usr").dir("usr/bin").dir("bin").dir("lib").dir("usr/lib")
+    layer.add("bin/busybox", octets_of(image_kit.BUSYBOX), mode=0o755).symlink("bin/sh", "busybox")
+    for applet in ("ls", "cat", "test", "env"):
+        layer.symlink(f"bin/{applet}", "busybox")
+    return layer.add(f"lib/ld-musl-{ARCH}.so.1", octets_of(MUSL), mode=0o755)
+
+
+def import_image(m, name, layer):
+    image = Image([layer.octets()], {"Env": ["PATH=/usr/bin:/bin"]}, arch={"x86_64": "amd64", "aarch64": "arm64"}[ARCH])
+    path = image_kit.write(os.path.join(m.dir, "image.tar"), image.layout())
+    r = m.mete("image", "import", path, name)
+    check(r.code == 0, r)
+
+
+def run(m, name, image, script, gpus=1, **fields):
+    c = {"name": "main", "image": image, "command": ["sh", "-c", script], "imagePullPolicy": "Never", **fields}
+    if gpus:
+        c["resources"] = {"limits": {"nvidia.com/gpu": gpus}}
+    m.ok("apply", "-f", "-", stdin=pod(name, "", containers=[c]))
+    m.wait_phase(name, ("Succeeded", "Failed"))
+    return m.ok("logs", name).splitlines()
+
+
+def check_probe(out, gpus=1):
+    equal(len(out), 3 * gpus, out)
+    for line in out[:2 * gpus]:
+        check("UUID: GPU-" in line, out)
+    equal(out[2 * gpus], "570.124.06", out)
+
+
+def layer_files(m):
+    return sorted(p for p in glob.glob(os.path.join(m.data, "node", "images", "layers", "**"), recursive=True)
+                  if "nvidia" in p)
+
+
+def test_programs_of_each_image_find_the_driver_without_variables():
+    with Mete(gpus="emulated:2xH100") as m, m.unharmed():
+        for name, layer in (("debian", debian()), ("red-hat", red_hat())):
+            import_image(m, f"test/{name}:1", layer)
+            check_probe(run(m, name, f"test/{name}:1", PROBE))
+            check_probe(run(m, f"{name}-ro", f"test/{name}:1", PROBE, securityContext={"readOnlyRootFilesystem": True}))
+            check_probe(run(m, f"{name}-two", f"test/{name}:1", PROBE, gpus=2), gpus=2)
+            without = "ls /usr/bin/nvidia-smi /usr/lib*/libnvidia* /usr/lib/*/libnvidia* /run/mete 2>/dev/null; echo end"
+            equal(run(m, f"{name}-none", f"test/{name}:1", without, gpus=0), ["end"])
+        equal(layer_files(m), [], "mount points in an image")
+
+
+def test_the_loader_of_musl_finds_the_driver():
+    with Mete(gpus="emulated:1xH100") as m:
+        import_image(m, "test/musl:1", musl())
+        # `--list` prints the file of each library, as ldd; it fails where one is not found.
+        out = run(m, "musl", "test/musl:1",
+                  f"env -i LD_PRELOAD=libnvidia-ml.so.1 /lib/ld-musl-{ARCH}.so.1 --list /lib/ld-musl-{ARCH}.so.1")
+        check(any("libnvidia-ml.so.1 => /usr/lib/libnvidia-ml.so.1" in line for line in out), out)
+
+
+def test_an_image_of_static_programs_gets_the_devices_alone():
+    with Mete(gpus="emulated:1xH100") as m:
+        layer = image_kit.Layer().dir(".").dir("bin").add("bin/busybox", octets_of(image_kit.BUSYBOX), mode=0o755)
+        import_image(m, "test/static:1", layer.symlink("bin/sh", "busybox").symlink("bin/ls", "busybox"))
+        equal(run(m, "static", "test/static:1", "ls /dev/nvidia0 /usr 2>&1"),
+              ["ls: /usr: No such file or directory", "/dev/nvidia0"])
+
+
+def test_leftovers_of_another_driver_in_an_image_do_no_harm():
+    """An image built under another runtime has its driver's links, and empty files where that mounted libraries."""
+    with Mete(gpus="emulated:1xH100") as m:
+        for name, layer in (("empty", debian().add(f"usr/lib/{MULTIARCH}/libnvidia-ml.so.535.1", b"")), ("dangling", debian())):
+            layer.symlink(f"usr/lib/{MULTIARCH}/libnvidia-ml.so.1", "libnvidia-ml.so.535.1")
+            import_image(m, f"test/{name}:1", layer.add("usr/bin/nvidia-smi", b""))
+            check_probe(run(m, name, f"test/{name}:1", PROBE))
+
+
+def test_a_driver_is_not_written_outside_of_the_container():
+    with Mete(gpus="emulated:1xH100") as m:
+        outside = os.path.join(m.dir, "outside")
+        os.mkdir(outside)
+        layer = base(image_kit.Layer().dir(".").dir("usr"))
+        layer.dir("usr/lib").symlink(f"usr/lib/{MULTIARCH}", "../../../../../../../.." + outside).symlink("run", outside)
+        layer.dir(outside[1:]).add(f"{outside[1:]}/libc.so.6", octets_of(host_library("libc.so.6")), mode=0o755)
+        import_image(m, "test/hostile:1", layer)
+        run(m, "hostile", "test/hostile:1", "true")
+        equal(os.listdir(outside), [])
+
+
+def test_containers_of_the_host_find_the_driver_and_leave_nothing():
+    files = [f"/usr/lib/{MULTIARCH}/libnvidia-ml.so.570.124.06", "/usr/bin/nvidia-smi"]
+    before = [os.path.exists(f) for f in files]
+    with Mete(gpus="emulated:2xH100") as m:
+        check_probe(run(m, "one", "host", PROBE))
+        equal([os.path.exists(f) for f in files], before)
+        if not any(before):
+            equal(run(m, "none", "host", f"ls {' '.join(files)} 2>/dev/null; echo end", gpus=0), ["end"])
+
+
+def test_the_files_are_named_after_the_profiles_driver():
+    with Mete(gpus="emulated:1xH100") as m:
+        m.stop()
+        profile = os.path.join(m.dir, "gpus.yaml")
+        with open(profile, "w", encoding="utf-8") as f:
+            json.dump({"driver": "580.65.06", "gpus": [{"count": 1, "model": "T4"}]}, f)
+        m.gpus = f"emulated:{profile}"
+        m.start()
+        out = run(m, "new", "host", f"ls /usr/lib/{MULTIARCH} | grep libnvidia-ml; {PROBE}")
+        equal(out[:3], ["libnvidia-ml.so", "libnvidia-ml.so.1", "libnvidia-ml.so.580.65.06"])
+        equal(out[-1], "580.65.06")
