@@ -696,6 +696,7 @@ struct mete_fairness {
     bool by_size;
 };
 
+/* Sets the order of workloads and what it counts, for all queues. */
 METE_API enum mete_result mete_fairness_set(struct mete_engine *e,
                                             const struct mete_fairness *fairness);
 
@@ -713,6 +714,7 @@ struct mete_moves {
     uint32_t moves_max; /* for one waiting workload; 0: 8; at most 64 */
 };
 
+/* Allows moves, or ends them (a horizon of 0). */
 METE_API enum mete_result mete_moves_set(struct mete_engine *e, const struct mete_moves *moves);
 
 /* Past usage: what a user's workloads in a queue held together, from `from_ns` to `to_ns`. */

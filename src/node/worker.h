@@ -33,5 +33,5 @@ static inline void worker_give(struct worker *w, worker_work_fn work, worker_don
 }
 
 struct err *worker_new(struct loop *l, struct worker **ret) MUST_CHECK; /* worker_linux.c */
-/* Finishes all given jobs first, and calls `done` for each. Accepts NULL. */
+/* Finishes all given jobs first, with their calls of worker_done_fn. Accepts NULL. */
 void worker_free(struct worker *w);

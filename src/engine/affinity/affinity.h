@@ -174,10 +174,7 @@ void affinity_count(struct mete_engine *e, const struct ties *ties, const struct
 /* `w` was placed: may a waiting pod's rule hold now? */
 bool affinity_helps(const struct workload *w);
 
-/*
- * affinity_fit.c. The engine keeps one question: affinity_ask sets the shape and ties, then the
- * functions below answer for each node. Ask again after pods came or went.
- */
+/* affinity_fit.c */
 
 /* Does any rule, of these pods or of others, concern such pods? */
 bool affinity_concerns(const struct ties *ties, const struct shape *s);
@@ -185,6 +182,8 @@ bool affinity_concerns(const struct ties *ties, const struct shape *s);
 bool affinity_restricts(const struct ties *ties, const struct shape *s);
 /* Does any required rule concern any pod of the group? */
 bool affinity_restricts_group(const struct group *g);
+/* Asks for a shape and ties. The engine keeps one question: the functions below answer it for each
+ * node. Ask again after pods came or went. */
 void affinity_ask(struct mete_engine *e, const struct ties *ties, const struct shape *s);
 
 enum affinity_answer {

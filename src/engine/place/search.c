@@ -130,7 +130,7 @@ static uint64_t key_of(uint32_t score, uint32_t rank)
     return score == 0 ? 0 : (uint64_t)score << 32 | (UINT32_MAX - rank);
 }
 
-/* score_of for a shape with asks. */
+/* The score of a shape with asks: see score_of. */
 static uint32_t score_of_asks(const struct mete_engine *e, const struct node *n,
                               const struct shape *s)
 {

@@ -102,7 +102,7 @@ static bool hold_leads(const struct workload *w, enum mete_reason_code quota)
     return w->hold != METE_HOLD_NONE && (quota == METE_REASON_NONE || hold_code(w) < quota);
 }
 
-/* Is a required domain the cause? No other obstacle is. */
+/* Finds whether a required domain is the cause. No other obstacle is. */
 static void why_find_domain(struct mete_engine *e, struct attempt *a, struct why_finding *ret)
 {
     ret->n_anywhere = ret->attempt.n_placed;

@@ -54,8 +54,8 @@ struct err *userns_open(const struct userns_map *map, int *ret_fd) MUST_CHECK;
  */
 struct err *userns_mount(int userns_fd, const char *source, const char *target) MUST_CHECK;
 
-/* userns_open and userns_mount in one: the owner `disk_base` + n appears as `host_base` + n, for n
- * below `count`. */
+/* Does userns_open and userns_mount in one: the owner `disk_base` + n appears as `host_base` + n,
+ * for n below `count`. */
 struct err *userns_mount_idmapped(const char *source, const char *target, uint32_t disk_base,
                                   uint32_t host_base, uint32_t count) MUST_CHECK;
 

@@ -39,7 +39,7 @@ static const char *const topologies[] = {"host", "zone", "disk"};
 
 #define PICK(m, list) ((list)[prop_below(&(m)->prop, COUNT(list))])
 
-/* The engine. */
+/* ---- the engine ---- */
 
 static void tell_node(struct model *m, int node)
 {
@@ -117,7 +117,7 @@ static void tell_pod(struct model *m, int id)
                                           }) == METE_OK);
 }
 
-/* Random nodes, pods and rules. */
+/* ---- random nodes, pods and rules ---- */
 
 static struct mete_requirement random_node_requirement(struct model *m)
 {

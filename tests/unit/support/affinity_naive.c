@@ -273,7 +273,7 @@ bool affinity_may_be(const struct affinity_model *m, const struct model_pod *p, 
            used_on(m, node) < CPUS && node_is_wanted(m, p, node) && rules_allow(m, p, node);
 }
 
-/* A node's score by each plugin, before normalization. */
+/* ---- a node's score by each plugin, before normalization ---- */
 
 static int64_t wishes_of(const struct affinity_model *m, const struct model_pod *p, int node)
 {
