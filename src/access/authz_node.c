@@ -9,6 +9,7 @@
 #include "access/authz_private.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "kinds/node_lease.h"
 #include "kinds/object/objects.h"
 #include "model/selector.h"
 
@@ -199,7 +200,7 @@ static char *selected_name(const struct access *a)
 /* May the node do this with its own Lease, its sign of life? */
 static bool allows_lease(const struct identity *who, const struct access *a)
 {
-    if (a->subresource || !text_equal(a->ns, "kube-node-lease"))
+    if (a->subresource || !text_equal(a->ns, NODE_LEASE_NAMESPACE))
         return false;
     if (text_equal(a->verb, "create")) /* authz_check_node_create checks the name */
         return true;

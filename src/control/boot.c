@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "kinds/node_lease.h"
 
 /* The objects that every cluster has. */
 static const struct {
@@ -16,7 +17,7 @@ static const struct {
     {"", "namespaces", "default", "{}"},
     {"", "namespaces", "kube-system", "{}"},
     {"", "namespaces", "kube-public", "{}"},
-    {"", "namespaces", "kube-node-lease", "{}"},
+    {"", "namespaces", NODE_LEASE_NAMESPACE, "{}"},
     {"scheduling.k8s.io", "priorityclasses", "system-cluster-critical",
      "{\"value\":2000000000,\"description\":\"Used for system critical pods that must run in the "
      "cluster, but can be moved to another node if necessary.\"}"},

@@ -25,7 +25,7 @@ struct control_options {
     struct loop *loop;
     struct store *store;
     const char *policy;      /* of the engine; NULL: the default policy */
-    int64_t node_grace_ns;   /* a node without a heartbeat for this long is not ready; 0: 40 s */
+    int64_t node_grace_ns;   /* a node that renews no lease for this long is not ready; 0: 40 s */
     int64_t event_ttl_ns;    /* 0: 1 h */
     struct objects *objects; /* kinds/object/objects.h, over `store` */
     const char *ca;          /* CA certificate of the API, PEM, for pods; NULL: none */

@@ -1,4 +1,4 @@
-/* node_monitor.c - heartbeats, and the taints of nodes */
+/* node_monitor.c - the leases of nodes, and the taints that follow from them */
 
 #include "control/node_monitor.h"
 
@@ -7,13 +7,14 @@
 #include "base/stamp.h"
 #include "base/vec.h"
 #include "control/writes.h"
+#include "kinds/node_lease.h"
 #include "kinds/pod/pod_state.h"
 
 struct watched_node {
     struct map_handle handle;
     char *name;
-    char *heartbeat; /* the latest lastHeartbeatTime; "" before the first */
-    int64_t seen_ns; /* time of the latest heartbeat; monotonic */
+    char *renewed;   /* renewTime of its Lease; "" before the first */
+    int64_t seen_ns; /* arrival of the latest renewal; monotonic */
     bool is_dirty;   /* in node_monitor.dirty */
     bool is_told;    /* Ready is Unknown */
     bool is_ready;
@@ -25,6 +26,7 @@ struct node_monitor {
     const struct kind *kind;
     struct kind_context who;
     struct store_watch *watch;
+    struct store_watch *lease_watch;
     struct watched_node *nodes;
     VEC(struct watched_node *) dirty; /* to be looked at */
     size_t n_ready;
@@ -71,7 +73,7 @@ static void node_free(struct node_monitor *m, struct watched_node *n)
     }
     map_remove(handle, m->nodes, n);
     free(n->name);
-    free(n->heartbeat);
+    free(n->renewed);
     free(n);
 }
 
@@ -91,7 +93,7 @@ static struct watched_node *node_make(struct node_monitor *m, const char *name)
         return n;
     n = mem_alloc(sizeof(*n));
     n->name = mem_strdup(name);
-    n->heartbeat = mem_strdup("");
+    n->renewed = mem_strdup("");
     n->seen_ns = loop_now_ns(m->options.loop);
     map_add(handle, m->nodes, n->name, strlen(n->name), n);
     return n;
@@ -104,28 +106,17 @@ static const char *ready_text(const json_t *node, const char *key)
     return text ? text : "";
 }
 
-/*
- * Only a changed heartbeat counts: the same heartbeat in another client's write is no sign of life.
- */
 static void node_monitor_on_node(struct node_monitor *m, const struct store_object *o)
 {
     struct watched_node *n = node_make(m, o->key.name);
     AUTO(json_freep) json_t *node = NULL;
     AUTO(err_freep) struct err *e = objects_decode(o, &node);
-    const char *heartbeat;
 
     if (e) {
         LOG(ERROR, "stored node cannot be read", S("node", o->key.name), E(e));
         return;
     }
     node_set_ready(m, n, text_equal(ready_text(node, "status"), "True"));
-    heartbeat = ready_text(node, "lastHeartbeatTime");
-    if (!text_equal(heartbeat, n->heartbeat)) {
-        free(n->heartbeat);
-        n->heartbeat = mem_strdup(heartbeat);
-        n->seen_ns = loop_now_ns(m->options.loop);
-        n->is_told = false;
-    }
     node_mark(m, n);
     loop_timer_set(m->timer, 0);
 }
@@ -148,6 +139,35 @@ static void node_monitor_on_change(void *arg, const struct store_change *change,
     node_set_ready(m, n, false);
     node_free(m, n);
     loop_timer_set(m->timer, 0);
+}
+
+/*
+ * Only a changed renewTime counts: the same time in another client's write is no sign of life. A
+ * Lease without its Node, which the garbage collector deletes, is nothing.
+ */
+static void node_monitor_on_lease(struct node_monitor *m, const struct store_object *o)
+{
+    struct watched_node *n = node_find(m, o->key.name);
+    AUTO(json_freep) json_t *lease = NULL;
+    AUTO(err_freep) struct err *e = n ? objects_decode(o, &lease) : NULL;
+    const char *renewed = json_text_at(lease, "spec", "renewTime", NULL);
+
+    if (e)
+        LOG(ERROR, "stored lease cannot be read", S("node", o->key.name), E(e));
+    if (!renewed || text_equal(renewed, n->renewed))
+        return;
+    free(n->renewed);
+    n->renewed = mem_strdup(renewed);
+    n->seen_ns = loop_now_ns(m->options.loop);
+    n->is_told = false;
+}
+
+static void node_monitor_on_lease_change(void *arg, const struct store_change *change,
+                                         int64_t revision)
+{
+    (void)revision;
+    if (change && change->type != STORE_DELETED)
+        node_monitor_on_lease(arg, change->object);
 }
 
 static void node_monitor_on_written(void *owner, const char *name, uint64_t number,
@@ -208,7 +228,7 @@ static struct err *tell_unknown(struct node_monitor *m, const struct watched_nod
     AUTO_FREE char *message = NULL;
 
     stamp_format_age(m->options.node_grace_ns, age);
-    message = mem_format("the node has sent no heartbeat for %s", age);
+    message = mem_format("the node has not renewed its lease for %s", age);
     (void)object_set_condition(copy, "Ready", "Unknown", "NodeStatusUnknown", message,
                                loop_wall_ns(m->options.loop));
     json_put(json_object_at(patch, "status"), "conditions",
@@ -324,7 +344,7 @@ static struct err *node_look_at(struct node_monitor *m, struct watched_node *n)
 
 /*
  * Marks the nodes that became silent. Runs once in the time that the next node needs to become
- * silent, not with every heartbeat, which only moves a node's time.
+ * silent, not with every renewal, which only moves a node's time.
  */
 static void node_scan(struct node_monitor *m, int64_t now_ns)
 {
@@ -372,16 +392,29 @@ static void node_monitor_on_time(void *arg)
         loop_timer_set(m->timer, m->scan_at_ns - now_ns);
 }
 
-static struct err *watch_nodes(struct node_monitor *m)
+/* Calls `put` for each object of the range, then `changed` for each change. */
+static struct err *watch_range(struct node_monitor *m, const struct store_range *range,
+                               void (*put)(struct node_monitor *m, const struct store_object *o),
+                               store_watch_fn changed, struct store_watch **ret)
 {
-    struct store_range range = {.group = "", .resource = "nodes"};
     struct store_list list = {0};
 
-    TRY(store_list(m->store, &range, NULL, NULL, 0, 0, &list));
+    TRY(store_list(m->store, range, NULL, NULL, 0, 0, &list));
     for (size_t i = 0; i < list.n; i++)
-        node_monitor_on_node(m, list.at[i]);
+        put(m, list.at[i]);
     store_list_done(&list);
-    return store_watch_new(m->store, &range, list.revision, node_monitor_on_change, m, &m->watch);
+    return store_watch_new(m->store, range, list.revision, changed, m, ret);
+}
+
+static struct err *watch_all(struct node_monitor *m)
+{
+    const struct store_range nodes = {.group = "", .resource = "nodes"};
+    const struct store_range leases = {
+        .group = "coordination.k8s.io", .resource = "leases", .ns = NODE_LEASE_NAMESPACE};
+
+    TRY(watch_range(m, &nodes, node_monitor_on_node, node_monitor_on_change, &m->watch));
+    return watch_range(m, &leases, node_monitor_on_lease, node_monitor_on_lease_change,
+                       &m->lease_watch);
 }
 
 struct err *node_monitor_new(const struct node_monitor_options *o, struct node_monitor **ret)
@@ -391,7 +424,7 @@ struct err *node_monitor_new(const struct node_monitor_options *o, struct node_m
 
     m->options = *o;
     if (m->options.node_grace_ns == 0)
-        m->options.node_grace_ns = 40 * NS_PER_SEC;
+        m->options.node_grace_ns = NODE_LEASE_S * NS_PER_SEC;
     m->store = objects_store(o->objects);
     m->kind = kind_find("", "nodes");
     m->who = (struct kind_context){
@@ -399,7 +432,7 @@ struct err *node_monitor_new(const struct node_monitor_options *o, struct node_m
     m->timer = loop_timer_new(o->loop, node_monitor_on_time, m);
     m->writes = writes_new(m);
     loop_timer_set(m->timer, 0);
-    e = watch_nodes(m);
+    e = watch_all(m);
     if (e) {
         node_monitor_free(m);
         return e;
@@ -416,6 +449,7 @@ void node_monitor_free(struct node_monitor *m)
     if (!m)
         return;
     store_watch_free(m->watch);
+    store_watch_free(m->lease_watch);
     map_each (handle, m->nodes, n, tmp)
         node_free(m, n);
     vec_done(&m->dirty);

@@ -4,15 +4,14 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/retry.h"
 #include "base/stamp.h"
+#include "kinds/node_lease.h"
 
-#define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+#define LEASES "/apis/coordination.k8s.io/v1/namespaces/" NODE_LEASE_NAMESPACE "/leases"
 
-enum {
-    DURATION_S = 40
-};
-
-static const int64_t every_ns = 10 * NS_PER_SEC;
+static const int64_t every_ns = NODE_LEASE_RENEW_S * NS_PER_SEC;
+static const int64_t retry_first_ns = NS_PER_SEC;
 
 /* The request under way. */
 enum lease_step {
@@ -29,7 +28,9 @@ struct lease {
     struct loop_timer *timer;
     struct client_call *call;
     enum lease_step step;
-    bool is_failing; /* the log has the failure */
+    int64_t sent_ns;    /* monotonic: when the request under way was sent */
+    int64_t held_to_ns; /* monotonic; 0: never held */
+    int64_t retry_ns;   /* 0: the last request succeeded */
 };
 
 static void lease_send(struct lease *l, enum lease_step step);
@@ -41,7 +42,7 @@ static json_t *make_spec(const struct lease *l)
 
     stamp_format_micro(loop_wall_ns(l->o.loop), now);
     json_put_text(spec, "holderIdentity", l->o.node);
-    json_put_int(spec, "leaseDurationSeconds", DURATION_S);
+    json_put_int(spec, "leaseDurationSeconds", NODE_LEASE_S);
     json_put_text(spec, "renewTime", now);
     return spec;
 }
@@ -70,38 +71,73 @@ static json_t *make_lease(const struct lease *l)
     return lease;
 }
 
-static void read_uid(struct lease *l, const struct client_reply *reply)
+static struct err *read_uid(struct lease *l, const struct client_reply *reply)
 {
     AUTO(json_freep) json_t *node = NULL;
-    AUTO(err_freep) struct err *e = json_parse(reply->body, &node);
-    const char *uid = json_text_at(node, "metadata", "uid", NULL);
+    const char *uid;
 
+    TRY(json_parse(reply->body, &node));
+    uid = json_text_at(node, "metadata", "uid", NULL);
+    if (!uid)
+        return err_new(ERR_INVALID, "the Node object has no uid");
     free(l->uid);
-    l->uid = !e && uid ? mem_strdup(uid) : NULL;
+    l->uid = mem_strdup(uid);
+    return NULL;
+}
+
+bool lease_is_held(const struct lease *l)
+{
+    return loop_now_ns(l->o.loop) < l->held_to_ns;
+}
+
+static void lease_renewed(struct lease *l)
+{
+    bool was_held = lease_is_held(l);
+
+    l->held_to_ns = l->sent_ns + NODE_LEASE_S * NS_PER_SEC;
+    l->retry_ns = 0;
+    loop_timer_set(l->timer, every_ns);
+    if (!was_held && lease_is_held(l) && l->o.held)
+        l->o.held(l->o.arg);
+}
+
+static void lease_failed(struct lease *l, const struct err *e)
+{
+    if (l->retry_ns == 0) /* once, until a request succeeds */
+        LOG(WARN, "lease of this node was not renewed", E(e));
+    loop_timer_set(l->timer, retry_pause(&l->retry_ns, retry_first_ns, every_ns));
+}
+
+/* The Node object is missing before this node has made it, and after others have deleted it. */
+static void lease_without_node(struct lease *l)
+{
+    loop_timer_set(l->timer, retry_first_ns);
+    if (l->o.no_node)
+        l->o.no_node(l->o.arg);
 }
 
 static void lease_on_answer(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct lease *l = arg;
     AUTO(err_freep) struct err *failed = client_error(e, reply);
+    bool is_missing = failed && err_code(failed) == ERR_NOT_FOUND;
 
     l->call = NULL;
-    if (failed && err_code(failed) == ERR_NOT_FOUND && l->step == LEASE_RENEW) {
+    if (is_missing && l->step == LEASE_RENEW) {
         lease_send(l, LEASE_READ_NODE);
-        return;
-    }
-    if (!failed && l->step == LEASE_READ_NODE) {
-        read_uid(l, reply);
-        if (l->uid) {
+    } else if (is_missing && l->step == LEASE_READ_NODE) {
+        lease_without_node(l);
+    } else if (failed) {
+        lease_failed(l, failed);
+    } else if (l->step == LEASE_READ_NODE) {
+        failed = read_uid(l, reply);
+        if (failed)
+            lease_failed(l, failed);
+        else
             lease_send(l, LEASE_CREATE);
-            return;
-        }
+    } else {
+        lease_renewed(l);
     }
-    /* The Node object is missing before the first heartbeat: try again in the next turn. */
-    if (failed && !l->is_failing && l->step != LEASE_READ_NODE)
-        LOG(WARN, "lease of this node was not renewed", E(failed));
-    l->is_failing = failed != NULL;
-    loop_timer_set(l->timer, failed && l->step == LEASE_READ_NODE ? NS_PER_SEC : every_ns);
 }
 
 static void lease_send(struct lease *l, enum lease_step step)
@@ -111,6 +147,7 @@ static void lease_send(struct lease *l, enum lease_step step)
     struct client_request r = {.method = "GET", .path = l->node_path};
 
     l->step = step;
+    l->sent_ns = loop_now_ns(l->o.loop);
     if (step == LEASE_RENEW) {
         body = json_object();
         json_put(body, "spec", make_spec(l));
@@ -122,6 +159,7 @@ static void lease_send(struct lease *l, enum lease_step step)
     }
     text = body ? json_format(body) : NULL;
     r.body = str_of(text);
+    r.timeout_ns = every_ns;
     client_send(l->o.client, &r, lease_on_answer, l, &l->call);
 }
 

@@ -1,8 +1,8 @@
 /*
- * lease.h - the Lease kube-node-lease/NODE, by which Kubernetes clients see that a node is alive
+ * lease.h - renews the Lease of this node, its only sign of life (kinds/node_lease.h)
  *
- * The node renews the Lease each 10 s, for 40 s. The Node object owns it: the garbage collector
- * deletes both together.
+ * A failed renewal is tried again after 1 s, then after twice as long each time, up to the period.
+ * The Node object owns the Lease: the garbage collector deletes both together.
  */
 #pragma once
 
@@ -14,7 +14,13 @@ struct lease_options {
     struct loop *loop;
     struct client *client; /* borrowed, outlives this */
     const char *node;
+    void (*held)(void *arg);    /* the lease is held, after it was not */
+    void (*no_node)(void *arg); /* the Node object is missing */
+    void *arg;
 };
 
 struct lease *lease_new(const struct lease_options *o);
+/* Is the lease surely held? NODE_LEASE_S count from when the last renewal that the server
+ * acknowledged was sent: never longer than the server counts. */
+bool lease_is_held(const struct lease *l);
 void lease_free(struct lease *l); /* accepts NULL; the Lease then expires */

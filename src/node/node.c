@@ -1,4 +1,4 @@
-/* node.c - the node agent: heartbeats, and the parts that its pods need */
+/* node.c - the node agent: reports of the Node object, and the parts that its pods need */
 
 #include "node/node.h"
 
@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "client/informer.h"
 #include "gpu/gpusim_machine.h"
+#include "kinds/pod/pod_state.h"
 #include "node/gpu_modes.h"
 #include "node/image/host_driver.h"
 #include "node/image/root.h"
@@ -31,17 +32,17 @@
 #include "node/stats.h"
 #include "node/volume/stage.h"
 
-static const int64_t HEARTBEAT_NS = 10 * NS_PER_SEC;
+static const int64_t LOOK_NS = 10 * NS_PER_SEC;
+static const int64_t REPORT_NS = 300 * NS_PER_SEC; /* as the kubelet */
 static const int64_t RETRY_NS = 200 * NS_PER_MS;
 static const int64_t RETRY_MAX_NS = 5 * NS_PER_SEC;
 
-/* A heartbeat is two patches: the Node object (labels, gpus), created if missing, then its status.
- */
-enum beat {
-    BEAT_IDLE,
-    BEAT_OBJECT,
-    BEAT_CREATE,
-    BEAT_STATUS
+/* A report is two patches: the Node object (labels, gpus), created if missing, then its status. */
+enum report_step {
+    REPORT_IDLE,
+    REPORT_OBJECT,
+    REPORT_CREATE,
+    REPORT_STATUS
 };
 
 struct node {
@@ -72,8 +73,9 @@ struct node {
     struct logs *logs;
     struct sessions *sessions;
 
-    enum beat beat;
-    bool is_beat_wanted; /* a change came during a heartbeat */
+    enum report_step step;
+    bool is_report_wanted; /* a change came during a report */
+    int64_t reported_ns;   /* monotonic: the last report */
     struct client_call *call;
     struct loop_timer *timer;
     int64_t began_ns;
@@ -155,9 +157,9 @@ static void add_gpu_samples(void *arg, struct node_stats *s)
     }
 }
 
-/* ---- heartbeats ---- */
+/* ---- reports ---- */
 
-static void beat_next(struct node *n, enum beat beat);
+static void report_next(struct node *n, enum report_step step);
 
 static struct node_facts node_get_facts(const struct node *n, const json_t *images)
 {
@@ -179,70 +181,96 @@ static struct node_facts node_get_facts(const struct node *n, const json_t *imag
     return f;
 }
 
-static void beat_over(struct node *n, int64_t next_ns)
+/* The body of a step's request. A new reference. */
+static json_t *report_make(const struct node *n, enum report_step step)
 {
-    n->beat = BEAT_IDLE;
-    loop_timer_set(n->timer, n->is_beat_wanted ? 0 : next_ns);
-    n->is_beat_wanted = false;
+    AUTO(json_freep) json_t *images = n->images ? node_images_format(n->images) : json_array();
+    const struct node_facts f = node_get_facts(n, images);
+
+    return step == REPORT_STATUS ? node_status_make(&f)
+                                 : node_object_make(&f, step == REPORT_CREATE);
 }
 
-static void on_beat(void *arg, const struct err *e, const struct client_reply *reply)
+/* Does the server have all that the step's request would write? */
+static bool report_is_stored(const struct node *n, enum report_step step)
+{
+    AUTO(json_freep) json_t *patch = report_make(n, step);
+    const json_t *stored = gpu_modes_node(n->modes);
+
+    return stored && node_object_has(stored, patch);
+}
+
+static void report_over(struct node *n, int64_t next_ns)
+{
+    n->step = REPORT_IDLE;
+    loop_timer_set(n->timer, n->is_report_wanted ? 0 : next_ns);
+    n->is_report_wanted = false;
+}
+
+static void on_report(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct node *n = arg;
     AUTO(err_freep) struct err *failed = client_error(e, reply);
 
     n->call = NULL;
-    if (failed && err_code(failed) == ERR_NOT_FOUND && n->beat != BEAT_CREATE) {
-        beat_next(n, BEAT_CREATE);
+    if (failed && err_code(failed) == ERR_NOT_FOUND && n->step != REPORT_CREATE) {
+        report_next(n, REPORT_CREATE);
     } else if (failed) {
-        if (n->retry_ns == 0) /* once, until a heartbeat succeeds */
-            LOG(WARN, "heartbeat failed", E(failed));
-        beat_over(n, retry_pause(&n->retry_ns, RETRY_NS, RETRY_MAX_NS));
-    } else if (n->beat == BEAT_STATUS) {
+        if (n->retry_ns == 0) /* once, until a report succeeds */
+            LOG(WARN, "report of this node failed", E(failed));
+        report_over(n, retry_pause(&n->retry_ns, RETRY_NS, RETRY_MAX_NS));
+    } else if (n->step == REPORT_STATUS) {
         n->retry_ns = 0;
-        beat_over(n, n->o.heartbeat_ns);
+        n->reported_ns = loop_now_ns(n->o.loop);
+        report_over(n, LOOK_NS);
         if (n->o.on_ready && !n->is_told)
             n->o.on_ready(n->o.arg);
         n->is_told = true;
     } else {
-        beat_next(n, BEAT_STATUS);
+        report_next(n, REPORT_STATUS);
     }
 }
 
-static void beat_next(struct node *n, enum beat beat)
+static void report_next(struct node *n, enum report_step step)
 {
-    AUTO(json_freep) json_t *images = n->images ? node_images_format(n->images) : json_array();
-    const struct node_facts f = node_get_facts(n, images);
-    AUTO(json_freep)
-    json_t *object =
-        beat == BEAT_STATUS ? node_status_make(&f) : node_object_make(&f, beat == BEAT_CREATE);
+    AUTO(json_freep) json_t *object = report_make(n, step);
     AUTO_FREE char *body = json_format(object);
-    AUTO_FREE char *path = beat == BEAT_CREATE ? mem_strdup("/api/v1/nodes")
-                                               : mem_format("/api/v1/nodes/%s%s", n->name,
-                                                            beat == BEAT_STATUS ? "/status" : "");
-    struct client_request r = {.method = beat == BEAT_CREATE ? "POST" : "PATCH",
+    AUTO_FREE char *path =
+        step == REPORT_CREATE
+            ? mem_strdup("/api/v1/nodes")
+            : mem_format("/api/v1/nodes/%s%s", n->name, step == REPORT_STATUS ? "/status" : "");
+    struct client_request r = {.method = step == REPORT_CREATE ? "POST" : "PATCH",
                                .path = path,
                                .content_type =
-                                   beat == BEAT_CREATE ? NULL : "application/merge-patch+json",
+                                   step == REPORT_CREATE ? NULL : "application/merge-patch+json",
                                .body = str_of(body)};
 
-    n->beat = beat;
-    client_send(n->o.client, &r, on_beat, n, &n->call);
+    n->step = step;
+    client_send(n->o.client, &r, on_report, n, &n->call);
 }
 
-/* Before the running containers, the pods and the Node are known, no pod may be placed here: the
- * modes of gpus follow from them. */
-static void on_beat_timer(void *arg)
+/*
+ * Reports this node if the server's object differs, after a failure, or if the last report is old.
+ * Before the running containers, the pods and the Node are known, no pod may be placed here: the
+ * modes of gpus follow from them.
+ */
+static void report_if_due(void *arg)
 {
     struct node *n = arg;
+    bool is_old =
+        !n->is_told || n->retry_ns > 0 || loop_now_ns(n->o.loop) - n->reported_ns >= REPORT_NS;
 
     if (!n->is_listed || !n->are_pods_known || !n->is_own_known)
         return;
     (void)update_modes(n);
-    if (n->beat == BEAT_IDLE)
-        beat_next(n, BEAT_OBJECT);
+    if (n->step != REPORT_IDLE)
+        n->is_report_wanted = true;
+    else if (is_old || !report_is_stored(n, REPORT_OBJECT))
+        report_next(n, REPORT_OBJECT);
+    else if (!report_is_stored(n, REPORT_STATUS))
+        report_next(n, REPORT_STATUS);
     else
-        n->is_beat_wanted = true;
+        loop_timer_set(n->timer, LOOK_NS);
 }
 
 /* Logs each XID once, as a possible cause of a failed job. */
@@ -267,7 +295,7 @@ void node_gpus_changed(struct node *n)
     (void)update_modes(n);
     if (n->pods)
         pods_gpus_changed(n->pods);
-    on_beat_timer(n);
+    report_if_due(n);
 }
 
 /* Pods or the Node have changed: reports modes of gpus that follow from it. */
@@ -276,7 +304,7 @@ static void tell_modes(struct node *n)
     if (!update_modes(n))
         return;
     pods_gpus_changed(n->pods);
-    on_beat_timer(n);
+    report_if_due(n);
 }
 
 /* ---- the Node object ---- */
@@ -284,9 +312,13 @@ static void tell_modes(struct node *n)
 static void on_own(void *arg, const json_t *object)
 {
     struct node *n = arg;
+    bool is_ready = text_equal(json_text(object_condition(object, "Ready"), "status"), "True");
 
     if (gpu_modes_set_node(n->modes, object))
         tell_modes(n);
+    /* The server lost sight of this node, and now sees it again. */
+    if (n->step == REPORT_IDLE && n->is_told && !is_ready && lease_is_held(n->lease))
+        report_if_due(n);
 }
 
 static void on_own_removed(void *arg, const json_t *object)
@@ -295,7 +327,7 @@ static void on_own_removed(void *arg, const json_t *object)
 
     (void)object;
     (void)gpu_modes_set_node(n->modes, NULL);
-    on_beat_timer(n); /* creates the Node again */
+    report_if_due(n); /* creates the Node again */
 }
 
 static void on_own_synced(void *arg)
@@ -303,7 +335,7 @@ static void on_own_synced(void *arg)
     struct node *n = arg;
 
     n->is_own_known = true;
-    on_beat_timer(n);
+    report_if_due(n);
 }
 
 /* ---- pods ---- */
@@ -333,7 +365,7 @@ static void on_synced(void *arg)
     if (n->are_pods_known)
         return;
     n->are_pods_known = true;
-    on_beat_timer(n);
+    report_if_due(n);
 }
 
 static void on_images(void *arg)
@@ -342,7 +374,7 @@ static void on_images(void *arg)
 
     if (n->pods)
         pods_images_changed(n->pods);
-    on_beat_timer(n);
+    report_if_due(n);
 }
 
 static struct err *begin_images(struct node *n, struct pods_options *o)
@@ -379,7 +411,12 @@ static void begin_rotation(struct node *n)
 
 static void begin_lease(struct node *n)
 {
-    const struct lease_options o = {.loop = n->o.loop, .client = n->o.client, .node = n->name};
+    const struct lease_options o = {.loop = n->o.loop,
+                                    .client = n->o.client,
+                                    .node = n->name,
+                                    .held = report_if_due,
+                                    .no_node = report_if_due,
+                                    .arg = n};
 
     n->lease = lease_new(&o);
 }
@@ -527,8 +564,6 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     struct err *e = NULL;
 
     n->o = *o;
-    if (n->o.heartbeat_ns == 0)
-        n->o.heartbeat_ns = HEARTBEAT_NS;
     if (n->o.log_max_bytes == 0)
         n->o.log_max_bytes = LOG_BYTES_DEFAULT;
     if (n->o.log_max_files == 0)
@@ -538,7 +573,7 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     n->rootfs = mem_format("%s/host", o->dir);
     n->began_ns = loop_wall_ns(o->loop);
     n->modes = gpu_modes_new(o->sharing);
-    n->timer = loop_timer_new(o->loop, on_beat_timer, n);
+    n->timer = loop_timer_new(o->loop, report_if_due, n);
     n->list_timer = loop_timer_new(o->loop, list_containers, n);
     e = node_begin(n);
     if (e) {

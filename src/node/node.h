@@ -1,8 +1,9 @@
 /*
  * node.h - the node agent: runs the pods that the server binds to this machine, and reports on them
  *
- * A client of the API (an informer on its own pods, status patches, heartbeats) and of the reverse
- * stream. The logic uses seams: struct runtime (runtime.h: crun under conmon, or a fake), struct
+ * A client of the API (informers on its own Node and pods, status patches, a Lease) and of the
+ * reverse stream. The node writes its Node object when it differs from the machine, and every 5
+ * min. The logic uses seams: struct runtime (runtime.h: crun under conmon, or a fake), struct
  * gpu_watch, struct client, struct loop.
  */
 #pragma once
@@ -25,13 +26,11 @@ struct node_options {
     bool has_emulated_gpus;
     const char *runtime;   /* "auto", "crun" or "runc"; NULL: auto */
     const char *self_path; /* the program that children run, in other roles */
-    int64_t heartbeat_ns;  /* 0: 10 s */
     int64_t log_max_bytes; /* size at which a container's log is rotated (rotation.h); 0: 10 MiB */
     size_t log_max_files;  /* files kept of one log; 0: 5 */
     const struct sharing_config *sharing; /* from the configuration file; NULL: none */
     const struct host_roots *host_roots;  /* hostPath directories of all users; NULL: none */
-    void (*on_ready)(
-        void *arg); /* once, after the first acknowledged heartbeat; NULL: not called */
+    void (*on_ready)(void *arg); /* once, after the first acknowledged report; NULL: not called */
     void *arg;
 };
 

@@ -185,6 +185,48 @@ static void add_address(json_t *status, const char *type, const char *address)
     (void)json_array_append_new(json_array_at(status, "addresses"), a);
 }
 
+/* Items of `conditions` have the time of their report. */
+static bool same_item(const json_t *a, const json_t *b)
+{
+    AUTO(json_freep) json_t *mine = json_copy((json_t *)(uintptr_t)a);
+    AUTO(json_freep) json_t *other = json_copy((json_t *)(uintptr_t)b);
+
+    if (!json_is_object(a) || !json_is_object(b))
+        return json_equal(a, b);
+    (void)json_object_del(mine, "lastHeartbeatTime"); /* fails without one */
+    (void)json_object_del(other, "lastHeartbeatTime");
+    return json_equal(mine, other);
+}
+
+static bool same_list(const json_t *a, const json_t *b)
+{
+    if ((a && !json_is_array(a)) || json_array_size(a) != json_array_size(b))
+        return false; /* an empty list may be absent */
+    for (size_t i = 0; i < json_array_size(b); i++) {
+        if (!same_item(json_array_get(a, i), json_array_get(b, i)))
+            return false;
+    }
+    return true;
+}
+
+bool node_object_has(const json_t *stored, const json_t *patch)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+
+    if (json_is_null(patch))
+        return !stored || json_is_null(stored);
+    if (json_is_array(patch))
+        return same_list(stored, patch);
+    if (!json_is_object(patch))
+        return stored && json_equal(stored, patch);
+    json_object_foreach ((json_t *)(uintptr_t)patch, key, value) {
+        if (!node_object_has(json_object_get(stored, key), value))
+            return false;
+    }
+    return true;
+}
+
 json_t *node_status_make(const struct node_facts *f)
 {
     json_t *object = json_object();

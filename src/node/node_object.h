@@ -28,5 +28,10 @@ struct node_facts {
 /* {"metadata": labels and annotations}; with `is_whole` the whole object, to be created. A new
  * reference. */
 json_t *node_object_make(const struct node_facts *f, bool is_whole);
+/*
+ * Has `stored` all that the merge patch would write? Heartbeat times of conditions do not count:
+ * each report has another.
+ */
+bool node_object_has(const json_t *stored, const json_t *patch);
 /* {"status": ...}. A new reference. */
 json_t *node_status_make(const struct node_facts *f);

@@ -98,8 +98,11 @@ def add_nodes(m, n):
     return names
 
 
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+
 class Heartbeats(threading.Thread):
-    """Nodes and their heartbeats: no node counts as silent, however long the test takes, also past a killed server."""
+    """Nodes and their leases: no node counts as silent, however long the test takes, also past a killed server."""
 
     def __init__(self, m, n):
         super().__init__(daemon=True)
@@ -110,10 +113,11 @@ class Heartbeats(threading.Thread):
     def beat(self, second):
         with contextlib.closing(Door(self.m)) as door, contextlib.suppress(OSError, http.client.HTTPException, ValueError):
             for name in self.names:
-                door.ask("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [
-                    {"type": "Ready", "status": "True", "reason": "Beats", "message": "",
-                     "lastHeartbeatTime": f"2099-01-01T{second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}Z"}]}},
-                         "application/strategic-merge-patch+json")
+                spec = {"holderIdentity": name, "leaseDurationSeconds": 40,
+                        "renewTime": f"2099-01-01T{second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}.000000Z"}
+                status, _ = door.ask("PATCH", f"{LEASES}/{name}", {"spec": spec}, "application/merge-patch+json")
+                if status == 404:
+                    door.ask("POST", LEASES, {"metadata": {"name": name}, "spec": spec})
 
     def run(self):
         second = 0

@@ -7,5 +7,5 @@
  * The caller frees it. */
 char *summary_gpus(const json_t *node);
 
-/* Is the node Ready, with a heartbeat at `since_ns` (real time) or later? */
+/* Is the node Ready, by a report of `since_ns` (real time) or later? */
 bool summary_is_ready(const json_t *node, int64_t since_ns);

@@ -50,9 +50,9 @@ struct up {
     struct supervisor *supervisor;
     struct informer *nodes;
     struct loop_io *ready_io;
-    int64_t started_ns; /* real time; an earlier heartbeat is of a previous run */
+    int64_t started_ns; /* real time; an earlier report is of a previous run */
     bool is_serving;
-    bool is_node_ready; /* the node's first heartbeat was acknowledged */
+    bool is_node_ready; /* the node's first report was acknowledged */
     json_t *node;       /* as the server has it, or NULL */
     bool is_ready;
     bool is_stopping;
@@ -333,7 +333,7 @@ static void say_ready(struct up *u, const json_t *node)
 }
 
 /* The node's own word counts as well as its object: the object may still be the one of an earlier
- * node, whose last heartbeat was in this very second. */
+ * node, whose last report was in this very second. */
 static void check_ready(struct up *u)
 {
     if (u->is_ready || u->is_stopping || !u->is_serving || !u->is_node_ready ||

@@ -1,7 +1,7 @@
 /*
  * scheduler_nodes.c - Node objects as the engine's nodes
  *
- * Heartbeats and samples change a Node every few seconds. The facts that the engine needs are
+ * Reports change a Node without changing what it can hold. The facts that the engine needs are
  * therefore read into a small tree and compared with the last one.
  */
 #include "base/arena.h"

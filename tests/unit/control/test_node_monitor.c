@@ -6,8 +6,14 @@
 #include "test.h"
 #include "world.h"
 
-#define SEC    INT64_C(1000000000)
-#define NODE   ((struct target){.kind = "nodes", .name = "n", .who = &ours})
+#define SEC  INT64_C(1000000000)
+#define NODE ((struct target){.kind = "nodes", .name = "n", .who = &ours})
+#define LEASE                                        \
+    ((struct target){.group = "coordination.k8s.io", \
+                     .kind = "leases",               \
+                     .ns = "kube-node-lease",        \
+                     .name = "n",                    \
+                     .who = &ours})
 #define STATUS ((struct target){.kind = "nodes", .name = "n", .sub = "status", .who = &ours})
 
 static struct node_monitor *start(struct world *w)
@@ -20,15 +26,46 @@ static struct node_monitor *start(struct world *w)
     return m;
 }
 
-/* The node reports its Ready condition; `n` makes the stamp. */
-static void beat(struct world *w, const char *ready, int n)
+/* The node reports its condition Ready. */
+static void report(struct world *w, const char *ready)
 {
-    AUTO_FREE char *text = mem_format("{'status':{'conditions':[{'type':'Ready','status':'%s',"
-                                      "'lastHeartbeatTime':'2001-01-01T00:00:%02dZ'}]}}",
-                                      ready, n);
+    AUTO_FREE char *text =
+        mem_format("{'status':{'conditions':[{'type':'Ready','status':'%s'}]}}", ready);
 
     world_must(world_patch(w, STATUS, text, NULL));
     sim_loop_run(w->loop);
+}
+
+/* The node renews its Lease; `n` makes the stamp. */
+static void renew(struct world *w, int n)
+{
+    AUTO_FREE char *spec = mem_format("'spec':{'holderIdentity':'n','leaseDurationSeconds':40,"
+                                      "'renewTime':'2001-01-01T00:00:%02d.000000Z'}}",
+                                      n);
+    AUTO_FREE char *patch = mem_format("{%s", spec);
+    AUTO_FREE char *whole =
+        mem_format("{'metadata':{'name':'n','namespace':'kube-node-lease'},%s", spec);
+    AUTO(json_freep) json_t *had = world_get(w, LEASE);
+
+    if (had)
+        world_must(world_patch(w, LEASE, patch, NULL));
+    else
+        world_must(world_create(w, LEASE, whole, NULL));
+    sim_loop_run(w->loop);
+}
+
+static void beat(struct world *w, const char *ready, int n)
+{
+    renew(w, n);
+    report(w, ready);
+}
+
+static void prepare(struct world *w)
+{
+    const struct target ns = {.kind = "namespaces", .name = "kube-node-lease", .who = &ours};
+
+    world_must(world_create(w, ns, "{'metadata':{'name':'kube-node-lease'}}", NULL));
+    world_add_node(w, "n", 0);
 }
 
 static void is_now(struct world *w, const char *ready, const char *taints)
@@ -54,14 +91,14 @@ static void a_silent_node_becomes_unknown_and_comes_back(void **state)
 
     (void)state;
     world_init(&w, 1);
-    world_add_node(&w, "n", 0);
+    prepare(&w);
     m = start(&w);
     is_now(&w, "", "node.kubernetes.io/not-ready:NoSchedule");
     beat(&w, "True", 0);
     is_now(&w, "True", "");
     for (int i = 1; i < 12; i++) {
         sim_loop_advance(w.loop, 10 * SEC);
-        beat(&w, "True", i);
+        renew(&w, i);
     }
     is_now(&w, "True", "");
     sim_loop_advance(w.loop, 39 * SEC);
@@ -74,14 +111,15 @@ static void a_silent_node_becomes_unknown_and_comes_back(void **state)
     world_done(&w);
 }
 
-static void the_same_heartbeat_again_is_no_sign_of_life(void **state)
+/* Reports and writes of others are none. */
+static void only_a_renewal_is_a_sign_of_life(void **state)
 {
     struct world w;
     struct node_monitor *m;
 
     (void)state;
     world_init(&w, 1);
-    world_add_node(&w, "n", 0);
+    prepare(&w);
     m = start(&w);
     beat(&w, "True", 1);
     for (int i = 0; i < 5; i++) {
@@ -89,7 +127,8 @@ static void the_same_heartbeat_again_is_no_sign_of_life(void **state)
 
         sim_loop_advance(w.loop, 9 * SEC);
         world_must(world_patch(&w, NODE, text, NULL));
-        sim_loop_run(w.loop);
+        world_must(world_patch(&w, LEASE, text, NULL)); /* the same renewTime */
+        report(&w, "True");
     }
     is_now(&w, "Unknown", "node.kubernetes.io/unreachable:NoSchedule");
     node_monitor_free(m);
@@ -103,7 +142,7 @@ static void nobodys_wall_clock_counts(void **state)
 
     (void)state;
     world_init(&w, 1);
-    world_add_node(&w, "n", 0);
+    prepare(&w);
     m = start(&w);
     beat(&w, "True", 30);
     sim_loop_step_wall(w.loop, 86400 * SEC);
@@ -123,7 +162,7 @@ static void a_restart_gives_the_nodes_their_time_again(void **state)
 
     (void)state;
     world_init(&w, 1);
-    world_add_node(&w, "n", 0);
+    prepare(&w);
     m = start(&w);
     beat(&w, "True", 1);
     sim_loop_advance(w.loop, 30 * SEC);
@@ -145,7 +184,7 @@ static void a_cordon_is_a_taint_and_others_stay(void **state)
 
     (void)state;
     world_init(&w, 1);
-    world_add_node(&w, "n", 0);
+    prepare(&w);
     m = start(&w);
     beat(&w, "True", 1);
     world_must(world_patch(
@@ -172,7 +211,7 @@ static void nothing_is_written_while_nothing_changes(void **state)
 
     (void)state;
     world_init(&w, 1);
-    world_add_node(&w, "n", 0);
+    prepare(&w);
     m = start(&w);
     sim_loop_advance(w.loop, 60 * SEC);
     is_now(&w, "Unknown", "node.kubernetes.io/unreachable:NoSchedule");
@@ -187,7 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_silent_node_becomes_unknown_and_comes_back),
-        cmocka_unit_test(the_same_heartbeat_again_is_no_sign_of_life),
+        cmocka_unit_test(only_a_renewal_is_a_sign_of_life),
         cmocka_unit_test(nobodys_wall_clock_counts),
         cmocka_unit_test(a_restart_gives_the_nodes_their_time_again),
         cmocka_unit_test(a_cordon_is_a_taint_and_others_stay),

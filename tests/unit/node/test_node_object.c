@@ -193,7 +193,52 @@ static void labels_replicas_slices_and_versions(void **state)
     assert_null(json_at(status, "status", "capacity", "example.com/fpga", NULL));
 }
 
-static void beats_with_the_time(void **state)
+/* What the server stores of a patch is the patch, with more. */
+static void a_report_is_due_when_anything_but_its_time_differs(void **state)
+{
+    struct node_facts f = facts_of(2);
+    AUTO(json_freep) json_t *stored = node_object_make(&f, true);
+    AUTO(json_freep) json_t *status = node_status_make(&f);
+    AUTO(json_freep) json_t *told = json_deep_copy(status);
+    AUTO(json_freep) json_t *object = node_object_make(&f, false);
+    AUTO(json_freep) json_t *later = NULL;
+    AUTO(json_freep) json_t *lost = NULL;
+
+    (void)state;
+    assert_true(node_object_has(stored, object));
+    assert_false(node_object_has(stored, status));
+    assert_false(node_object_has(NULL, object));
+    assert_int_equal(json_object_update(stored, told), 0);
+    (void)json_object_set_new(json_at(stored, "metadata", "labels", NULL), "mine",
+                              json_string("x"));
+    f.now_ns += 1000000000;
+    later = node_status_make(&f);
+    assert_true(node_object_has(stored, later)); /* only lastHeartbeatTime differs */
+    assert_true(node_object_has(stored, object));
+    f.began_ns += 1000000000;
+    json_decref(later);
+    later = node_status_make(&f);
+    assert_false(node_object_has(stored, later));
+    f = facts_of(1);
+    lost = node_object_make(&f, false);
+    assert_false(node_object_has(stored, lost));
+    (void)json_object_set_new(json_array_get(json_at(stored, "status", "conditions", NULL), 3),
+                              "status", json_string("Unknown"));
+    assert_false(node_object_has(stored, status)); /* the server lost sight of the node */
+}
+
+static void an_empty_list_may_be_absent(void **state)
+{
+    AUTO(json_freep) json_t *patch = json_pack("{s:[], s:n}", "images", "gone");
+    AUTO(json_freep) json_t *empty = json_object();
+    AUTO(json_freep) json_t *full = json_pack("{s:[s]}", "images", "x");
+
+    (void)state;
+    assert_true(node_object_has(empty, patch));
+    assert_false(node_object_has(full, patch));
+}
+
+static void reports_with_the_time(void **state)
 {
     const struct node_facts f = facts_of(0);
     AUTO(json_freep) json_t *object = node_status_make(&f);
@@ -215,7 +260,9 @@ int main(void)
         cmocka_unit_test(a_node_without_gpus_takes_old_labels_away),
         cmocka_unit_test(counts_replicas_and_slices_by_their_names),
         cmocka_unit_test(labels_replicas_slices_and_versions),
-        cmocka_unit_test(beats_with_the_time),
+        cmocka_unit_test(reports_with_the_time),
+        cmocka_unit_test(a_report_is_due_when_anything_but_its_time_differs),
+        cmocka_unit_test(an_empty_list_may_be_absent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
