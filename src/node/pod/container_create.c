@@ -104,7 +104,7 @@ static void container_refused(struct pod *p, struct container *c, const struct e
                                     .message = mem_strdup(err_message(e)),
                                     .started_ns = now,
                                     .finished_ns = now};
-    c->state = CONTAINER_ENDED;
+    container_move(c, CONTAINER_ENDED);
     container_wait(c, NULL, NULL);
     pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", err_message(e));
 }
@@ -154,7 +154,7 @@ static void container_create_on_created(void *arg, const struct err *e)
         strike_stage(p, c);
     if (c && c->state == CONTAINER_CREATING) {
         if (!e) {
-            c->state = CONTAINER_CREATED;
+            container_move(c, CONTAINER_CREATED);
             container_wait(c, NULL, NULL);
             remove_older(p, c);
         } else if (err_code(e) == ERR_INVALID) {
@@ -232,7 +232,7 @@ static void create_in(struct pod *p, struct container *c, const struct container
     intent = make_intent(p, c);
     create.intent = intent;
     set_streams(pod_container_spec(p, c), config, &create);
-    c->state = CONTAINER_CREATING;
+    container_move(c, CONTAINER_CREATING);
     r->ops->create(r->self, &create, container_create_on_created, pending_new(p, c));
 }
 
@@ -279,10 +279,10 @@ static void on_rooted(void *message, const struct err *e)
     struct container *c = pending_take(m->pending, &p);
 
     if (c && c->state == CONTAINER_CREATING) {
-        c->state = CONTAINER_WAITING; /* not created yet */
-        if (e && !p->is_stopping)
+        container_move(c, CONTAINER_WAITING); /* not created yet */
+        if (e && p->life != POD_STOPPING)
             container_refuse_for(p, c, e);
-        else if (!p->is_stopping)
+        else if (p->life != POD_STOPPING)
             create_in(p, c, &place);
     }
     rooting_free(m);
@@ -387,7 +387,7 @@ void container_create(struct pod *p, struct container *c)
         container_refuse_for(p, c, e);
         return;
     }
-    c->state = CONTAINER_CREATING;
+    container_move(c, CONTAINER_CREATING);
     m->pending = pending_new(p, c);
     worker_give(p->set->o.worker, make_root, on_rooted, m);
 }

@@ -142,7 +142,7 @@ static void container_ended(struct pod *p, struct container *c, const struct run
         c->end.message = mem_strdup("the exit code is lost: the machine restarted, or the "
                                     "container's conmon was killed");
     }
-    c->state = CONTAINER_ENDED;
+    container_move(c, CONTAINER_ENDED);
     container_read_words(p, c);
     container_calm(c);
     container_wait(c, NULL, NULL);
@@ -152,17 +152,17 @@ void container_changed(struct pod *p, struct container *c, const struct runtime_
 {
     switch (found->state) {
     case RUNTIME_INTENDED:
-        c->state = CONTAINER_WAITING; /* the same attempt again: its program has not run */
+        container_move(c, CONTAINER_WAITING); /* the same attempt again: its program has not run */
         break;
     case RUNTIME_CREATING:
-        c->state = CONTAINER_CREATING;
+        container_move(c, CONTAINER_CREATING);
         break;
     case RUNTIME_CREATED:
-        if (c->state != CONTAINER_STARTING)
-            c->state = CONTAINER_CREATED;
+        if (c->state == CONTAINER_WAITING || c->state == CONTAINER_CREATING)
+            container_move(c, CONTAINER_CREATED);
         break;
     case RUNTIME_RUNNING:
-        c->state = CONTAINER_RUNNING;
+        container_move(c, CONTAINER_RUNNING);
         c->started_ns = found->exit.started_ns;
         break;
     case RUNTIME_ENDED:
@@ -185,8 +185,8 @@ static void on_started(void *arg, const struct err *e)
     if (!c)
         return;
     if (c->state == CONTAINER_STARTING) {
-        c->state = CONTAINER_RUNNING; /* also after an error: the program may run, and on_change
-                                         reports its end */
+        /* Also after an error: the program may run, and on_change reports its end. */
+        container_move(c, CONTAINER_RUNNING);
         c->started_ns = loop_wall_ns(p->set->o.loop);
     }
     text = mem_format("Started container %s", c->name);
@@ -200,7 +200,7 @@ static void container_start(struct pod *p, struct container *c)
     AUTO_FREE char *id = container_id(p, c, c->attempt);
     struct runtime *r = p->set->o.runtime;
 
-    c->state = CONTAINER_STARTING;
+    container_move(c, CONTAINER_STARTING);
     r->ops->start(r->self, id, on_started, pending_new(p, c));
 }
 
@@ -238,7 +238,7 @@ static void container_again(struct pod *p, struct container *c)
     c->end = (struct container_end){0};
     c->attempt++;
     c->is_to_end = false;
-    c->state = CONTAINER_WAITING;
+    container_move(c, CONTAINER_WAITING);
 }
 
 /* Steps a container. True: it is done for good. */
@@ -271,7 +271,7 @@ static void step_run(struct pod *p)
         if (c->is_init && !is_done)
             return;
         if (c->is_init && c->end.code != 0) {
-            p->is_ended = true;
+            pod_move(p, POD_ENDED);
             return;
         }
         if (!c->is_init)
@@ -279,7 +279,8 @@ static void step_run(struct pod *p)
         if (container_holds_others(p, c))
             return;
     }
-    p->is_ended = is_over;
+    if (is_over)
+        pod_move(p, POD_ENDED);
 }
 
 /* ---- removal ---- */
@@ -294,7 +295,7 @@ static void pod_on_attempt_removed(void *arg, const struct err *e)
     p->n_removing--;
     if (e) {
         LOG(WARN, "attempt could not be removed yet", S("pod", p->name), E(e));
-        p->are_attempts_gone = false;
+        pod_removal_move(p, REMOVAL_DUE);
         p->remove_at_ns = pod_now_ns(p) + NS_PER_SEC;
     }
     pod_step(p);
@@ -324,7 +325,6 @@ static void on_unprepared(void *message, const struct err *e)
     free(u);
     if (!p)
         return;
-    p->is_unpreparing = false;
     if (!e) {
         LOG(INFO, "pod removed", S("pod", p->name), S("uid", p->uid));
         userns_release(p->set->ranges, p->uid);
@@ -332,6 +332,7 @@ static void on_unprepared(void *message, const struct err *e)
         return;
     }
     LOG(WARN, "pod could not be removed yet", S("pod", p->name), E(e));
+    pod_removal_move(p, REMOVAL_ATTEMPTS);
     p->remove_at_ns = pod_now_ns(p) + NS_PER_SEC;
     pod_step(p);
 }
@@ -343,7 +344,7 @@ static void remove_rest(struct pod *p)
     *u = (struct unpreparation){.set = p->set, .uid = mem_strdup(p->uid)};
     u->dirs[0] = mem_format("%s/pods/%s", p->set->o.dir, p->uid);
     u->dirs[1] = pod_log_dir(p);
-    p->is_unpreparing = true;
+    pod_removal_move(p, REMOVAL_REST);
     worker_give(p->set->o.worker, unpreparation_work, on_unprepared, u);
 }
 
@@ -352,7 +353,7 @@ static void remove_attempts(struct pod *p)
 {
     struct runtime *r = p->set->o.runtime;
 
-    p->are_attempts_gone = true; /* until a removal fails */
+    pod_removal_move(p, REMOVAL_ATTEMPTS); /* until a removal fails */
     for (size_t i = 0; i < p->n_containers; i++) {
         struct container *c = &p->containers[i];
 
@@ -368,10 +369,10 @@ static void remove_attempts(struct pod *p)
 /* Forgets a pod that the server no longer has: removes its attempts, then its directories. */
 static void step_forget(struct pod *p)
 {
-    if (!pod_has_ended(p) || p->n_removing > 0 || p->is_unpreparing || p->n_fetching > 0 ||
+    if (!pod_has_ended(p) || p->n_removing > 0 || p->removal == REMOVAL_REST || p->n_fetching > 0 ||
         p->preparation == PREP_MAKING || pod_now_ns(p) < p->remove_at_ns)
         return;
-    if (!p->are_attempts_gone)
+    if (p->removal == REMOVAL_DUE)
         remove_attempts(p);
     else
         remove_rest(p);
@@ -388,8 +389,7 @@ static bool was_any_created(const struct pod *p)
 /* Deletes a deleted pod's object, once the server has its last status. */
 static void step_deleted(struct pod *p)
 {
-    if (!pod_is_deleted(p) || p->is_gone || p->is_deleting || p->is_delete_done || !p->is_ended ||
-        !pod_has_ended(p))
+    if (!pod_is_deleted(p) || p->record != RECORD_KEPT || p->life != POD_ENDED || !pod_has_ended(p))
         return;
     if (was_any_created(p) && !p->is_final_sent)
         return;
@@ -410,9 +410,9 @@ static int64_t container_due_ns(const struct pod *p, const struct container *c)
 {
     int64_t kill_at_ns = container_kill_at_ns(p, c);
 
-    if (!p->is_stopping && c->state == CONTAINER_WAITING)
+    if (p->life != POD_STOPPING && c->state == CONTAINER_WAITING)
         return c->not_before_ns > pod_now_ns(p) ? c->not_before_ns : 0;
-    if (!p->is_stopping && !c->is_to_end)
+    if (p->life != POD_STOPPING && !c->is_to_end)
         return 0;
     if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
         return 0;
@@ -424,18 +424,18 @@ static void pod_set_timer(struct pod *p)
     int64_t at_ns = 0;
     int64_t now = pod_now_ns(p);
 
-    if (!p->is_ended && !p->is_stopping) {
+    if (p->life == POD_ACTIVE) {
         earlier(&at_ns, p->deadline_ns);
         if (p->preparation == PREP_WAITING)
             earlier(&at_ns, p->retry_at_ns);
     }
-    for (size_t i = 0; i < p->n_containers && (p->is_stopping || !p->is_ended); i++)
+    for (size_t i = 0; i < p->n_containers && p->life != POD_ENDED; i++)
         earlier(&at_ns, container_due_ns(p, &p->containers[i]));
     if (p->call_at_ns > now)
         earlier(&at_ns, p->call_at_ns);
     if (p->is_unsent && !p->call && p->quiet_ns > now)
         earlier(&at_ns, p->quiet_ns);
-    if (p->is_gone && p->remove_at_ns > now)
+    if (p->record == RECORD_GONE && p->remove_at_ns > now)
         earlier(&at_ns, p->remove_at_ns);
     if (at_ns == 0)
         loop_timer_stop(p->timer);
@@ -451,17 +451,17 @@ void pod_step(struct pod *p)
     pod_decide_stop(p);
     for (size_t i = 0; i < p->n_containers; i++)
         container_step_live(p, &p->containers[i]);
-    if (p->is_stopping)
+    if (p->life == POD_STOPPING)
         pod_step_stop(p);
-    else if (p->object && !p->is_ended)
+    else if (p->object && p->life == POD_ACTIVE)
         step_run(p);
-    if (p->object && !p->is_gone)
+    if (p->object && p->record != RECORD_GONE)
         pod_status_send(p);
     pod_step_refresh(p);
     step_deleted(p);
     pod_set_timer(p);
     p->is_stepping = false;
-    if (p->is_gone)
+    if (p->record == RECORD_GONE)
         step_forget(p); /* last, as it may free the pod */
 }
 

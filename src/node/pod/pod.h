@@ -4,20 +4,12 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "node/pod/events.h"
+#include "node/pod/pod_phases.h"
 #include "node/pod/pods.h"
 #include "node/pod/probes.h"
 #include "node/pod/ref_watch.h"
 #include "node/runtime/userns.h"
 #include "node/spec/spec.h"
-
-enum container_state {
-    CONTAINER_WAITING, /* to be created at its turn */
-    CONTAINER_CREATING,
-    CONTAINER_CREATED,
-    CONTAINER_STARTING,
-    CONTAINER_RUNNING,
-    CONTAINER_ENDED,
-};
 
 /* How an attempt ended. */
 struct container_end {
@@ -54,22 +46,19 @@ struct container {
     char *wait_message;
     int64_t backoff_ns;    /* before the next restart */
     int64_t not_before_ns; /* monotonic */
-    bool was_told_to_end;  /* SIGTERM sent */
+    enum container_start start;
+    enum container_stop stop;
     bool is_killing;       /* a kill is under way */
     int64_t kill_again_ns; /* monotonic: time to repeat SIGKILL */
 
     struct pod *pod;       /* set with `hook` and `probes` */
     struct action *hook;   /* postStart or preStop under way; NULL: none */
     struct probes *probes; /* while the container runs; NULL: none */
-    bool are_probes_begun;
-    bool is_begun;    /* runs, and its postStart has ended */
-    bool was_started; /* as the server knew it before a restart of the node process */
+    bool was_started;      /* as the server knew it before a restart of the node process */
     bool was_ready;
-    bool is_to_end;     /* end this container alone: a probe or postStart failed */
-    int64_t kill_at_ns; /* monotonic: SIGKILL for this container alone */
-    char *end_text;     /* message of its Event Killing; NULL: the default */
-    bool was_announced; /* the Event Killing was sent */
-    bool is_pre_stopped;
+    bool is_to_end;        /* end this container alone: a probe or postStart failed */
+    int64_t kill_at_ns;    /* monotonic: SIGKILL for this container alone */
+    char *end_text;        /* message of its Event Killing; NULL: the default */
     int64_t term_until_ns; /* monotonic: end of the grace for SIGTERM after preStop */
 };
 
@@ -120,16 +109,12 @@ struct pod {
     int64_t remove_at_ns;
 
     enum pod_preparation preparation;
-    bool is_gone;  /* the server no longer has the pod */
-    bool is_ended; /* the phase is final: no container starts again */
-    bool is_stopping;
+    enum pod_life life;
+    enum pod_record record;
+    enum pod_removal removal;
     bool is_past_deadline;
     bool is_unsent;     /* the server has not acknowledged `status` */
     bool is_final_sent; /* the server acknowledged a final phase */
-    bool is_deleting;   /* a DELETE is under way */
-    bool is_delete_done;
-    bool are_attempts_gone;
-    bool is_unpreparing;
     bool is_stepping;
 };
 

@@ -198,7 +198,7 @@ static void on_measured(void *message, const struct err *e)
     AUTO_FREE char *why = NULL;
 
     (void)e; /* measure never fails */
-    if (p && p->object && !p->is_stopping && !p->is_ended)
+    if (p && p->object && p->life == POD_ACTIVE)
         why = disk_judge(p, t);
     if (why)
         pod_evict(p, why);
@@ -242,7 +242,7 @@ static struct disk_turn *turn_new(struct pod *p)
 
 static bool is_measured(const struct pod *p)
 {
-    return p->object && !p->is_gone && !p->is_stopping && !p->is_ended && !pod_has_ended(p) &&
+    return p->object && p->record != RECORD_GONE && p->life == POD_ACTIVE && !pod_has_ended(p) &&
            has_limits(p);
 }
 

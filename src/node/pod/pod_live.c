@@ -69,7 +69,7 @@ static void on_post_start(void *arg, enum action_result result, const char *mess
     struct pod *p = c->pod;
 
     c->hook = NULL;
-    c->is_begun = true;
+    container_start_move(c, START_BEGUN);
     if (result != ACTION_SUCCESS) {
         container_hook_failed(p, c, "postStart", message);
         container_end_alone(p, c, -1, "FailedPostStartHook");
@@ -79,7 +79,7 @@ static void on_post_start(void *arg, enum action_result result, const char *mess
 
 bool container_holds_others(const struct pod *p, const struct container *c)
 {
-    return container_is_live(c) && !c->is_begun && hook_of(p, c, "postStart");
+    return container_is_live(c) && c->start == START_NEW && hook_of(p, c, "postStart");
 }
 
 /* ---- probes ---- */
@@ -105,7 +105,7 @@ static void begin_probes(struct pod *p, struct container *c)
                                      .arg = c};
 
     c->pod = p;
-    c->are_probes_begun = true;
+    container_start_move(c, START_PROBED);
     if (o.place.container)
         c->probes = probes_new(&o);
 }
@@ -129,10 +129,10 @@ void container_step_live(struct pod *p, struct container *c)
 {
     if (c->state != CONTAINER_RUNNING || !p->object)
         return;
-    if (!c->is_begun && !c->hook &&
-        (p->is_stopping || !container_hook_begin(p, c, "postStart", 0, on_post_start)))
-        c->is_begun = true;
-    if (c->is_begun && !c->are_probes_begun && !p->is_stopping && !c->is_to_end)
+    if (c->start == START_NEW && !c->hook &&
+        (p->life == POD_STOPPING || !container_hook_begin(p, c, "postStart", 0, on_post_start)))
+        container_start_move(c, START_BEGUN);
+    if (c->start == START_BEGUN && p->life != POD_STOPPING && !c->is_to_end)
         begin_probes(p, c);
     see_failure(p, c);
     if (c->is_to_end)
@@ -167,13 +167,9 @@ void container_calm(struct container *c)
     container_hook_cancel(c);
     probes_free(TAKE(c->probes));
     free(TAKE(c->end_text));
-    c->are_probes_begun = false;
-    c->is_begun = false;
+    container_begin_anew(c);
     c->was_started = false;
     c->was_ready = false;
-    c->was_told_to_end = false;
-    c->was_announced = false;
-    c->is_pre_stopped = false;
     c->is_killing = false;
     c->kill_again_ns = 0;
     c->term_until_ns = 0;
@@ -188,7 +184,7 @@ void container_remember(struct pod *p, struct container *c, const json_t *status
     if (c->state != CONTAINER_RUNNING || !known || !text_ends_with(known, id) ||
         !json_at(status, "state", "running", NULL))
         return;
-    c->is_begun = true;
+    container_start_move(c, START_BEGUN);
     c->was_started = json_bool(status, "started", false);
     c->was_ready = json_bool(status, "ready", false);
 }

@@ -279,7 +279,7 @@ static bool has_live_fields(const json_t *pod)
 
 static bool is_running(const struct pod *p)
 {
-    if (!p->object || p->is_gone || p->is_ended || p->is_stopping)
+    if (!p->object || p->record == RECORD_GONE || p->life != POD_ACTIVE)
         return false;
     for (size_t i = 0; i < p->n_containers; i++)
         if (container_is_live(&p->containers[i]) && p->containers[i].state != CONTAINER_CREATING)

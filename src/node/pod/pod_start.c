@@ -32,7 +32,7 @@ void container_refuse(struct pod *p, struct container *c, const char *reason, co
 {
     bool is_news = !text_equal(c->wait_reason, reason) || !text_equal(c->wait_message, message);
 
-    c->state = CONTAINER_WAITING;
+    container_move(c, CONTAINER_WAITING);
     container_wait(c, reason, message);
     if (is_news)
         pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", message);

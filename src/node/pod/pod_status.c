@@ -90,13 +90,13 @@ void container_end_read(const json_t *terminated, struct container_end *ret)
 /* Does the status show `running`? As in the kubelet, only after postStart. */
 static bool is_running(const struct container *c)
 {
-    return c->state == CONTAINER_RUNNING && c->is_begun;
+    return c->state == CONTAINER_RUNNING && c->start != START_NEW;
 }
 
 /* `started` of the status: false until the probes begin. */
 static bool has_started(const struct container *c)
 {
-    return is_running(c) && c->are_probes_begun && probes_have_started(c->probes);
+    return is_running(c) && c->start == START_PROBED && probes_have_started(c->probes);
 }
 
 static bool is_ready(const struct container *c)
@@ -192,7 +192,7 @@ static struct tally tally_of(const struct pod *p)
 
 static const char *phase_of(const struct pod *p, const struct tally *t)
 {
-    if (p->is_ended && pod_has_ended(p))
+    if (p->life == POD_ENDED && pod_has_ended(p))
         return p->is_past_deadline || p->evicted || t->has_failed || t->has_init_failed
                    ? "Failed"
                    : "Succeeded";
@@ -438,11 +438,12 @@ static void on_deleted(void *arg, const struct err *e, const struct client_reply
     struct pod *p = arg;
     AUTO(err_freep) struct err *failed = client_error(e, reply);
 
+    bool is_done = !failed || err_code(failed) == ERR_NOT_FOUND || err_code(failed) == ERR_CONFLICT;
+
     p->call = NULL;
-    p->is_deleting = false;
-    if (!failed || err_code(failed) == ERR_NOT_FOUND || err_code(failed) == ERR_CONFLICT) {
-        p->is_delete_done = true;
-    } else {
+    if (p->record == RECORD_DELETING) /* the informer may have been faster */
+        pod_record_move(p, is_done ? RECORD_DELETED : RECORD_KEPT);
+    if (!is_done) {
         LOG(WARN, "pod could not be deleted", S("pod", p->name), E(failed));
         back_off(p);
     }
@@ -464,6 +465,6 @@ void pod_delete_send(struct pod *p)
     json_put_text(json_object_at(options, "preconditions"), "uid", p->uid);
     body = json_format(options);
     r.body = str_of(body);
-    p->is_deleting = true;
+    pod_record_move(p, RECORD_DELETING);
     client_send(p->set->o.client, &r, on_deleted, p, &p->call);
 }

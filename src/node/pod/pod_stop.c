@@ -59,7 +59,7 @@ bool pod_is_deleted(const struct pod *p)
 /* Is the end forced, without preStop and SIGTERM? */
 static bool is_forced(const struct pod *p)
 {
-    return p->is_gone || (pod_is_deleted(p) && deletion_grace_s(p) <= 0);
+    return p->record == RECORD_GONE || (pod_is_deleted(p) && deletion_grace_s(p) <= 0);
 }
 
 /* Begins to end the pod, with SIGKILL after `left_ns`; a later call can only shorten that. */
@@ -67,18 +67,20 @@ static void pod_begin_stop(struct pod *p, int64_t left_ns)
 {
     int64_t at_ns = pod_now_ns(p) + left_ns;
 
-    if (!p->is_stopping || at_ns < p->kill_at_ns)
+    if (p->life == POD_ENDED && pod_has_ended(p))
+        return;
+    if (p->life != POD_STOPPING || at_ns < p->kill_at_ns)
         p->kill_at_ns = at_ns;
-    p->is_stopping = true;
+    pod_move(p, POD_STOPPING);
 }
 
 void pod_decide_stop(struct pod *p)
 {
-    if (p->is_gone)
+    if (p->record == RECORD_GONE)
         pod_begin_stop(p, 0);
     else if (pod_is_deleted(p))
         pod_begin_stop(p, deletion_grace_ns(p));
-    if (p->is_stopping || p->is_ended || p->deadline_ns == 0 || pod_now_ns(p) < p->deadline_ns)
+    if (p->life != POD_ACTIVE || p->deadline_ns == 0 || pod_now_ns(p) < p->deadline_ns)
         return;
     p->is_past_deadline = true;
     pod_begin_stop(p, grace_ns(p));
@@ -88,7 +90,7 @@ void pod_decide_stop(struct pod *p)
 
 void pod_evict(struct pod *p, const char *why)
 {
-    if (p->is_stopping || p->is_ended)
+    if (p->life != POD_ACTIVE)
         return;
     p->evicted = mem_strdup(why);
     pod_begin_stop(p, EVICTION_GRACE_NS);
@@ -113,7 +115,7 @@ int64_t container_kill_at_ns(const struct pod *p, const struct container *c)
 {
     int64_t at_ns = c->is_to_end ? c->kill_at_ns : p->kill_at_ns;
 
-    if (c->is_to_end && p->is_stopping && p->kill_at_ns < at_ns)
+    if (c->is_to_end && p->life == POD_STOPPING && p->kill_at_ns < at_ns)
         at_ns = p->kill_at_ns;
     if (c->term_until_ns > at_ns && !is_forced(p))
         at_ns = c->term_until_ns;
@@ -139,7 +141,7 @@ static void container_signal(struct pod *p, struct container *c, int number)
     struct runtime *r = p->set->o.runtime;
 
     c->is_killing = true;
-    c->was_told_to_end = true;
+    container_stop_move(c, STOP_SIGNALLED);
     if (number == SIGKILL)
         c->kill_again_ns = pod_now_ns(p) + KILL_AGAIN_NS;
     r->ops->kill(r->self, id, number, on_killed, pending_new(p, c));
@@ -149,10 +151,11 @@ static void container_announce(struct pod *p, struct container *c)
 {
     AUTO_FREE char *text = mem_format("Stopping container %s", c->name);
 
-    if (c->was_announced)
+    if (c->stop != STOP_NONE)
         return;
-    c->was_announced = true;
-    c->is_begun = true;
+    container_stop_move(c, STOP_ANNOUNCED);
+    if (c->start == START_NEW)
+        container_start_move(c, START_BEGUN);
     probes_end_liveness(c->probes);
     container_hook_cancel(c); /* cancels a postStart */
     pod_events_add(p->set->events, p->object, c->name, "Normal", "Killing",
@@ -163,7 +166,7 @@ static void container_announce(struct pod *p, struct container *c)
 
 static void pre_stop_over(struct pod *p, struct container *c)
 {
-    c->is_pre_stopped = true;
+    container_stop_move(c, STOP_TERM_DUE);
     c->term_until_ns = pod_now_ns(p) + TERM_MIN_NS;
 }
 
@@ -184,7 +187,7 @@ static bool pre_stop_goes_on(struct pod *p, struct container *c, bool is_late)
 {
     int64_t left_ns = container_kill_at_ns(p, c) - pod_now_ns(p);
 
-    if (c->is_pre_stopped)
+    if (c->stop >= STOP_TERM_DUE)
         return false;
     if (c->hook && !is_late)
         return true;
@@ -195,7 +198,7 @@ static bool pre_stop_goes_on(struct pod *p, struct container *c, bool is_late)
         return false;
     }
     if (is_late || !container_hook_begin(p, c, "preStop", left_ns, on_pre_stop)) {
-        c->is_pre_stopped = true;
+        container_stop_move(c, STOP_TERM_DUE);
         return false;
     }
     return true;
@@ -211,7 +214,7 @@ void container_step_stop(struct pod *p, struct container *c)
         return; /* its callback calls pod_step again */
     if (c->state == CONTAINER_RUNNING) {
         container_announce(p, c);
-        if (!c->was_told_to_end && pre_stop_goes_on(p, c, is_late))
+        if (c->stop != STOP_SIGNALLED && pre_stop_goes_on(p, c, is_late))
             return;
         is_late = pod_now_ns(p) >= container_kill_at_ns(p, c);
     }
@@ -220,7 +223,7 @@ void container_step_stop(struct pod *p, struct container *c)
             container_signal(p, c, SIGKILL);
         return;
     }
-    if (!c->was_told_to_end)
+    if (c->stop != STOP_SIGNALLED)
         container_signal(p, c, c->stop_signal > 0 ? c->stop_signal : SIGTERM);
 }
 
@@ -229,5 +232,5 @@ void pod_step_stop(struct pod *p)
     for (size_t i = 0; i < p->n_containers; i++)
         container_step_stop(p, &p->containers[i]);
     if (pod_has_ended(p))
-        p->is_ended = true;
+        pod_move(p, POD_ENDED);
 }

@@ -81,7 +81,7 @@ char *pods_log_dir(const struct pods *set, const char *uid, const char *containe
     if (!c)
         return NULL;
     *ret_attempt = c->state == CONTAINER_WAITING ? c->attempt - 1 : c->attempt;
-    *ret_is_live = container_is_live(c) || (c->state == CONTAINER_WAITING && !p->is_ended);
+    *ret_is_live = container_is_live(c) || (c->state == CONTAINER_WAITING && p->life != POD_ENDED);
     return pod_log_dir(p);
 }
 
@@ -205,7 +205,7 @@ static void container_recall(struct pod *p, struct container *c, bool was_found)
     c->backoff_ns = backoff_of(count);
     if (json_object_get(state, "terminated")) {
         container_end_read(json_object_get(state, "terminated"), &c->end);
-        c->state = CONTAINER_ENDED;
+        container_move(c, CONTAINER_ENDED);
     } else if (json_object_get(state, "waiting")) {
         c->attempt = c->last.is_set ? c->last.attempt + 1 : count;
     } else {
@@ -323,6 +323,7 @@ static void adopt_attempt(struct pods *set, struct pod *p, const struct runtime_
             copy_end(&c->end, &c->last);
         r->ops->remove(r->self, old, on_older_removed, NULL);
         c->attempt = attempt;
+        c->state = CONTAINER_WAITING; /* the newer attempt begins anew */
     } else {
         r->ops->remove(r->self, found->id, on_older_removed, NULL);
         return;
@@ -411,7 +412,7 @@ static void pod_known(struct pod *p)
     p->quiet_ns = now_ns + QUIET_NS;
     set_containers(p);
     if (text_equal(phase, "Succeeded") || text_equal(phase, "Failed")) {
-        p->is_ended = true;
+        pod_move(p, POD_ENDED);
         p->is_final_sent = true;
     }
     if (deadline_s > 0 && deadline_s < INT64_MAX / NS_PER_SEC / 4) {
@@ -449,7 +450,7 @@ void pods_put(struct pods *set, const json_t *object)
         return;
     }
     p = pods_find(set, json_text(meta, "uid"));
-    if (p && p->is_gone)
+    if (p && p->record == RECORD_GONE)
         return; /* an outdated object */
     if (!p)
         p = pod_new(set, json_text(meta, "uid"), json_text(meta, "namespace"),
@@ -474,7 +475,7 @@ void pods_removed(struct pods *set, const json_t *object)
 
     if (!p)
         return;
-    p->is_gone = true;
+    pod_record_move(p, RECORD_GONE);
     pod_step(p);
 }
 
@@ -485,9 +486,9 @@ void pods_synced(struct pods *set)
 
     set->is_synced = true;
     map_each (handle, set->pods, p, next)
-        if (!p->object && !p->is_gone) {
+        if (!p->object && p->record != RECORD_GONE) {
             LOG(WARN, "pod is unknown to the server", S("pod", p->name), S("uid", p->uid));
-            p->is_gone = true;
+            pod_record_move(p, RECORD_GONE);
             pod_step(p);
         }
 }
