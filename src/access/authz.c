@@ -64,6 +64,8 @@ static const struct rule cluster_rules[] = {
     {ROLE_VIEW, "queues/status", "get"},
     {ROLE_VIEW, "reservations", READ},
     {ROLE_VIEW, "reservations/status", "get"},
+    {ROLE_VIEW, "clusterpolicies", READ},
+    {ROLE_VIEW, "clusterpolicies/status", "get"},
     {ROLE_VIEW, "priorityclasses", READ},
     {ROLE_VIEW, "customresourcedefinitions", READ},
 };

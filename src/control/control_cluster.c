@@ -7,6 +7,7 @@
 #include "control/boot.h"
 #include "control/budgets.h"
 #include "control/gc/gc.h"
+#include "control/gpu_config.h"
 #include "control/jobs/cronjobs.h"
 #include "control/jobs/jobs.h"
 #include "control/node_monitor.h"
@@ -24,6 +25,7 @@ struct control_cluster {
     struct budgets *budgets;
     struct requeue *requeue;
     struct taints *taints;
+    struct gpu_config *gpu_config;
     struct accounts *accounts;
     struct past_usage *past_usage;
 };
@@ -73,6 +75,7 @@ static struct err *control_cluster_start(struct control_cluster *c,
                                   .event_ttl_ns = o->event_ttl_ns,
                                   .on_ledger = on_ledger,
                                   .arg = c};
+    const struct gpu_config_options gpus = {.loop = o->loop, .cluster = o->cluster};
     const struct accounts_options accounts = {.loop = o->loop, .objects = o->objects, .ca = o->ca};
 
     c->scheduler = o->scheduler->scheduler;
@@ -83,6 +86,7 @@ static struct err *control_cluster_start(struct control_cluster *c,
     TRY(start_jobs(c, o));
     TRY(budgets_new(o->loop, o->objects, &c->budgets));
     TRY(start_pods(c, o));
+    TRY(gpu_config_new(&gpus, &c->gpu_config));
     return accounts_new(&accounts, &c->accounts);
 }
 
@@ -105,6 +109,7 @@ void control_cluster_free(struct control_cluster *c)
     if (!c)
         return;
     accounts_free(c->accounts);
+    gpu_config_free(c->gpu_config);
     taints_free(c->taints);
     requeue_free(c->requeue);
     budgets_free(c->budgets);

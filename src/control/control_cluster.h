@@ -1,6 +1,6 @@
 /*
  * control_cluster.h - the loops that make our own store a cluster: default objects, nodes, Jobs,
- * garbage collection, budgets, taints, evicted pods, accounts
+ * garbage collection, budgets, taints, evicted pods, configurations of gpus, accounts
  *
  * A Kubernetes cluster has its own controllers for these.
  */

@@ -117,6 +117,8 @@ json_t *gpu_format_json(const struct gpu *g)
     put_known(o, "numaNode", g->numa_node);
     put_known(o, "linkGroup", g->link_group);
     put_numbers(o, gpu_numbers, COUNT(gpu_numbers), g);
+    if (g->pci_device > 0)
+        json_put_int(o, "pciDevice", g->pci_device);
     if (g->power_limit_mw > 0)
         json_put_int(o, "powerLimitMilliwatts", g->power_limit_mw);
     if (g->cpu_affinity[0])
@@ -211,6 +213,7 @@ struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
                     .compute_minor = (int)json_int(j, "computeMinor", -1),
                     .numa_node = (int)json_int(j, "numaNode", -1),
                     .link_group = (int)json_int(j, "linkGroup", -1),
+                    .pci_device = json_int(j, "pciDevice", -1),
                     .power_limit_mw = json_int(j, "powerLimitMilliwatts", -1),
                     .is_emulated = json_bool(j, "emulated", false)};
 

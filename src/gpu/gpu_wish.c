@@ -60,7 +60,7 @@ static struct err *read_slice(struct str item, struct gpu_wish *w)
 static struct err *read_slices(struct str value, struct gpu_wish *w)
 {
     w->kind = GPU_WISH_SLICES;
-    while (value.at)
+    while (value.at && value.size > 0)
         TRY(read_slice(str_cut(&value, ','), w));
     return NULL;
 }
@@ -109,9 +109,10 @@ void gpu_wish_format(const struct gpu_wish *w, char ret[GPU_WISH_TEXT_SIZE])
     case GPU_WISH_SLICES:
         break;
     }
+    used = (size_t)snprintf(ret, GPU_WISH_TEXT_SIZE, "slices=");
     for (size_t i = 0; i < w->n_slices && used < GPU_WISH_TEXT_SIZE; i++)
-        used += (size_t)snprintf(ret + used, GPU_WISH_TEXT_SIZE - used, "%s%s:%u",
-                                 i ? "," : "slices=", w->slices[i].profile, w->slices[i].count);
+        used += (size_t)snprintf(ret + used, GPU_WISH_TEXT_SIZE - used, "%s%s:%u", i ? "," : "",
+                                 w->slices[i].profile, w->slices[i].count);
 }
 
 struct err *gpu_wish_of(const struct gpu *g, const json_t *modes, const struct sharing_config *c,
@@ -126,6 +127,7 @@ struct err *gpu_wish_of(const struct gpu *g, const json_t *modes, const struct s
 
         if (e)
             return err_wrap(e, "%s", g->uuid);
+        w.is_asked = true;
     } else if (c && sharing_config_has(c, g)) {
         w = (struct gpu_wish){
             .kind = GPU_WISH_REPLICAS, .replicas = c->replicas, .is_renamed = c->is_renamed};

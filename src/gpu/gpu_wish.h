@@ -8,6 +8,7 @@
  *   replicas=4                    to as many pods, without a guaranteed part
  *   replicas=4,renamed            the same, requested as nvidia.com/gpu.shared
  *   slices=1g.10gb:2,3g.40gb      MIG instances, with their number (default 1)
+ *   slices=                       MIG is on, without instances
  *   flexible                      MIG instances that the scheduler creates as pods request them
  */
 #pragma once
@@ -34,6 +35,7 @@ enum {
 /* A value; {0}: whole. */
 struct gpu_wish {
     enum gpu_wish_kind kind;
+    bool is_asked; /* for this gpu by name, or by a mig-config: MIG is switched accordingly */
     unsigned replicas;
     bool is_renamed;
     bool is_single;
@@ -43,8 +45,8 @@ struct gpu_wish {
 
 /* ERR_INVALID says what is wrong. `*ret` changes on success only. */
 struct err *gpu_wish_parse(const char *text, struct gpu_wish *ret) MUST_CHECK;
-/* Writes the text form, which gpu_wish_parse reads back as the same value. `is_single` has no
- * text. */
+/* Writes the text form, which gpu_wish_parse reads back as the same value. `is_single` and
+ * `is_asked` have no text. */
 void gpu_wish_format(const struct gpu_wish *w, char ret[GPU_WISH_TEXT_SIZE]);
 
 /*

@@ -21,7 +21,7 @@ struct gpu_modes {
     char *config_text;
     json_t *modes; /* NULL: none */
     json_t *node;
-    char problem[128]; /* of the annotations; "": none */
+    char problem[200]; /* of the annotations; "": none */
     struct gpu gpus[MODES_GPUS_MAX];
     size_t n;
 };
@@ -62,7 +62,7 @@ static void set_problem(struct gpu_modes *m, const char *key, struct err *e)
     if (!e)
         return;
     LOG(WARN, "annotation of this node cannot be used", S("annotation", key), E(e));
-    (void)snprintf(m->problem, sizeof(m->problem), "%s: %.90s", key, err_message(e));
+    (void)snprintf(m->problem, sizeof(m->problem), "%s: %.160s", key, err_message(e));
     err_free(e);
 }
 
@@ -92,6 +92,8 @@ static void read_config(struct gpu_modes *m)
     if (!e && plugin)
         e = sharing_config_parse(plugin, NULL, &m->given);
     m->is_given = !e && plugin;
+    if (!e && json_text(config, "problem"))
+        e = err_new(ERR_INVALID, "%s", json_text(config, "problem"));
     set_problem(m, NODE_GPU_CONFIG, e);
 }
 

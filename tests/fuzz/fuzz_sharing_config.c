@@ -1,5 +1,6 @@
 /*
- * fuzz_sharing_config.c - fuzzes the device plugin's configuration, and the texts of modes
+ * fuzz_sharing_config.c - fuzzes the configurations of the device plugin and of mig-parted, and the
+ * texts of modes
  *
  * A mode that parses formats to a text that parses to the same mode.
  */
@@ -10,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "gpu/gpu_wish.h"
+#include "gpu/mig_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,6 +33,17 @@ static void check_mode(const char *text)
     assert(strcmp(first, second) == 0);
 }
 
+static void check_partitions(const json_t *document)
+{
+    AUTO_FREE struct mig_config *config = mem_alloc(sizeof(*config));
+    struct gpu g = GPU_UNKNOWN(1);
+    struct gpu_wish wish = {0};
+    AUTO(err_freep) struct err *e = mig_config_parse(document, "all", config);
+
+    if (!e && mig_config_wish(config, &g, &wish))
+        assert(wish.kind == GPU_WISH_SLICES || wish.n_slices == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     AUTO_FREE char *text = mem_strndup(size > 0 ? (const char *)data : "", size);
@@ -48,5 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bad = sharing_config_parse(json_array_get(documents, 0), warnings, config);
     assert(bad || config->replicas != 1);
     (void)sharing_config_has(config, &g);
+    check_partitions(json_array_get(documents, 0));
     return 0;
 }

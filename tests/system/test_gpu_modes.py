@@ -110,3 +110,52 @@ def test_holders_keep_the_mode_until_they_end():
         wait_offered(m, "nvidia.com/gpu.shared", "8")
         check(offered(m, "nvidia.com/gpu") in (None, "0"))
         check(not any(g.get("modeProblem") for g in gpus(m)))
+
+
+POLICY = """apiVersion: v1
+kind: Namespace
+metadata: {name: gpu-operator}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: time-slicing, namespace: gpu-operator}
+data:
+  any: |
+    version: v1
+    sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}
+  many: |
+    version: v1
+    sharing: {timeSlicing: {renameByDefault: true, resources: [{name: nvidia.com/gpu, replicas: 8}]}}
+---
+apiVersion: nvidia.com/v1
+kind: ClusterPolicy
+metadata: {name: cluster-policy}
+spec:
+  driver: {enabled: true}
+  devicePlugin: {config: {name: time-slicing, default: any}}
+  mig: {strategy: mixed}
+"""
+
+
+def policy_state(m):
+    return m.object("clusterpolicies.nvidia.com", "cluster-policy")["status"]["state"]
+
+
+def test_the_objects_of_the_gpu_operator_make_replicas():
+    with Mete(gpus="emulated:2xT4") as m:
+        name = name_of(m)
+        r = m.kubectl("apply", "-f", "-", stdin=POLICY)
+        equal(r.code, 0, r)
+        check("spec.driver" in r.err, "a member without effect is named", r)
+        wait_offered(m, "nvidia.com/gpu", "4")
+        equal(policy_state(m), "ready")
+        m.ok("label", "node", name, "nvidia.com/device-plugin.config=many")
+        wait_offered(m, "nvidia.com/gpu.shared", "16")
+        equal(label(m, "nvidia.com/gpu.product"), "Tesla-T4")
+        m.ok("label", "--overwrite", "node", name, "nvidia.com/device-plugin.config=missing")
+        wait(lambda: policy_state(m) == "notReady", "the policy is not ready")
+        equal(offered(m, "nvidia.com/gpu.shared"), "16")
+        wait(lambda: 'has no key "missing"' in (gpus(m)[0].get("modeProblem") or ""), "the gpu names the problem")
+        m.ok("label", "node", name, "nvidia.com/device-plugin.config-")
+        wait_offered(m, "nvidia.com/gpu", "4")
+        wait(lambda: policy_state(m) == "ready", "the policy is ready again")

@@ -53,6 +53,7 @@ const struct kind *const kinds[] = {
     &kind_workload,
     &kind_node_metrics,
     &kind_pod_metrics,
+    &kind_clusterpolicy,
 };
 const size_t kinds_count = COUNT(kinds);
 

@@ -5,6 +5,7 @@
 
 extern const struct kind kind_budget;
 extern const struct kind kind_definition;
+extern const struct kind kind_clusterpolicy;
 extern const struct kind kind_configmap;
 extern const struct kind kind_cronjob;
 extern const struct kind kind_event;

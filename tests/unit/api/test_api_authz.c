@@ -20,7 +20,7 @@ static bool may(const struct identity *who, const char *verb, const char *resour
     const char *slash = strchr(resource, '/');
     AUTO_FREE char *plural =
         mem_strndup(resource, slash ? (size_t)(slash - resource) : strlen(resource));
-    static const char *const groups[] = {"", "mete.dev", "scheduling.k8s.io"};
+    static const char *const groups[] = {"", "mete.dev", "scheduling.k8s.io", "nvidia.com"};
     const struct kind *k = NULL;
     struct access a = {.verb = verb, .subresource = slash ? slash + 1 : NULL, .ns = ns};
     AUTO(err_freep) struct err *e = NULL;
@@ -78,6 +78,9 @@ static void roles_hold_what_they_say(void **state)
         {"create update patch delete deletecollection", "limitranges", "a", ""},
         {"get list watch", "queues", NULL, "ver"},
         {"get list watch", "reservations", NULL, "ver"},
+        {"get list watch", "clusterpolicies", NULL, "ver"},
+        {"create update patch delete deletecollection", "clusterpolicies", NULL, ""},
+        {"update patch", "clusterpolicies/status", NULL, ""},
         {"create update patch delete deletecollection", "queues", NULL, ""},
         {"create update patch delete deletecollection", "reservations", NULL, ""},
         {"update patch", "queues/status", NULL, ""},

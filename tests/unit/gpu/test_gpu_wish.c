@@ -6,8 +6,8 @@
 
 static void formats_what_it_parsed(void **state)
 {
-    static const char *const texts[] = {"whole", "replicas=4", "replicas=256,renamed", "flexible",
-                                        "slices=1g.10gb+me:1,2g.20gb:3"};
+    static const char *const texts[] = {"whole",    "replicas=4", "replicas=256,renamed",
+                                        "flexible", "slices=",    "slices=1g.10gb+me:1,2g.20gb:3"};
 
     (void)state;
     for (size_t i = 0; i < COUNT(texts); i++) {
@@ -33,7 +33,7 @@ static void says_what_is_wrong(void **state)
          "mode 'replicas': want whole, replicas=N, slices=PROFILE:COUNT,... or flexible"},
         {"replicas=1", "mode 'replicas=1': replicas: number '1': want an integer from 2 to 256"},
         {"replicas=2,x", "mode 'replicas=2,x': 'x' after the number of replicas: want renamed"},
-        {"slices=", "mode 'slices=': '' is not a profile such as 1g.10gb"},
+        {"slices=1g.10gb,,", "mode 'slices=1g.10gb,,': '' is not a profile such as 1g.10gb"},
         {"slices=1g.10gb,1g.10gb", "mode 'slices=1g.10gb,1g.10gb': 1g.10gb is named twice"},
         {"slices=1g.10gb:0",
          "mode 'slices=1g.10gb:0': 1g.10gb: number '0': want an integer from 1 to 16"},

@@ -1,0 +1,44 @@
+/*
+ * mig_config.h - configurations of NVIDIA's MIG Partition Editor (mig-parted), version v1, as they
+ * are
+ *
+ * https://github.com/NVIDIA/mig-parted: named lists of rules; a rule chooses gpus by index and by
+ * PCI device, switches MIG on or off, and lists the instances by profile.
+ */
+#pragma once
+
+#include "gpu/gpu_wish.h"
+
+enum {
+    MIG_RULES_MAX = 32,
+    MIG_FILTERS_MAX = 32,
+    MIG_INDICES_MAX = 64
+};
+
+struct mig_rule {
+    bool is_all;                      /* of all gpus */
+    uint64_t indices;                 /* else: bit i: the gpu with index i */
+    int64_t filters[MIG_FILTERS_MAX]; /* device << 16 | vendor, as NVML's pciDeviceId */
+    size_t n_filters;                 /* 0: any device */
+    bool is_enabled;
+    struct gpu_wish_slice slices[GPU_SLICES_MAX];
+    size_t n_slices;
+};
+
+/* A value; {0} leaves all gpus as they are. */
+struct mig_config {
+    struct mig_rule rules[MIG_RULES_MAX];
+    size_t n;
+};
+
+/*
+ * Reads the configuration `name` of a document {version: v1, mig-configs: {...}}. ERR_INVALID
+ * begins with the path of the member: "mig-configs.all-1g.10gb[0].devices: ...". ERR_NOT_FOUND: the
+ * document has no such configuration; the message lists those that there are. `*ret` changes on
+ * success only.
+ */
+struct err *mig_config_parse(const json_t *document, const char *name,
+                             struct mig_config *ret) MUST_CHECK;
+
+/* The wish of the last rule that matches the gpu. False: none does; `*ret` is untouched. */
+bool mig_config_wish(const struct mig_config *c, const struct gpu *g, struct gpu_wish *ret);
