@@ -142,7 +142,8 @@ static void says_it_in_kubernetes_words(void **state)
     }
 }
 
-static const struct asker node = {.cert_user = "system:node:n1", .cert_group = "system:nodes"};
+static const struct claim_asker node = {.cert_user = "system:node:n1",
+                                        .cert_group = "system:nodes"};
 
 #define LEASES(ns) "/apis/coordination.k8s.io/v1/namespaces/" ns "/leases"
 

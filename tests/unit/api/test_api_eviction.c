@@ -14,7 +14,7 @@ static const char users[] =
     "    uid: 1001\n"
     "    roles: [{role: edit, namespace: team-a}, {role: view, namespace: default}]\n";
 
-static const struct asker ann_asks = {.uid = 1001};
+static const struct claim_asker ann_asks = {.uid = 1001};
 
 static json_t *post(struct api_world *a, int status, const char *target, const char *body)
 {
@@ -182,7 +182,7 @@ static void bad_budgets_and_evictions_are_refused(void **state)
     api_world_done(&a);
 }
 
-static bool may(struct api_world *a, struct asker who, const char *attributes)
+static bool may(struct api_world *a, struct claim_asker who, const char *attributes)
 {
     AUTO_FREE char *body = mem_format("{'apiVersion':'authorization.k8s.io/v1','kind':"
                                       "'SelfSubjectAccessReview','spec':{%s}}",
@@ -227,7 +227,7 @@ static void who_may_do_what_is_told_truly(void **state)
     begin(&a);
     for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(may(&a, ann_asks, cases[i].attributes), cases[i].ann_may);
-        assert_int_equal(may(&a, (struct asker){0}, cases[i].attributes), cases[i].root_may);
+        assert_int_equal(may(&a, (struct claim_asker){0}, cases[i].attributes), cases[i].root_may);
     }
     api_world_done(&a);
 }

@@ -239,7 +239,7 @@ static void refuses_by_name(void **state)
 
 static void only_the_node_itself_opens_its_stream(void **state)
 {
-    static const struct asker askers[] = {
+    static const struct claim_asker askers[] = {
         {.uid = 0},
         {.uid = 1000},
         {.cert_user = "system:node:n2", .cert_group = "system:nodes"},
