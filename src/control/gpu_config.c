@@ -22,7 +22,7 @@ struct gpu_config {
     json_t *policies; /* by name */
     json_t *maps;     /* by "NAMESPACE/NAME" */
     json_t *nodes;    /* by name: {"labels","text"}; "text": the present annotation */
-    size_t n_synced; /* watches whose present objects are all known */
+    size_t n_synced;  /* watches whose present objects are all known */
     struct loop_timer *timer;
     struct writes *writes;
 };
