@@ -323,12 +323,16 @@ def is_idle(pid):
 
 def check_rest(role, pid, before):
     """The process has no more descriptors than `before`, and is idle; or it has ended. A client keeps a connection for
-    each concurrent request, so there may be a few more connections than at the start."""
+    each concurrent request, so there may be a few more sockets than at the start, but no more of anything else."""
     now = []
+
+    def sockets(found):
+        return sum(target.startswith("socket:") for target in found)
 
     def is_small():
         now[:] = descriptors(pid)
-        return len(now) <= len(before) + CONNECTIONS_KEPT
+        return (len(now) - sockets(now) <= len(before) - sockets(before) and
+                sockets(now) <= sockets(before) + CONNECTIONS_KEPT)
 
     try:
         wait(is_small, f"mete {role} has {len(before)} descriptors open again")

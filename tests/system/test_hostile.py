@@ -174,7 +174,7 @@ ADDRESSES = [
 
 
 def test_hostile_requests_are_refused_and_the_server_stays():
-    with Mete() as m:
+    with Mete() as m, m.unharmed():
         door = Door(m)
         processes = children(m.up.pid)
         server = m.child("server")

@@ -145,12 +145,12 @@ def waiting(m, name):
 
 
 def test_a_container_of_an_image_is_confined():
-    with Mete(arguments=["--runtime", "crun"]) as m:
+    with Mete(arguments=["--runtime", "crun"]) as m, m.unharmed():
         a_container_is_confined(m)
 
 
 def test_a_container_of_an_image_is_confined_by_runc():
-    with Mete(arguments=["--runtime", "runc"]) as m:
+    with Mete(arguments=["--runtime", "runc"]) as m, m.unharmed():
         a_container_is_confined(m)
         check(m.object("pod", "who")["status"]["containerStatuses"][0]["containerID"].startswith("runc://"))
         runtimes_change_under_what_runs(m)
@@ -428,7 +428,7 @@ def test_an_image_leads_the_node_nowhere():
 
 
 def an_image_leads_nowhere(runtime):
-    with Mete(arguments=["--runtime", runtime]) as m:
+    with Mete(arguments=["--runtime", runtime]) as m, m.unharmed():
         outside = os.path.join(m.dir, "outside")
         os.mkdir(outside, 0o777)
         os.chmod(outside, 0o777)

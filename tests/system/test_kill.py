@@ -641,7 +641,7 @@ def listed(c, path):
 def test_kill():
     rng = random.Random(SEED)
     print(f"kill: seed {SEED}", flush=True)
-    with Mete() as m:
+    with Mete() as m, m.unharmed():
         marks_dir = os.path.join(m.dir, "marks")
         os.mkdir(marks_dir)
         c = Client(os.path.join(m.data, "mete.sock"))

@@ -205,7 +205,7 @@ def restart_node(m):
 
 
 def test_volumes_follow_what_they_show():
-    with Mete(gpus="none") as m:
+    with Mete(gpus="none") as m, m.unharmed():
         m.ok("create", "configmap", "c", "--from-literal=a=1")
         m.ok("create", "secret", "generic", "s", "--from-literal=k=one")
         m.ok("apply", "-f", "-", stdin=follower("f"))
@@ -263,7 +263,7 @@ echo kept > /m/mark; echo ready; while [ ! -e /go/now ]; do sleep 0.05; done; ex
 
 def test_empty_directories_are_as_asked():
     empty = {"name": "e", "emptyDir": {}}
-    with Mete(gpus="none") as m:
+    with Mete(gpus="none") as m, m.unharmed():
         out = run(m, "mode", "stat -c %a:%u:%g /e; mkdir /e/d; stat -c %a:%g /e/d; umask", [empty], [mount("e", "/e")],
                   securityContext={"fsGroup": 4321, "runAsUser": UID})
         equal(out[:2], ["2777:0:4321", "2755:4321"], out)
