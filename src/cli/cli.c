@@ -37,7 +37,8 @@ static int exit_code_of(const struct err *e)
     case ERR_UNAUTHENTICATED:
         return EXIT_DENIED;
     case ERR_FORBIDDEN:
-        return strstr(err_message(e), "exceeded quota") ? EXIT_CONFLICT : EXIT_DENIED;
+        return EXIT_DENIED;
+    case ERR_OVER_QUOTA:
     case ERR_EXISTS:
     case ERR_CONFLICT:
         return EXIT_CONFLICT;
@@ -57,7 +58,7 @@ static int exit_code_of(const struct err *e)
     return EXIT_FAILED;
 }
 
-/* Returns the command that lists the objects that `command` takes by name. */
+/* Returns the command that lists the objects that `command` takes by name; NULL: it takes none. */
 static const char *listing_of(const struct command *command)
 {
     switch (command ? command->takes : TAKES_NOTHING) {
@@ -71,6 +72,7 @@ static const char *listing_of(const struct command *command)
     case TAKES_QUEUES:
         return "mete queues   lists the queues";
     case TAKES_NOTHING:
+        return NULL;
     case TAKES_KINDS:
     case TAKES_COMMANDS:
     case TAKES_FILES:

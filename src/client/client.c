@@ -3,6 +3,7 @@
 #include "client/client.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "client/stream.h"
@@ -131,6 +132,9 @@ struct err *client_reply_error(const struct client_reply *reply)
     const char *message = json_text(status, "message");
     enum err_code code = code_of(reply->status, json_text(status, "reason"));
 
+    /* API servers tell a full quota from a missing right by the message alone. */
+    if (code == ERR_FORBIDDEN && message && strstr(message, "exceeded quota: "))
+        code = ERR_OVER_QUOTA;
     if (message && message[0])
         return err_new(code, "%s", message);
     return err_new(code, "the server answered %d without a reason", reply->status);

@@ -89,7 +89,8 @@ void client_cancel(struct client_call *call); /* no callback after it */
 struct err *client_upgrade(struct client *c, const struct stream_options *o,
                            struct stream **ret) MUST_CHECK;
 
-/* Makes an error from the Status body of a failed reply, with its code and message; never NULL. */
+/* Makes an error from the Status body of a failed reply, with its code and message; never NULL. A
+ * refusal by a ResourceQuota is ERR_OVER_QUOTA. */
 struct err *client_reply_error(const struct client_reply *reply) MUST_CHECK;
 
 /* The error of a call, as a new error: of the transport, or of a reply whose status is not 2xx.

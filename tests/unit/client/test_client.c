@@ -396,6 +396,9 @@ static void a_status_becomes_its_error(void **state)
     } cases[] = {
         {404, "{\"reason\":\"NotFound\",\"message\":\"pods \\\"x\\\" not found\"}", ERR_NOT_FOUND,
          "pods \"x\" not found"},
+        {403, "{\"reason\":\"Forbidden\",\"message\":\"no right\"}", ERR_FORBIDDEN, "no right"},
+        {403, "{\"reason\":\"Forbidden\",\"message\":\"p: exceeded quota: q, requested: a=1\"}",
+         ERR_OVER_QUOTA, "p: exceeded quota: q, requested: a=1"},
         {409, "{\"reason\":\"Conflict\",\"message\":\"m\"}", ERR_CONFLICT, "m"},
         {409, "{\"reason\":\"AlreadyExists\",\"message\":\"m\"}", ERR_EXISTS, "m"},
         {502, "<html>", ERR_UNAVAILABLE, "the server answered 502 without a reason"},
