@@ -202,7 +202,8 @@ static inline struct err *cluster_remove(struct cluster *c, const struct cluster
 /*
  * Ends a pod with its own grace period. A pod without a controller comes back after its end
  * (kinds/object/requeue.h: our own store only). A pod that is being deleted already keeps its grace
- * period.
+ * period. ERR_CONFLICT: the pod has ended or is not bound, and stays as it is; or another pod has
+ * its name.
  */
 static inline struct err *cluster_evict(struct cluster *c, const struct cluster_eviction *e,
                                         struct cluster_answer a)

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "control/cluster.h"
 #include "control/cluster_feed.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 enum {
     LIST_PAGE = 1024
@@ -287,6 +289,22 @@ static struct err *over_store_remove(void *self, const struct cluster_target *t,
     return objects_delete(c->objects, &r, &how, a.done, a.arg, &last, &is_gone);
 }
 
+/* What the watch has not told yet: the pod's end, or that its binding was lost. */
+static struct err *check_runs(const struct over_store *c, const struct cluster_eviction *e)
+{
+    const struct store_key key = {.group = "", .resource = "pods", .ns = e->ns, .name = e->name};
+    const struct store_object *o = store_get_applied(c->store, key);
+    AUTO(json_freep) json_t *pod = NULL;
+
+    if (!o)
+        return NULL;
+    TRY(objects_decode(o, &pod));
+    if (*pod_node(pod) && !pod_is_terminal(pod))
+        return NULL;
+    return err_new(ERR_CONFLICT, "pod %s/%s %s", e->ns, e->name,
+                   *pod_node(pod) ? "has ended" : "is not bound");
+}
+
 static struct err *over_store_evict(void *self, const struct cluster_eviction *e,
                                     struct cluster_answer a)
 {
@@ -300,6 +318,7 @@ static struct err *over_store_evict(void *self, const struct cluster_eviction *e
     AUTO(json_freep) json_t *last = NULL;
     bool is_gone = false;
 
+    TRY(check_runs(c, e));
     return objects_delete(c->objects, &r, &how, a.done, a.arg, &last, &is_gone);
 }
 

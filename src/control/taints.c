@@ -13,6 +13,8 @@
 #define NEVER INT64_MAX
 /* The longest pause between two looks at due pods: the wall clock may be set. */
 #define LOOK_NS (INT64_C(30) * NS_PER_SEC)
+/* A pod is evicted again if neither the answer nor the watch tells of its end for this long. */
+#define ANSWER_NS (INT64_C(60) * NS_PER_SEC)
 
 static const char reason[] = "DeletionByTaintManager";
 
@@ -32,8 +34,9 @@ struct tainted_pod {
     char *ns;
     char *name;
     char *uid;
-    int64_t due_ns; /* realtime */
-    bool is_sent;   /* marked for deletion, or the write is on its way */
+    int64_t due_ns;  /* realtime */
+    bool is_sent;    /* marked for deletion, or the write is on its way */
+    int64_t sent_ns; /* monotonic, of the write without an answer; 0: answered */
     struct retry retry;
 };
 
@@ -189,6 +192,11 @@ static void pod_try_later(struct taints *t, struct tainted_pod *p)
     loop_timer_set(t->timer, 0); /* the timer sets the next due time */
 }
 
+static bool is_gone(const struct err *e)
+{
+    return err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT;
+}
+
 static void taints_on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     struct taints *t = owner;
@@ -197,8 +205,13 @@ static void taints_on_answer(void *owner, const char *key, uint64_t number, cons
     (void)number;
     if (!p || !p->is_sent)
         return;
+    p->sent_ns = 0;
     if (!e) {
         pod_tell(t, p, "Marking for deletion Pod");
+        return;
+    }
+    if (is_gone(e)) {
+        tainted_pod_free(t, p);
         return;
     }
     LOG(WARN, "eviction by a taint was taken back, will be tried again", S("pod", key), E(e));
@@ -218,9 +231,10 @@ static void pod_evict(struct taints *t, struct tainted_pod *p)
     struct err *e = writes_end(a, cluster_evict(t->options.cluster, &what, a));
 
     p->is_sent = true;
+    p->sent_ns = loop_now_ns(t->options.loop);
     if (!e)
         return;
-    if (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT) {
+    if (is_gone(e)) {
         tainted_pod_free(t, p);
         return;
     }
@@ -390,15 +404,24 @@ static void read_pods_anew(struct taints *t)
 static void taints_wake_next(struct taints *t)
 {
     int64_t due = NEVER;
+    bool is_waiting = false;
     struct tainted_pod *p;
     struct tainted_pod *next;
 
     map_each (handle, t->pods, p, next) {
         if (!p->is_sent && p->due_ns < due)
             due = p->due_ns;
+        is_waiting = is_waiting || (p->is_sent && p->sent_ns != 0);
     }
-    if (due != NEVER)
+    if (due != NEVER || is_waiting)
         set_timer(t, due);
+}
+
+static void pod_send_again(const struct taints *t, struct tainted_pod *p)
+{
+    LOG(WARN, "eviction by a taint was not answered, is tried again", S("pod", p->key));
+    pod_tell(t, p, "No answer came, marking for deletion again Pod");
+    p->is_sent = false;
 }
 
 static void taints_on_time(void *arg)
@@ -409,6 +432,8 @@ static void taints_on_time(void *arg)
     struct tainted_pod *next;
 
     map_each (handle, t->pods, p, next) {
+        if (p->is_sent && p->sent_ns != 0 && loop_now_ns(t->options.loop) - p->sent_ns >= ANSWER_NS)
+            pod_send_again(t, p);
         if (!p->is_sent && p->due_ns <= now_ns)
             pod_evict(t, p);
     }

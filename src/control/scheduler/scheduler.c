@@ -252,12 +252,16 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->options = *o;
     s->options.policy = NULL; /* borrowed for the call only */
     s->options.scheduler_names = NULL;
+    if (s->options.answer_ns == 0)
+        s->options.answer_ns = SCHED_ANSWER_NS;
     s->cycle_timer = loop_timer_new(o->loop, on_cycle, s);
     s->retry_timer = loop_timer_new(o->loop, on_retry, s);
     s->tick_timer = loop_timer_new(o->loop, on_retry, s);
     s->tell_timer = loop_timer_new(o->loop, scheduler_on_tell, s);
     s->status_timer = loop_timer_new(o->loop, scheduler_on_group_status, s);
     s->shrink_timer = loop_timer_new(o->loop, scheduler_tell_shrunk, s);
+    s->answer_timer = loop_timer_new(o->loop, scheduler_on_deadline, s);
+    s->lost_timer = loop_timer_new(o->loop, scheduler_on_lost, s);
     s->start_timer = loop_timer_new(o->loop, scheduler_look_at_holds, s);
     s->writes = writes_new(s);
     s->engine = mete_engine_new(&engine);
@@ -312,6 +316,8 @@ void scheduler_free(struct scheduler *s)
     loop_timer_free(s->tick_timer);
     loop_timer_free(s->status_timer);
     loop_timer_free(s->shrink_timer);
+    loop_timer_free(s->answer_timer);
+    loop_timer_free(s->lost_timer);
     loop_timer_free(s->start_timer);
     queue_tree_free(s->queues);
     reservations_free(s->reservations);

@@ -4,7 +4,9 @@
  * Each pod that has not ended is a workload of the engine, or part of one with the other pods of
  * its gang. Bound pods are restored; waiting pods are placed by cycles, which run when something
  * changed. A decision is bound in one transaction, without waiting for earlier ones; a workload
- * that cannot be bound waits again as a whole, in its old place. A gpu that the ledger says is held
+ * that cannot be bound waits again as a whole, in its old place. So does one whose binding neither
+ * the answer nor the watch has confirmed by a deadline: the binding may still come, and the ledger
+ * then refuses what contradicts it. A gpu that the ledger says is held
  * counts as held even if the engine does not know the holder.
  *
  * A waiting pod gets the condition PodScheduled False with the line of `why`, and an Event
@@ -24,7 +26,8 @@ struct scheduler_options {
     struct events *events;
     const char *policy;          /* of the engine; NULL: the default policy */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
-    mete_record_fn record;       /* the engine's record lines; NULL: dropped */
+    int64_t answer_ns;     /* deadline of bindings and evictions (scheduler_deadline.c); 0: 60 s */
+    mete_record_fn record; /* the engine's record lines; NULL: dropped */
     void *record_arg;
 };
 

@@ -115,36 +115,101 @@ static void undo_eviction(struct sched_work *w)
     w->evicted_because = NULL;
     VEC_EACH (&w->pods, p) {
         (*p)->is_evicted = false;
+        (*p)->evict_ns = 0;
     }
 }
 
-/* A watch reports a binding after its answer. */
-static void on_answer(void *owner, const char *key, uint64_t id, const struct err *e)
+void sched_work_answered(struct scheduler *s, struct sched_work *w)
 {
-    struct scheduler *s = owner;
-    struct sched_work *w = scheduler_find_work(s, id);
+    if (w->binding == 0)
+        return;
+    map_remove(by_binding, s->bindings, w);
+    w->binding = 0;
+}
 
-    (void)key;
-    if (!w || !w->is_placed || is_bound(w))
-        return;
-    if (!e) {
-        s->retry_ns = 0;
-        VEC_EACH (&w->pods, p) {
-            LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node),
-                U("gpus", (*p)->gpus.n));
-            tell_bound(s, *p);
-        }
-        return;
-    }
-    LOG(WARN, "binding was taken back", S("workload", w->key), U("pods", w->pods.n), E(e));
+/* The answer or the watch says so, whichever is first. */
+static void work_is_bound(struct scheduler *s, struct sched_work *w)
+{
+    sched_work_answered(s, w);
+    s->retry_ns = 0;
     VEC_EACH (&w->pods, p) {
-        tell_taken_back(s, *p, e);
+        LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node), U("gpus", (*p)->gpus.n));
+        tell_bound(s, *p);
+    }
+    if (w->evicted_because)
+        scheduler_poke(s);
+}
+
+void sched_work_seen(struct scheduler *s, struct sched_work *w)
+{
+    if (w->binding == 0)
+        return;
+    VEC_EACH (&w->pods, p) {
+        if (!(*p)->is_bound)
+            return;
+    }
+    work_is_bound(s, w);
+}
+
+void sched_work_give_back(struct scheduler *s, struct sched_work *w, const struct err *why)
+{
+    sched_work_answered(s, w);
+    if (is_bound(w))
+        return; /* the watch knows better: a placement is bound as a whole */
+    LOG(WARN, "binding was taken back", S("workload", w->key), U("pods", w->pods.n), E(why));
+    VEC_EACH (&w->pods, p) {
+        tell_taken_back(s, *p, why);
     }
     undo_eviction(w);
     work_take_back(s, w);
 }
 
-static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
+/* The cluster says that the binding contradicts what is there. */
+static bool is_refusal(const struct err *e)
+{
+    return err_code(e) == ERR_CONFLICT || err_code(e) == ERR_NOT_FOUND ||
+           err_code(e) == ERR_TOO_LARGE;
+}
+
+static void work_refused(struct scheduler *s, struct sched_work *w, const struct err *e)
+{
+    LOG(WARN, "workload was not bound", S("workload", w->key), U("pods", w->pods.n), E(e));
+    sched_work_answered(s, w);
+    if (is_bound(w))
+        return; /* by somebody else: the watch has told */
+    undo_eviction(w);
+    if (w->is_gang && err_code(e) == ERR_TOO_LARGE)
+        work_refuse(s, w, e);
+    else
+        work_take_back(s, w);
+}
+
+static void on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
+{
+    struct scheduler *s = owner;
+    struct sched_work *w = NULL;
+
+    (void)key;
+    map_find(by_binding, s->bindings, &number, sizeof(number), w);
+    if (!w)
+        return; /* the watch was first, or the answer is too late */
+    if (!e)
+        work_is_bound(s, w);
+    else if (is_refusal(e))
+        work_refused(s, w, e);
+    else
+        sched_work_give_back(s, w, e);
+}
+
+static void await_answer(struct scheduler *s, struct sched_work *w)
+{
+    w->binding = ++s->next_binding;
+    w->binding_ns = loop_now_ns(s->options.loop);
+    map_add(by_binding, s->bindings, &w->binding, sizeof(w->binding), w);
+    scheduler_await_answer(s);
+}
+
+static struct err *bind_work(struct scheduler *s, struct sched_work *w)
 {
     struct arena *a = arena_new();
     struct ledger_pod *pods = arena_alloc(a, w->pods.n * sizeof(*pods));
@@ -153,9 +218,11 @@ static struct err *bind_work(struct scheduler *s, const struct sched_work *w)
                                          .pods = pods,
                                          .n_pods = w->pods.n,
                                          .now_ns = loop_wall_ns(s->options.loop)};
-    struct cluster_answer answer = writes_begin(s->writes, on_answer, NULL, w->id);
+    struct cluster_answer answer;
     struct err *e;
 
+    await_answer(s, w);
+    answer = writes_begin(s->writes, on_answer, NULL, w->binding);
     for (size_t i = 0; i < w->pods.n; i++) {
         const struct sched_pod *p = w->pods.at[i];
         struct ledger_container *containers = NULL;
@@ -193,11 +260,6 @@ void scheduler_carry_out(struct scheduler *s, const struct mete_placement *at)
         return; /* cannot happen: every workload in the queue is ours */
     work_place(s, w, at);
     e = bind_work(s, w);
-    if (e) {
-        LOG(WARN, "workload was not bound", S("workload", w->key), U("pods", w->pods.n), E(e));
-        if (w->is_gang && err_code(e) == ERR_TOO_LARGE)
-            work_refuse(s, w, e);
-        else
-            work_take_back(s, w);
-    }
+    if (e)
+        work_refused(s, w, e);
 }

@@ -62,6 +62,42 @@ static void tell_preempted(struct scheduler *s, const struct sched_pod *p, const
                                      });
 }
 
+void sched_pod_tell_evicted(struct scheduler *s, struct sched_pod *p)
+{
+    p->evict_ns = 0;
+    if (p->is_eviction_told || !p->work || !p->work->evicted_because)
+        return;
+    p->is_eviction_told = true;
+    tell_preempted(s, p, p->work->evicted_because);
+}
+
+void sched_pod_evict_again(struct scheduler *s, struct sched_pod *p, const char *why)
+{
+    AUTO_FREE char *message = mem_format("The preemption is tried again: %s", why);
+
+    LOG(WARN, "preemption was taken back, will be tried again", S("pod", p->key), S("cause", why));
+    events_record(s->options.events, &(struct event){
+                                         .kind = "Pod",
+                                         .ns = p->ns,
+                                         .name = p->name,
+                                         .uid = p->uid,
+                                         .is_warning = true,
+                                         .reason = "FailedPreemption",
+                                         .message = message,
+                                         .component = "mete-scheduler",
+                                     });
+    p->is_evicted = false;
+    p->evict_ns = 0;
+    s->has_unevicted = true;
+    sched_retry_later(s);
+}
+
+/* The pod is gone, or another pod has its name: nothing is left to evict. */
+static bool is_gone(const struct err *e)
+{
+    return err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT;
+}
+
 /* Durable: writes the event. Taken back: the pod is marked again soon. */
 static void on_answer(void *owner, const char *key, uint64_t number, const struct err *e)
 {
@@ -71,14 +107,12 @@ static void on_answer(void *owner, const char *key, uint64_t number, const struc
     (void)number;
     if (!p || !p->is_evicted || !p->work || !p->work->is_leaving)
         return;
-    if (!e) {
-        tell_preempted(s, p, p->work->evicted_because);
-        return;
-    }
-    LOG(WARN, "preemption was taken back, will be tried again", S("pod", p->key), E(e));
-    p->is_evicted = false;
-    s->has_unevicted = true;
-    sched_retry_later(s);
+    if (!e)
+        sched_pod_tell_evicted(s, p);
+    else if (is_gone(e))
+        p->evict_ns = 0;
+    else if (p->evict_ns != 0)
+        sched_pod_evict_again(s, p, err_message(e));
 }
 
 /* An eviction that could not be written is retried soon; a pod that is gone needs none. */
@@ -89,19 +123,26 @@ static void evict_pod(struct scheduler *s, struct sched_pod *p, const char *mess
     struct cluster_answer a = writes_begin(s->writes, on_answer, p->key, 0);
     AUTO(err_freep)
     struct err *e = writes_end(a, cluster_evict(s->options.cluster, &what, a));
-    bool is_gone = e && (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT);
 
-    if (e && !is_gone) {
+    if (e && !is_gone(e)) {
         LOG(WARN, "pod was not preempted, will be tried again", S("pod", p->key), E(e));
         s->has_unevicted = true;
         sched_retry_later(s);
         return;
     }
     p->is_evicted = true;
+    p->is_eviction_told = false;
+    p->evict_ns = e ? 0 : loop_now_ns(s->options.loop);
+    scheduler_await_answer(s);
 }
 
+/* A workload whose binding is on its way is evicted once it is bound. */
 static void evict_work(struct scheduler *s, struct sched_work *w)
 {
+    if (w->binding != 0) {
+        s->has_unevicted = true;
+        return;
+    }
     for (size_t i = 0; i < w->pods.n; i++)
         if (!w->pods.at[i]->is_evicted)
             evict_pod(s, w->pods.at[i], w->evicted_because);
@@ -202,9 +243,14 @@ void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const jso
     const char *message = json_text(condition, "message");
     struct sched_work *w = p->work;
 
-    if (p->is_evicted || !is_preempted(pod))
+    if (!is_preempted(pod))
         return;
+    if (p->is_evicted) {
+        sched_pod_tell_evicted(s, p);
+        return;
+    }
     p->is_evicted = true;
+    p->is_eviction_told = true;
     if (!w || w->is_leaving || w->is_going)
         return;
     w->is_going = true;

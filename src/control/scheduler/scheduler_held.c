@@ -74,7 +74,7 @@ static bool is_kept(const struct scheduler *s, const struct sched_held *h)
 
 static void held_check(struct scheduler *s, struct sched_held *h)
 {
-    if (is_accounted(s, h))
+    if (h->is_over || is_accounted(s, h))
         held_drop(s, h);
     else if (h->stand_in == 0 && !is_kept(s, h))
         held_stand_in(s, h);
@@ -86,6 +86,16 @@ void scheduler_check_held(struct scheduler *s, const char *uuid)
 
     if (h)
         held_check(s, h);
+}
+
+void sched_pod_release(struct scheduler *s, const struct sched_pod *p)
+{
+    VEC_EACH (&p->gpus, uuid) {
+        struct sched_held *h = find_held(s, *uuid);
+
+        if (h && text_equal(h->pod_uid, p->uid))
+            h->is_over = true;
+    }
 }
 
 void scheduler_check_all_held(struct scheduler *s)

@@ -140,6 +140,7 @@ void sched_pod_free(struct scheduler *s, struct sched_pod *p)
 
 static void pod_forget(struct scheduler *s, struct sched_pod *p)
 {
+    sched_pod_release(s, p);
     leave_engine(s, p);
     sched_pod_free(s, p);
 }
@@ -275,8 +276,10 @@ static void put_bound(struct scheduler *s, struct sched_pod *p, const json_t *po
         sched_group_changed(s, p->group);
     if (is_as_decided(s, p, pod)) {
         p->is_bound = true;
+        sched_work_seen(s, p->work);
         return;
     }
+    p->is_lost = false;
     leave_engine(s, p);
     pod_account(s, p, pod);
 }
@@ -331,6 +334,7 @@ static void put_ended(struct scheduler *s, struct sched_pod *p, const json_t *po
     }
     if (p->has_succeeded || p->has_failed)
         return;
+    sched_pod_release(s, p);
     leave_engine(s, p);
     p->is_running = false;
     p->has_succeeded = text_equal(pod_phase(pod), "Succeeded");

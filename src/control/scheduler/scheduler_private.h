@@ -14,6 +14,7 @@
 #include "kinds/scheduler_names.h"
 
 #define GROUP_STATUS_NS (INT64_C(200) * NS_PER_MS)
+#define SCHED_ANSWER_NS (INT64_C(60) * NS_PER_SEC)
 
 /* Devices of one kind of one container, for the ledger: see struct pod_part. */
 struct sched_part {
@@ -67,10 +68,13 @@ struct sched_pod {
     bool is_running;
     bool is_ready;
     bool is_deleting;
-    bool is_evicted; /* marked for deletion, to make room */
-    bool is_placed;  /* by a decision, or bound */
-    bool is_bound;   /* the object has a node */
-    char *node;      /* its placement */
+    bool is_evicted; /* marked for deletion, to make room, or the write is on its way */
+    bool is_eviction_told;
+    int64_t evict_ns; /* monotonic, of the eviction without an answer; 0: answered, or none */
+    bool is_lost;     /* bound, but not in the engine: read again soon */
+    bool is_placed;   /* by a decision, or bound */
+    bool is_bound;    /* the object has a node */
+    char *node;       /* its placement */
     VEC(char *) gpus;
     VEC(struct sched_part) parts;
 
@@ -83,8 +87,11 @@ struct sched_pod {
 
 /* A workload of the engine: a single pod, or the pods of a gang that start together. */
 struct sched_work {
-    struct map_handle handle; /* by id */
-    struct map_handle by_key; /* of a placed gang */
+    struct map_handle handle;     /* by id */
+    struct map_handle by_key;     /* of a placed gang */
+    struct map_handle by_binding; /* in `bindings` of the scheduler */
+    uint64_t binding;             /* the binding without an answer; 0: none */
+    int64_t binding_ns;           /* monotonic, when it was asked for */
     uint64_t id;
     char *key; /* "ns/name" */
     char *ns;
@@ -154,6 +161,8 @@ struct sched_held {
     char *pod; /* "ns/name" */
     char *pod_uid;
     char *node;
+    bool is_over; /* the pod has ended: the ledger freed the gpu with the end, and its event is on
+                     its way */
     uint64_t stand_in; /* workload that holds the gpu in the engine while the pod is not there; 0:
                           none */
 };
@@ -192,6 +201,9 @@ struct scheduler {
     struct loop_timer *tell_timer;
     struct loop_timer *tick_timer;
     struct loop_timer *shrink_timer;
+    struct loop_timer *answer_timer; /* of the deadline of bindings and evictions: */
+    bool is_answer_timed;
+    struct loop_timer *lost_timer;
     struct loop_timer *start_timer; /* for workloads with a start time in the future: */
     int64_t start_ns;               /* realtime; 0: not set */
     struct queue_tree *queues;
@@ -206,7 +218,9 @@ struct scheduler {
     struct sched_node *nodes;
     struct sched_pod *pods;
     struct sched_work *works;
-    struct sched_work *gangs; /* placed gangs, by key */
+    struct sched_work *gangs;    /* placed gangs, by key */
+    struct sched_work *bindings; /* works with a binding without an answer, by its number */
+    uint64_t next_binding;
     struct sched_group *groups;
     struct sched_group *changed_groups;
     struct sched_definition *definitions;
@@ -310,6 +324,8 @@ void sched_work_unplaced(struct scheduler *s, struct sched_work *w);
  * first, which may take some turns.
  */
 void sched_work_again(struct scheduler *s, struct sched_work *w);
+/* Reads pods that are bound, but not in the engine, and gives them to the engine again. */
+void scheduler_on_lost(void *scheduler);
 /* Cancels the read of the pod's tree, if any. */
 void sched_pod_unread(struct scheduler *s, struct sched_pod *p);
 /* Adds a bound pod to a placed gang. */
@@ -341,6 +357,10 @@ struct sched_eviction {
 void scheduler_read_evictions(const struct scheduler *s, struct arena *a,
                               const struct mete_decisions *d, struct sched_eviction *ret);
 void scheduler_evict(struct scheduler *s, struct sched_eviction *list, size_t n);
+/* The eviction is certain: the answer or the watch says so. */
+void sched_pod_tell_evicted(struct scheduler *s, struct sched_pod *p);
+/* No answer came in time: evicts the pod again soon. */
+void sched_pod_evict_again(struct scheduler *s, struct sched_pod *p, const char *why);
 /* Evicts a workload along with its group, unless a disruption budget forbids it. */
 void scheduler_evict_with(struct scheduler *s, struct sched_work *w, const char *because);
 /*
@@ -404,6 +424,22 @@ void sched_retry_later(struct scheduler *s);
 
 /* scheduler_bind.c: binds a decision, whole or not at all. */
 void scheduler_carry_out(struct scheduler *s, const struct mete_placement *placement);
+/* The watch has told a pod of the workload bound, as decided. */
+void sched_work_seen(struct scheduler *s, struct sched_work *w);
+/*
+ * The binding was taken back, or nobody answered in time: the workload waits again, unless the
+ * watch has told a pod bound.
+ */
+void sched_work_give_back(struct scheduler *s, struct sched_work *w, const struct err *why);
+/* Nobody waits for the binding's answer any more. */
+void sched_work_answered(struct scheduler *s, struct sched_work *w);
+
+/* scheduler_deadline.c: bindings and evictions that were not answered. */
+/* Looks at them when the time for an answer is over. */
+void scheduler_await_answer(struct scheduler *s);
+void scheduler_on_deadline(void *scheduler);
+/* The text "no answer came within 60s". The caller frees it. */
+char *scheduler_deadline_text(const struct scheduler *s);
 
 /* scheduler_held.c */
 void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *entry);
@@ -412,6 +448,8 @@ void scheduler_remove_held(void *arg, const char *ns, const char *name, const js
 void scheduler_drop_stand_in(struct scheduler *s, const char *uuid);
 void scheduler_check_held(struct scheduler *s, const char *uuid);
 void scheduler_check_all_held(struct scheduler *s);
+/* The pod has ended, or is gone: its gpus are free in the ledger. */
+void sched_pod_release(struct scheduler *s, const struct sched_pod *p);
 void sched_held_free(struct scheduler *s, struct sched_held *h);
 
 /* scheduler_queue.c */

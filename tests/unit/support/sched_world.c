@@ -8,15 +8,52 @@
 #include "kinds/pod/pod_state.h"
 #include "test.h"
 
+enum {
+    LATE_TURNS = 12
+};
+
+struct cluster *sched_world_cluster(struct world *w)
+{
+    const char *name = getenv("METE_TEST_CLUSTER");
+    const struct mem_cluster_options late = {
+        .world = w, .seed = world_random(w), .turns_max = LATE_TURNS};
+
+    if (!name)
+        return NULL;
+    assert_string_equal(name, "late");
+    return mem_cluster_new(&late);
+}
+
+static struct cluster *make_cluster(struct sched_world *s)
+{
+    struct mem_cluster_options late = s->faults;
+
+    if (late.turns_max == 0)
+        return sched_world_cluster(&s->w);
+    late.world = &s->w;
+    late.seed = world_random(&s->w);
+    return mem_cluster_new(&late);
+}
+
 void sched_world_start(struct sched_world *s)
 {
-    const struct control_options options = {.loop = s->w.loop,
-                                            .store = s->w.store,
-                                            .objects = s->w.objects,
-                                            .node_grace_ns = 3600 * NS_PER_SEC};
+    struct control_options options = {.loop = s->w.loop,
+                                      .store = s->w.store,
+                                      .objects = s->w.objects,
+                                      .node_grace_ns = 3600 * NS_PER_SEC};
 
+    s->cluster = make_cluster(s);
+    options.cluster = s->cluster;
     world_must(control_new(&options, &s->control));
     sim_loop_run(s->w.loop);
+}
+
+static void free_loops(struct sched_world *s)
+{
+    control_free(s->control);
+    cluster_free(s->cluster);
+    s->control = NULL;
+    s->cluster = NULL;
 }
 
 void sched_world_init(struct sched_world *s, uint64_t seed)
@@ -27,16 +64,14 @@ void sched_world_init(struct sched_world *s, uint64_t seed)
 
 void sched_world_done(struct sched_world *s)
 {
-    control_free(s->control);
-    s->control = NULL;
+    free_loops(s);
     world_must(ledger_check(s->w.store));
     world_done(&s->w);
 }
 
 void sched_world_stop(struct sched_world *s)
 {
-    control_free(s->control);
-    s->control = NULL;
+    free_loops(s);
     world_restart(&s->w);
 }
 

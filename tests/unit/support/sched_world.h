@@ -1,15 +1,25 @@
 /*
  * sched_world.h - the control loops over a world, where the test plays the nodes
+ *
+ * With METE_TEST_CLUSTER=late in the environment the scheduler is over mem_cluster.h: all is late
+ * by some turns of the loop, and nothing is lost. Such turns take no time, so that a test sees the
+ * same at rest over both clusters.
  */
 #pragma once
 
 #include "control/control.h"
+#include "mem_cluster.h"
 #include "world.h"
 
 struct sched_world {
     struct world w;
     struct control *control;
+    struct cluster *cluster;           /* late; NULL: the store's own */
+    struct mem_cluster_options faults; /* of a late cluster; {0}: the environment decides */
 };
+
+/* The late cluster that the environment asks for, or NULL. */
+struct cluster *sched_world_cluster(struct world *w);
 
 void sched_world_init(struct sched_world *s, uint64_t seed);
 /* Also checks the ledger. */
