@@ -65,7 +65,7 @@ struct mete_toleration {
     enum mete_effect effect;
 };
 
-/* How a gpu is divided. */
+/* The ways to divide a gpu. */
 enum mete_gpu_mode {
     METE_GPU_WHOLE,    /* whole, or in capped shares */
     METE_GPU_REPLICAS, /* equal parts (time-slicing, MPS): counted, not isolated */
@@ -308,7 +308,7 @@ struct mete_device {
     uint32_t replicas;    /* of a replica: the number of its gpu's */
 };
 
-/* Where one pod goes. A whole gpu or a share may lie on a gpu with MIG instances: these are free,
+/* The place of one pod. A whole gpu or a share may lie on a gpu with MIG instances: these are free,
  * and the caller destroys them first. */
 struct mete_pod_placement {
     uint32_t pod_set;

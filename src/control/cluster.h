@@ -10,9 +10,9 @@
  * refuses it. Code above this header counts on the store's guarantees only if the function's
  * comment promises them.
  *
- * Nothing is asked of the cluster in the middle of a decision: what a decision needs, watches have
- * told. Views and reports (report/) are computed at once for a waiting client; they read our own
- * store directly and are no part of the seam.
+ * The scheduler asks the cluster nothing in the middle of a decision: watches have told all that
+ * it needs. Views and reports (report/) are computed at once for a waiting client; they read our
+ * own store directly and are no part of the seam.
  *
  * Objects are complete trees (with apiVersion, kind and resourceVersion), except the internal
  * resources `placements` and `ledger` of group "mete.dev".
@@ -25,7 +25,7 @@
 #include "kinds/ledger.h"
 
 /*
- * What happens to the objects of a resource. Present objects are put first, then `synced` is called
+ * The changes of a resource's objects. Present objects are put first, then `synced` is called
  * once: inside cluster_watch or later, as the cluster chooses. Callers take no object for missing
  * before `synced`, and the order in which watches are started says nothing about the order in which
  * they are synced. Changes of one object come once each and in order; changes of different objects

@@ -12,7 +12,7 @@ enum gpu_health {
     GPU_LOST
 };
 
-/* How a gpu is given to pods. */
+/* The ways to give a gpu to pods. */
 enum gpu_mode {
     GPU_MODE_WHOLE,
     GPU_MODE_REPLICAS,

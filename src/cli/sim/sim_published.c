@@ -106,7 +106,7 @@ static struct err *put_differences(const struct openb_comparison *p, size_t i, j
     return NULL;
 }
 
-/* What policy `i` allocates beyond the published fgd, in % of the capacity: the mean and the worst
+/* The allocation of policy `i` beyond the published fgd, in % of the capacity: the mean and the worst
  * over the seeds. */
 static struct err *put_gain(const struct openb_comparison *p, size_t i, size_t at, json_t *row,
                             bool *is_good)

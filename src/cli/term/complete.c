@@ -97,7 +97,7 @@ static bool waits_for_value(const struct command *c, const char *word)
     return f && f->type != FLAG_SWITCH && !strchr(word, '=');
 }
 
-/* What the earlier words mean for the last word. */
+/* The meaning of the earlier words for the last word. */
 struct state {
     const struct flag *waiting; /* the last word is the value of this flag */
     size_t n_arguments;

@@ -185,7 +185,7 @@ static bool is_pending(const struct job_turn *t, size_t index)
            !index_set_has(&t->given_up, index);
 }
 
-/* How long the next pod of an index waits after the failed one. */
+/* The pause between the failed pod of an index and the next one. */
 static int64_t index_wait_ns(const struct job_turn *t, size_t index, struct job_pod **ret_before)
 {
     int64_t key = (int64_t)index;

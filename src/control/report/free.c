@@ -170,7 +170,7 @@ static void count_gpu(struct mete_engine *e, struct stocks *all, const json_t *g
     s->node = node;
 }
 
-/* How many jobs with this many gpus of the model could start. */
+/* The number of jobs with this many gpus of the model that could start. */
 static uint32_t count_starts(const struct report *r, const char *model, uint32_t gpus, uint32_t max)
 {
     const struct mete_amount pods = {"pods", 1};

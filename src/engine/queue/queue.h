@@ -149,7 +149,7 @@ bool queue_may_start(struct mete_engine *e, const struct workload *w, struct sha
 bool queue_admits_placed(struct mete_engine *e, const struct workload *w, struct quota_block *ret);
 /* NULL: the user holds nothing in the queue and has no decayed usage there. */
 struct queue_user *queue_user(const struct queue *q, uint32_t user);
-/* What the queue holds of counted resource `i`, as a part of the cluster. */
+/* The queue's holdings of counted resource `i`, as a part of the cluster. */
 uint64_t queue_part(const struct mete_engine *e, const struct queue *q, size_t i);
 /* An amount as a part of the cluster. */
 uint64_t queue_part_of(int64_t amount, int64_t capacity);

@@ -11,7 +11,7 @@
 #include "node/runtime/userns.h"
 #include "node/spec/spec.h"
 
-/* How an attempt ended. */
+/* The end of an attempt. */
 struct container_end {
     bool is_set;
     int64_t attempt;

@@ -193,7 +193,7 @@ static void labels_replicas_slices_and_versions(void **state)
     assert_null(json_at(status, "status", "capacity", "example.com/fpga", NULL));
 }
 
-/* What the server stores of a patch is the patch, with more. */
+/* The server stores the patch, and adds to it. */
 static void a_report_is_due_when_anything_but_its_time_differs(void **state)
 {
     struct node_facts f = facts_of(2);
