@@ -74,8 +74,10 @@ static void exec_session_output(struct exec_session *r, unsigned channel, struct
         session_conn_send(r->conn, channel, bytes);
 }
 
-static void take_record(struct exec_session *r, const struct record *record)
+static void exec_on_record(void *arg, const struct record *record)
 {
+    struct exec_session *r = arg;
+
     if (record->channel == RECORD_STDOUT)
         exec_session_output(r, CHANNEL_STDOUT, record->bytes);
     else if (record->channel == RECORD_STDERR)
@@ -85,24 +87,6 @@ static void take_record(struct exec_session *r, const struct record *record)
     r->has_exit = r->has_exit || record->channel == RECORD_EXIT;
 }
 
-static struct err *take_records(struct exec_session *r)
-{
-    size_t used = 0;
-
-    for (;;) {
-        struct record record = {0};
-        size_t size = 0;
-
-        TRY(record_parse((struct str){r->in.at + used, r->in.size - used}, &record, &size));
-        if (size == 0)
-            break;
-        take_record(r, &record);
-        used += size;
-    }
-    buf_consume(&r->in, used);
-    return NULL;
-}
-
 static void exec_on_node_data(void *arg, struct str bytes)
 {
     struct exec_session *r = arg;
@@ -110,7 +94,7 @@ static void exec_on_node_data(void *arg, struct str bytes)
 
     buf_add(&r->in, bytes.at, bytes.size);
     r->owed += bytes.size;
-    e = take_records(r);
+    e = records_each(&r->in, exec_on_record, r);
     if (e) {
         node_stream_cancel(TAKE(r->stream));
         exec_session_finish(r, exec_failure(500, err_message(e)));

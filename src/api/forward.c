@@ -39,25 +39,14 @@ void forward_free(struct forward *f)
     free(f);
 }
 
-static struct err *take_records(struct forward *f)
+static void forward_on_record(void *arg, const struct record *r)
 {
-    size_t used = 0;
+    const struct forward *f = arg;
 
-    for (;;) {
-        struct record r = {0};
-        size_t size = 0;
-
-        TRY(record_parse((struct str){f->in.at + used, f->in.size - used}, &r, &size));
-        if (size == 0)
-            break;
-        used += size;
-        if (r.channel == RECORD_STDOUT)
-            f->o.on_data(f->o.arg, r.bytes);
-        else if (r.channel == RECORD_STDOUT_END)
-            f->o.on_data_end(f->o.arg);
-    }
-    buf_consume(&f->in, used);
-    return NULL;
+    if (r->channel == RECORD_STDOUT)
+        f->o.on_data(f->o.arg, r->bytes);
+    else if (r->channel == RECORD_STDOUT_END)
+        f->o.on_data_end(f->o.arg);
 }
 
 static void forward_on_node_data(void *arg, struct str bytes)
@@ -67,7 +56,7 @@ static void forward_on_node_data(void *arg, struct str bytes)
 
     buf_add(&f->in, bytes.at, bytes.size);
     f->owed += bytes.size;
-    e = take_records(f);
+    e = records_each(&f->in, forward_on_record, f);
     if (e) {
         node_stream_cancel(f->stream);
         forward_end(f, err_message(e));

@@ -216,8 +216,10 @@ static void on_client_drain(void *arg)
     node_stream_taken(m->stream, owed);
 }
 
-static struct err *take_frame(const struct importer *m, const struct frame *f)
+static struct err *images_on_frame(void *arg, const struct frame *f)
 {
+    const struct importer *m = arg;
+
     if (f->stream != 1 || (f->type != FRAME_DATA && f->type != FRAME_END))
         return err_new(ERR_BAD_REQUEST, "want frames DATA and END of stream 1");
     if (f->type == FRAME_DATA)
@@ -227,31 +229,13 @@ static struct err *take_frame(const struct importer *m, const struct frame *f)
     return NULL;
 }
 
-static struct err *take_frames(struct importer *m)
-{
-    size_t used = 0;
-
-    for (;;) {
-        struct frame f = {0};
-        size_t size = 0;
-
-        TRY(frame_parse((struct str){m->in.at + used, m->in.size - used}, &f, &size));
-        if (size == 0)
-            break;
-        TRY(take_frame(m, &f));
-        used += size;
-    }
-    buf_consume(&m->in, used);
-    return NULL;
-}
-
 static void images_on_client_data(void *arg, struct str bytes)
 {
     struct importer *m = arg;
     AUTO(err_freep) struct err *e = NULL;
 
     buf_add(&m->in, bytes.at, bytes.size);
-    e = take_frames(m);
+    e = frames_each(&m->in, images_on_frame, m);
     if (e) {
         node_stream_cancel(m->stream);
         importer_end(m, err_http(e), err_message(e));

@@ -224,8 +224,9 @@ static struct err *take_end(struct link *link, const struct frame *f)
     return NULL;
 }
 
-static struct err *take_frame(struct link *link, const struct frame *f)
+static struct err *nodestream_on_frame(void *arg, const struct frame *f)
 {
+    struct link *link = arg;
     struct node_stream *s;
 
     switch (f->type) {
@@ -246,33 +247,13 @@ static struct err *take_frame(struct link *link, const struct frame *f)
     return err_new(ERR_BAD_REQUEST, "unknown frame");
 }
 
-/* Takes the complete frames at the front of the input. */
-static struct err *take_frames(struct link *link)
-{
-    size_t used = 0;
-
-    for (;;) {
-        struct frame f = {0};
-        size_t size = 0;
-
-        TRY(frame_parse((struct str){.at = link->in.at + used, .size = link->in.size - used}, &f,
-                        &size));
-        if (size == 0)
-            break;
-        TRY(take_frame(link, &f));
-        used += size;
-    }
-    buf_consume(&link->in, used);
-    return NULL;
-}
-
 static void nodestream_on_data(void *arg, struct str bytes)
 {
     struct link *link = arg;
     AUTO(err_freep) struct err *e = NULL;
 
     buf_add(&link->in, bytes.at, bytes.size);
-    e = take_frames(link);
+    e = frames_each(&link->in, nodestream_on_frame, link);
     if (e)
         link_close(link, err_message(e));
     else if (link->channel->ops->backlog(link->channel) > LINK_BACKLOG_MAX)

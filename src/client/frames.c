@@ -52,3 +52,21 @@ struct err *frame_parse(struct str bytes, struct frame *ret, size_t *ret_size)
     *ret_size = FRAME_HEAD_SIZE + size;
     return NULL;
 }
+
+struct err *frames_each(struct buf *in, frame_fn take, void *arg)
+{
+    size_t used = 0;
+
+    for (;;) {
+        struct frame f = {0};
+        size_t size = 0;
+
+        TRY(frame_parse((struct str){in->at + used, in->size - used}, &f, &size));
+        if (size == 0)
+            break;
+        TRY(take(arg, &f));
+        used += size;
+    }
+    buf_consume(in, used);
+    return NULL;
+}

@@ -48,3 +48,8 @@ void frame_format(struct buf *b, uint32_t stream, enum frame_type type, struct s
  * use.
  */
 struct err *frame_parse(struct str bytes, struct frame *ret, size_t *ret_size) MUST_CHECK;
+
+/* Gives each complete frame of `in` to `take`, then drops them from `in`. Ends at the first error,
+ * of frame_parse or of `take`. */
+typedef struct err *(*frame_fn)(void *arg, const struct frame *f);
+struct err *frames_each(struct buf *in, frame_fn take, void *arg) MUST_CHECK;

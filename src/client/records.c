@@ -79,3 +79,21 @@ struct err *record_parse(struct str bytes, struct record *ret, size_t *ret_size)
     *ret_size = RECORD_HEAD_SIZE + size;
     return NULL;
 }
+
+struct err *records_each(struct buf *in, record_fn take, void *arg)
+{
+    size_t used = 0;
+
+    for (;;) {
+        struct record r = {0};
+        size_t size = 0;
+
+        TRY(record_parse((struct str){in->at + used, in->size - used}, &r, &size));
+        if (size == 0)
+            break;
+        take(arg, &r);
+        used += size;
+    }
+    buf_consume(in, used);
+    return NULL;
+}

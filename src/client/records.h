@@ -51,3 +51,8 @@ struct record {
 /* Like frame_parse: `*ret_size` is 0 while the first record is incomplete. ERR_BAD_REQUEST:
  * malformed record. */
 struct err *record_parse(struct str bytes, struct record *ret, size_t *ret_size) MUST_CHECK;
+
+/* Gives each complete record of `in` to `take`, then drops them from `in`. Ends at the first error.
+ */
+typedef void (*record_fn)(void *arg, const struct record *r);
+struct err *records_each(struct buf *in, record_fn take, void *arg) MUST_CHECK;

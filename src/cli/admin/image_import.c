@@ -91,25 +91,13 @@ static struct err *take_end(struct sending *m, const struct frame *f)
     return NULL;
 }
 
-static struct err *take_frames(struct sending *m)
+static struct err *image_import_on_frame(void *arg, const struct frame *f)
 {
-    size_t used = 0;
+    struct sending *m = arg;
 
-    while (!m->is_over) {
-        struct frame f = {0};
-        size_t size = 0;
-
-        TRY(frame_parse((struct str){m->in.at + used, m->in.size - used}, &f, &size));
-        if (size == 0)
-            break;
-        if (f.type == FRAME_DATA)
-            image_lines_take(&m->lines, f.payload);
-        else if (f.type == FRAME_END)
-            TRY(take_end(m, &f));
-        used += size;
-    }
-    buf_consume(&m->in, used);
-    return NULL;
+    if (!m->is_over && f->type == FRAME_DATA)
+        image_lines_take(&m->lines, f->payload);
+    return !m->is_over && f->type == FRAME_END ? take_end(m, f) : NULL;
 }
 
 static void image_import_on_data(void *arg, struct str piece)
@@ -118,7 +106,7 @@ static void image_import_on_data(void *arg, struct str piece)
     struct err *e;
 
     buf_add(&m->in, piece.at, piece.size);
-    e = take_frames(m);
+    e = frames_each(&m->in, image_import_on_frame, m);
     if (e)
         sending_stop(m, e);
 }

@@ -163,8 +163,10 @@ static void on_drained(void *arg)
     session_give_credit(arg);
 }
 
-static void take_record(struct session *s, const struct record *r)
+static void session_on_record(void *arg, const struct record *r)
 {
+    struct session *s = arg;
+
     if (!s->exec)
         return;
     if (r->channel == RECORD_STDIN && !s->is_input_ended && r->bytes.size > 0)
@@ -177,24 +179,6 @@ static void take_record(struct session *s, const struct record *r)
         s->exec->ops->resize(s->exec, r->columns, r->rows);
 }
 
-static struct err *take_records(struct session *s)
-{
-    size_t used = 0;
-
-    for (;;) {
-        struct record r = {0};
-        size_t size = 0;
-
-        TRY(record_parse((struct str){s->in.at + used, s->in.size - used}, &r, &size));
-        if (size == 0)
-            break;
-        take_record(s, &r);
-        used += size;
-    }
-    buf_consume(&s->in, used);
-    return NULL;
-}
-
 static void sessions_data(void *self, uint32_t id, struct str bytes)
 {
     struct session *s = session_find(self, id);
@@ -204,7 +188,7 @@ static void sessions_data(void *self, uint32_t id, struct str bytes)
         return;
     buf_add(&s->in, bytes.at, bytes.size);
     s->owed += (uint32_t)bytes.size;
-    e = take_records(s);
+    e = records_each(&s->in, session_on_record, s);
     if (e)
         session_end(s, err_http(e), err_message(e));
     else if (!s->exec || s->exec->ops->backlog(s->exec) == 0)
