@@ -106,8 +106,8 @@ static struct err *put_differences(const struct openb_comparison *p, size_t i, j
     return NULL;
 }
 
-/* The allocation of policy `i` beyond the published fgd, in % of the capacity: the mean and the worst
- * over the seeds. */
+/* The allocation of policy `i` beyond the published fgd, in % of the capacity: the mean and the
+ * worst over the seeds. */
 static struct err *put_gain(const struct openb_comparison *p, size_t i, size_t at, json_t *row,
                             bool *is_good)
 {
