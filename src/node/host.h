@@ -56,7 +56,8 @@ struct host_mounts {
     const char *dir;      /* DATA/node */
     const char *rootfs;   /* made by host_enter: the root of containers of the image `host` */
     const char *mask_dir; /* appears empty in the rootfs */
-    const char *gpu_file; /* an empty file to be made on the host as a mount target, or NULL */
+    const char *const
+        *targets; /* empty files to be made on the host as mount targets, up to NULL */
 };
 
 /*

@@ -290,8 +290,8 @@ static struct err *make_target(const char *path)
 struct err *host_enter(const struct host_mounts *m)
 {
     TRY(dir_make(m->rootfs, 0711));
-    if (m->gpu_file)
-        TRY(make_target(m->gpu_file));
+    for (const char *const *target = m->targets; *target; target++)
+        TRY(make_target(*target));
     TRY(mount_ns_enter(m->rootfs));
     TRY(hide_unified(m->rootfs));
     TRY(protect_null());

@@ -29,6 +29,7 @@
 #include "node/runtime/last_words.h"
 #include "node/session/sessions.h"
 #include "node/session/uplink.h"
+#include "node/spec/share_files.h"
 #include "node/stats.h"
 #include "node/volume/stage.h"
 
@@ -134,6 +135,16 @@ static bool update_modes(struct node *n)
     has_changed = gpu_modes_update(n->modes, list, count, n->holdings.at, n->holdings.n);
     drop_holdings(n);
     return has_changed;
+}
+
+static void on_shares(void *arg, json_t *list)
+{
+    const struct node *n = arg;
+
+    if (n->o.shares)
+        share_watch_set(n->o.shares, list);
+    else
+        json_decref(list);
 }
 
 static const struct driver_root *find_driver(void *arg)
@@ -503,6 +514,11 @@ static void list_containers(void *arg)
 
 /* ---- start and end ---- */
 
+/* In containers of the image `host`; the runtime would make them on the host, too. */
+static const char *const mount_targets[] = {GPUSIM_MACHINE_PATH,          SHARE_DIR "/limits",
+                                            SHARE_DIR "/state",           SHARE_DIR "/libcuda.so",
+                                            SHARE_DIR "/libnvidia-ml.so", NULL};
+
 static struct err *node_begin(struct node *n)
 {
     struct runtime_crun_options ro = {.loop = n->o.loop, .dir = n->dir};
@@ -524,12 +540,14 @@ static struct err *node_begin(struct node *n)
                               .mask_dir = n->o.mask_dir,
                               .find_gpu = find_gpu,
                               .find_driver = find_driver,
+                              .share_library_dir = n->o.share_library_dir,
+                              .make_share = share_files_make,
+                              .on_shares = on_shares,
                               .arg = n};
     const struct host_mounts mounts = {.dir = n->dir,
                                        .rootfs = n->rootfs,
                                        .mask_dir = n->o.mask_dir ? n->o.mask_dir : n->dir,
-                                       .gpu_file =
-                                           n->o.has_emulated_gpus ? GPUSIM_MACHINE_PATH : NULL};
+                                       .targets = mount_targets};
 
     TRY(dir_make(n->dir, 0711));
     TRY(host_info_read(n->dir, &n->host));

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/share_watch.h"
 #include "gpu/sharing_config.h"
 #include "model/host_roots.h"
 
@@ -19,10 +20,12 @@ struct node;
 struct node_options {
     struct loop *loop;
     struct client *client;
-    struct gpu_watch *gpus; /* NULL: none */
-    const char *name;       /* of the node */
-    const char *dir;        /* DATA/node */
-    const char *mask_dir;   /* DATA: hidden from containers of the image `host` */
+    struct gpu_watch *gpus;        /* NULL: none */
+    struct share_watch *shares;    /* measures capped shares; NULL: nobody does */
+    const char *share_library_dir; /* with the share library; NULL: no capped shares */
+    const char *name;              /* of the node */
+    const char *dir;               /* DATA/node */
+    const char *mask_dir;          /* DATA: hidden from containers of the image `host` */
     bool has_emulated_gpus;
     const char *runtime;   /* "auto", "crun" or "runc"; NULL: auto */
     const char *self_path; /* the program that children run, in other roles */

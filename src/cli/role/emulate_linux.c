@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/role/data_dir.h"
+#include "cli/role/installed.h"
 #include "gpu/emulated.h"
 #include "gpu/gpusim_machine.h"
 
@@ -16,8 +17,8 @@ enum {
     LIBRARY_MAX = 16 << 20
 };
 
-#ifndef METE_GPUSIM_INSTALLED
-#define METE_GPUSIM_INSTALLED "/usr/lib/mete/gpusim"
+#ifndef METE_LIBRARIES
+#define METE_LIBRARIES "/usr/lib/mete"
 #endif
 
 #if defined(__aarch64__)
@@ -36,30 +37,17 @@ static bool has_library(const char *dir, const char *name)
     return file_exists(path);
 }
 
-static bool has_driver(const char *dir)
-{
-    return has_library(dir, libraries[0]);
-}
-
-/* Finds the driver in $METE_GPUSIM_DIR, beside the binary in a build tree, or where it is
- * installed. The caller frees the path. */
 static struct err *find_driver(const char *self_path, char **ret)
 {
-    const char *given = getenv("METE_GPUSIM_DIR"); /* NOLINT(concurrency-mt-unsafe): one thread */
-    const char *slash = strrchr(self_path, '/');
-    AUTO_FREE char *beside =
-        mem_format("%.*s/../../gpusim", slash ? (int)(slash - self_path) : 0, self_path);
-    const char *const places[] = {given ? given : beside, beside, METE_GPUSIM_INSTALLED,
-                                  "/usr/lib/mete/gpusim"};
+    AUTO_FREE char *probe = mem_format("%s.1", libraries[0]);
 
-    for (size_t i = 0; i < COUNT(places); i++) {
-        if (!has_driver(places[i]))
-            continue;
-        *ret = mem_strdup(places[i]);
-        return NULL;
-    }
-    return err_new(ERR_NOT_FOUND, "the emulated driver is not installed: looked in %s, %s, %s",
-                   places[0], beside, METE_GPUSIM_INSTALLED);
+    return installed_find(self_path,
+                          &(struct installed){.what = "the emulated driver",
+                                              .variable = "METE_GPUSIM_DIR",
+                                              .built = "gpusim",
+                                              .installed = METE_LIBRARIES "/gpusim",
+                                              .probe = probe},
+                          ret);
 }
 
 /* Has the file these bytes? A start on a full disk must not rewrite unchanged files. */

@@ -9,11 +9,16 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/role/gpu_config.h"
+#include "cli/role/installed.h"
 #include "cli/role/log_limits.h"
 #include "cli/role/role_linux.h"
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
 #include "node/node.h"
+
+#ifndef METE_LIBRARIES
+#define METE_LIBRARIES "/usr/lib/mete"
+#endif
 
 enum {
     TOKEN_MAX = 4096
@@ -38,6 +43,8 @@ struct hands {
     char *token;
     struct client *client;
     struct gpu_watch *gpus;
+    struct share_watch *shares;
+    char *share_library_dir;     /* NULL: not installed */
     bool is_without_driver;      /* the missing driver was logged */
     struct loop_timer *patience; /* limits the wait for gpus that do not answer */
     struct node *node;
@@ -48,6 +55,7 @@ static void hands_done(struct hands *h)
     node_free(h->node);
     loop_timer_free(h->patience);
     gpu_watch_free(h->gpus);
+    share_watch_free(h->shares);
     client_free(h->client);
     role_done(&h->role);
     host_roots_done(&h->host_roots);
@@ -55,6 +63,7 @@ static void hands_done(struct hands *h)
     free(h->dir);
     free(h->driver_root);
     free(h->machine);
+    free(h->share_library_dir);
     free(h->token);
 }
 
@@ -74,6 +83,8 @@ static void begin_node(struct hands *h)
         .loop = h->role.loop,
         .client = h->client,
         .gpus = h->gpus,
+        .shares = h->shares,
+        .share_library_dir = h->share_library_dir,
         .name = h->name,
         .dir = h->dir,
         .mask_dir = h->data,
@@ -145,6 +156,27 @@ static struct err *connect_server(struct hands *h)
     return client_new(&o, &h->client);
 }
 
+/* Without the library, the node starts no container with a capped share. */
+static void begin_shares(struct hands *h, const struct cli *c)
+{
+    const struct share_watch_options o = {.loop = h->role.loop,
+                                          .self_path = c->self_path,
+                                          .driver_root = h->driver_root,
+                                          .machine = h->machine};
+    AUTO(err_freep)
+    struct err *e = installed_find(c->self_path,
+                                   &(struct installed){.what = "the share library",
+                                                       .variable = "METE_SHARE_LIBRARY_DIR",
+                                                       .built = "inject",
+                                                       .installed = METE_LIBRARIES,
+                                                       .probe = "libmete-share-cuda.so"},
+                                   &h->share_library_dir);
+
+    if (e)
+        LOG(WARN, "no capped shares on this node", E(e));
+    h->shares = share_watch_new(&o);
+}
+
 static struct err *watch_gpus(struct hands *h, const struct cli *c)
 {
     const char *which = flag_text(c->in, "gpus");
@@ -161,6 +193,7 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
     }
     o.driver_root = h->driver_root;
     o.machine = h->machine;
+    begin_shares(h, c);
     return gpu_watch_new(&o, &h->gpus);
 }
 

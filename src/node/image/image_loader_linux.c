@@ -87,8 +87,10 @@ static void find_musl(int root, struct image_loader *l)
     for (size_t i = 0; i < COUNT(musl_arch); i++) {
         AUTO_FREE char *path = mem_format("/lib/ld-musl-%s.so.1", musl_arch[i]);
 
-        if (loader_class(root, path) == ELF_NATIVE)
-            musl_search_path(root, musl_arch[i], l);
+        if (loader_class(root, path) != ELF_NATIVE)
+            continue;
+        musl_search_path(root, musl_arch[i], l);
+        l->is_musl = true;
     }
 }
 

@@ -1,6 +1,8 @@
 /* image_loader_linux.h - the directories that a root file system's loader searches by itself */
 #pragma once
 
+#include <stdbool.h>
+
 enum {
     IMAGE_LOADER_SIZE = 256
 };
@@ -9,6 +11,7 @@ enum {
 struct image_loader {
     char dir[IMAGE_LOADER_SIZE];    /* of programs for this machine */
     char dir_32[IMAGE_LOADER_SIZE]; /* of 32 bit programs that the same CPU runs */
+    bool is_musl;
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "node/log/log_parts.h"
 #include "node/pod/pod.h"
 #include "node/spec/container_build.h"
+#include "node/spec/share_files.h"
 #include "node/volume/stage.h"
 
 static const int64_t RETRY_NS = NS_PER_SEC;
@@ -156,6 +157,8 @@ static void container_create_on_created(void *arg, const struct err *e)
         if (!e) {
             container_move(c, CONTAINER_CREATED);
             container_wait(c, NULL, NULL);
+            if (pod_has_shares(p))
+                pods_tell_shares(p->set);
             remove_older(p, c);
         } else if (err_code(e) == ERR_INVALID) {
             container_refused(p, c, e);
@@ -244,10 +247,12 @@ struct rooting {
     struct host_driver *driver; /* of the image `host` */
     struct stage stage;
     char *words;
+    struct share_files share;
     struct err *(*make)(struct root *r);
     struct err *(*make_points)(struct host_driver *h);
     struct err *(*make_stage)(struct stage *s);
     struct err *(*make_words)(const char *path);
+    struct err *(*make_share)(const struct share_files *f);
 };
 
 static void rooting_free(struct rooting *m)
@@ -255,6 +260,7 @@ static void rooting_free(struct rooting *m)
     root_free(m->root);
     host_driver_free(m->driver);
     stage_done(&m->stage);
+    share_files_done(&m->share);
     free(m->words);
     free(m);
 }
@@ -268,6 +274,8 @@ static struct err *make_root(void *message)
     else
         TRY(m->make_points(m->driver));
     TRY(m->make_words(m->words));
+    if (m->share.dir)
+        TRY(m->make_share(&m->share));
     return m->make_stage(&m->stage);
 }
 
@@ -367,6 +375,8 @@ static struct err *plan_rooting(const struct pod *p, struct container *c, struct
     m->make_points = p->set->o.make_points;
     m->make_stage = p->set->o.make_stage;
     m->make_words = p->set->o.make_words;
+    m->make_share = p->set->o.make_share;
+    TRY(pod_plan_share(p, &m->share));
     m->words = container_words_path(p, c);
     if (container_image(pod_container_spec(p, c))) {
         m->root = mem_alloc(sizeof(*m->root));

@@ -474,6 +474,8 @@ void pod_free(struct pod *p)
     if (images)
         images->unuse(images->arg, p->uid);
     map_remove(handle, p->set->pods, p);
+    if (pod_has_shares(p))
+        pods_tell_shares(p->set);
     pod_refresh_end(p);
     if (p->call)
         client_cancel(p->call);

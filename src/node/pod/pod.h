@@ -252,6 +252,14 @@ void container_create(struct pod *p, struct container *c);
 /* DATA/node/pods/UID/roots/CONTAINER-ATTEMPT; the caller frees it. */
 char *container_root_dir(const struct pod *p, const struct container *c, int64_t attempt);
 
+/* pod_share.c. DATA/node/pods/UID/share; the caller frees it. */
+char *pod_share_dir(const struct pod *p);
+/* Plans the files of the pod's capped shares. */
+struct err *pod_plan_share(const struct pod *p, struct share_files *ret) MUST_CHECK;
+bool pod_has_shares(const struct pod *p);
+/* Tells on_shares which pods have shares now. */
+void pods_tell_shares(const struct pods *set);
+
 /* pod_status.c */
 void pod_status_send(struct pod *p);
 void pod_delete_send(struct pod *p);
@@ -261,7 +269,4 @@ void container_end_done(struct container_end *end);
 
 /* pods.c */
 struct pod *pods_find(struct pods *set, const char *uid);
-/* The pod of a container that uses this gpu, other than `except`; NULL: none. */
-const struct pod *pods_gpu_user(const struct pods *set, const char *uuid,
-                                const struct container *except);
 void pods_tell(const struct pods *set);

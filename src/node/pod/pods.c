@@ -27,34 +27,6 @@ struct pod *pods_find(struct pods *set, const char *uid)
     return p;
 }
 
-static bool uses_gpu(const struct container *c, const char *uuid)
-{
-    const json_t *item = NULL;
-    size_t i = 0;
-
-    if (!container_is_live(c))
-        return false;
-    json_array_foreach (c->gpus, i, item) {
-        const char *text = json_string_value(item);
-        struct device d = {0};
-        AUTO(err_freep) struct err *e = text ? device_parse(text, &d) : NULL;
-
-        if (text && !e && text_equal(d.gpu, uuid))
-            return true;
-    }
-    return false;
-}
-
-const struct pod *pods_gpu_user(const struct pods *set, const char *uuid,
-                                const struct container *except)
-{
-    for (const struct pod *p = set->pods; p; p = p->handle.next)
-        for (size_t i = 0; i < p->n_containers; i++)
-            if (&p->containers[i] != except && uses_gpu(&p->containers[i], uuid))
-                return p;
-    return NULL;
-}
-
 static void step_waiting(struct pods *set)
 {
     struct pod *p = NULL;
@@ -350,6 +322,7 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
             p = pod_new(set, uid, ns ? ns : "", name ? name : "");
         adopt_attempt(set, p, &found[i]);
     }
+    pods_tell_shares(set);
 }
 
 /* ---- events of the runtime ---- */

@@ -49,6 +49,7 @@ struct image_source {
 struct driver_root;
 struct host_driver;
 struct root;
+struct share_files;
 struct stage;
 
 struct pods_options {
@@ -82,6 +83,10 @@ struct pods_options {
     const struct gpu *(*find_gpu)(void *arg, const char *uuid, bool *ret_known);
     /* NULL: the driver's files are not known yet. */
     const struct driver_root *(*find_driver)(void *arg);
+    const char *share_library_dir; /* NULL: no capped shares on this node */
+    struct err *(*make_share)(const struct share_files *f); /* share_files.h */
+    /* The pods with capped shares, as share_watch_set takes them. Takes `list`. */
+    void (*on_shares)(void *arg, json_t *list);
     void *arg;
 };
 

@@ -34,6 +34,7 @@ struct cdi_target {
     /* Image `host`: directory of mount points (node/image/host_driver.h). NULL: the runtime creates
      * mount points. */
     const char *points;
+    bool is_musl; /* the loader is musl's */
     bool is_host; /* image `host`: sees the files of `/` anyway */
 };
 

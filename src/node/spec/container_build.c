@@ -4,60 +4,12 @@
 
 #include <inttypes.h>
 
-#include "base/log.h"
-#include "base/num.h"
-#include "model/device.h"
-#include "model/resource.h"
+#include "base/mem.h"
 #include "node/spec/cdi.h"
+#include "node/spec/container_devices.h"
 #include "node/spec/env.h"
+#include "node/spec/share_edits.h"
 #include "node/volume/etc.h"
-
-/* Finds the gpus that the ledger gave to this container: as many as requested. */
-static struct err *find_gpus(const struct pod *p, const struct container *c, const struct gpu **ret,
-                             size_t max, size_t *ret_count)
-{
-    const struct pods_options *o = &p->set->o;
-    const json_t *asked =
-        json_at(pod_container_spec(p, c), "resources", "limits", GPU_RESOURCE, NULL);
-    const json_t *item = NULL;
-    int64_t n_asked = json_integer_value(asked);
-    size_t n = json_array_size(c->gpus);
-    size_t i = 0;
-
-    if (json_is_string(asked))
-        TRY(num_parse_int64(str_of(json_string_value(asked)), 0, (int64_t)max, &n_asked));
-    if (n > max || (int64_t)n != n_asked)
-        return err_new(ERR_INVALID, "container asks for %" PRId64 " gpus and was given %zu",
-                       n_asked, n);
-    json_array_foreach (c->gpus, i, item) {
-        const char *uuid = NULL;
-        const struct pod *user = NULL;
-        struct device d = {0};
-        bool is_known = false;
-
-        TRY(device_parse(json_is_string(item) ? json_string_value(item) : "", &d));
-        if (d.kind != DEVICE_WHOLE)
-            return err_new(ERR_INVALID, "device %s is a part of a gpu: this node gives whole gpus",
-                           json_string_value(item));
-        uuid = d.gpu;
-        user = pods_gpu_user(p->set, uuid, c);
-        ret[i] = o->find_gpu(o->arg, uuid, &is_known);
-        if (!ret[i] && !is_known)
-            return err_new(ERR_UNAVAILABLE, "the gpus of this machine are not known yet");
-        if (!ret[i])
-            return err_new(ERR_UNAVAILABLE, "gpu %s is not on this machine", uuid);
-        if (ret[i]->health == GPU_LOST || ret[i]->minor < 0)
-            return err_new(ERR_UNAVAILABLE, "gpu %s is lost: %s", uuid, ret[i]->health_reason);
-        if (user) {
-            LOG(ERROR, "gpu is still in use by another pod", S("gpu", uuid), S("pod", p->name),
-                S("holder", user->name));
-            return err_new(ERR_CONFLICT, "gpu %s is still in use by pod %s/%s", uuid, user->ns,
-                           user->name);
-        }
-    }
-    *ret_count = n;
-    return NULL;
-}
 
 const struct driver_root *container_driver(const struct pod *p, const struct container *c)
 {
@@ -73,30 +25,70 @@ static struct cdi_target driver_target(const struct container_place *place)
 
     return (struct cdi_target){.library_dir = l->dir,
                                .library_dir_32 = l->dir_32,
+                               .is_musl = l->is_musl,
                                .points = place->root ? NULL : place->driver->dir,
                                .is_host = !place->root};
+}
+
+static bool has_shares(const struct container_devices *devices)
+{
+    VEC_EACH (&devices->all, d) {
+        if (d->device.kind == DEVICE_SHARE)
+            return true;
+    }
+    return false;
+}
+
+/* As CDI names them: a share or replica is its gpu, a slice its MIG instance. */
+static struct cdi_device *cdi_devices(const struct container_devices *devices)
+{
+    struct cdi_device *list = mem_alloc((devices->all.n + 1) * sizeof(*list));
+
+    for (size_t i = 0; i < devices->all.n; i++) {
+        const struct container_device *d = &devices->all.at[i];
+
+        list[i] = (struct cdi_device){.gpu = d->gpu};
+        if (!d->slice)
+            continue;
+        list[i].instance = d->slice->uuid;
+        list[i].gpu_instance = d->slice->gpu_instance;
+        list[i].compute_instance = d->slice->compute_instance;
+    }
+    return list;
+}
+
+static struct err *add_share(const struct pod *p, const struct driver_root *root,
+                             const struct cdi_target *target, json_t *edits)
+{
+    const char *library_dir = p->set->o.share_library_dir;
+    AUTO_FREE char *dir = pod_share_dir(p);
+    const struct share_mounts mounts = {.library_dir = library_dir, .dir = dir};
+
+    if (!library_dir)
+        return err_new(ERR_UNAVAILABLE, "the share library is not installed on this node");
+    return share_edits_apply(edits, root, target, &mounts);
 }
 
 struct err *container_edits(const struct pod *p, const struct container *c,
                             const struct container_place *place, json_t **ret)
 {
-    enum {
-        GPUS_MAX = 256
-    };
-    AUTO_FREE const struct gpu **gpus = mem_alloc(GPUS_MAX * sizeof(*gpus));
-    AUTO_FREE struct cdi_device *devices = mem_alloc(GPUS_MAX * sizeof(*devices));
+    AUTO(container_devices_done) struct container_devices devices = {0};
     const struct driver_root *root = container_driver(p, c);
+    AUTO_FREE struct cdi_device *list = NULL;
+    AUTO(json_freep) json_t *edits = NULL;
     struct cdi_target target = {0};
-    size_t n = 0;
 
-    TRY(find_gpus(p, c, gpus, GPUS_MAX, &n));
-    if (n > 0 && !root)
+    TRY(container_devices_find(p, c, &devices));
+    if (devices.all.n > 0 && !root)
         return err_new(ERR_UNAVAILABLE, "the files of the gpus' driver are not known yet");
-    for (size_t i = 0; i < n; i++)
-        devices[i] = (struct cdi_device){.gpu = gpus[i]};
-    if (n > 0 && place)
+    if (devices.all.n > 0 && place)
         target = driver_target(place);
-    return cdi_gpu_edits(devices, n, root, place ? &target : NULL, ret);
+    list = cdi_devices(&devices);
+    TRY(cdi_gpu_edits(list, devices.all.n, root, place ? &target : NULL, &edits));
+    if (place && has_shares(&devices))
+        TRY(add_share(p, root, &target, edits));
+    *ret = TAKE(edits);
+    return NULL;
 }
 
 /* Adds the volumes, from the stage. */

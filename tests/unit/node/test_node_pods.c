@@ -456,6 +456,46 @@ static void a_gpu_in_use_here_is_not_given_again(void **state)
     node_world_done(&w);
 }
 
+/* The path of the mount at `to`; NULL: none. */
+static const char *mounted_at(struct node_world *w, const char *id, const char *to)
+{
+    const json_t *mounts = json_object_get(node_world_container(w, id)->config, "mounts");
+    const json_t *mount = NULL;
+    size_t i = 0;
+
+    json_array_foreach (mounts, i, mount)
+        if (text_equal(json_text(mount, "destination"), to))
+            return json_text(mount, "source");
+    return NULL;
+}
+
+static void shares_of_a_gpu_run_side_by_side(void **state)
+{
+    struct node_world w;
+
+    (void)state;
+    node_world_init(&w);
+    put_gpu_pod(&w, "u1", "GPU-2/share:300,1073741824");
+    put_gpu_pod(&w, "u2", "GPU-2/share:700,1073741824");
+    put_gpu_pod(&w, "u3", "GPU-2");
+    assert_non_null(node_world_container(&w, "u2-m-0"));
+    assert_string_equal(mounted_at(&w, "u1-m-0", "/run/mete/share/limits"),
+                        "/data/node/pods/u1/share/limits");
+    assert_string_equal(mounted_at(&w, "u2-m-0", "/run/mete/share/state"),
+                        "/data/node/pods/u2/share/state");
+    assert_string_equal(mounted_at(&w, "u1-m-0", "/usr/lib/libcuda.so.570"),
+                        "/lib/mete/libmete-share-cuda.so");
+    assert_int_equal(json_array_size(w.shares), 2);
+    assert_null(node_world_container(&w, "u3-m-0")); /* the whole gpu, beside shares of it */
+    assert_string_equal(json_text(state_of(&w, "waiting"), "message"),
+                        "gpu GPU-2 is still in use by pod default/u2");
+    node_world_end(&w, "u1-m-0", 0);
+    node_world_end(&w, "u2-m-0", 0);
+    assert_int_equal(node_world_container(&w, "u3-m-0")->n_starts, 1);
+    assert_null(mounted_at(&w, "u3-m-0", "/run/mete/share/limits"));
+    node_world_done(&w);
+}
+
 static void gives_exactly_the_gpus_of_the_ledger(void **state)
 {
     struct node_world w;
@@ -662,6 +702,7 @@ int main(void)
         cmocka_unit_test(tells_the_server_until_it_hears),
         cmocka_unit_test(keeps_the_conditions_of_others),
         cmocka_unit_test(a_gpu_in_use_here_is_not_given_again),
+        cmocka_unit_test(shares_of_a_gpu_run_side_by_side),
         cmocka_unit_test(gives_exactly_the_gpus_of_the_ledger),
         cmocka_unit_test(without_its_gpus_a_container_does_not_start),
         cmocka_unit_test(waits_until_the_gpus_are_known),

@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "gpu/driver_root.h"
+#include "node/image/host_driver.h"
+#include "node/spec/share_files.h"
 
 /* ---- turns ---- */
 
@@ -512,10 +514,14 @@ static const struct gpu *find_gpu(void *arg, const char *uuid, bool *ret_known)
 
 static const struct driver_root *find_driver(void *arg)
 {
+    static struct driver_file libraries[] = {{DRIVER_LIBRARY,
+                                              (char *)(uintptr_t) "/usr/lib/libcuda.so.570",
+                                              (char *)(uintptr_t) "libcuda.so.1"}};
     static struct driver_node nodes[] = {{(char *)(uintptr_t) "/dev/nvidiactl", 195, 255},
                                          {(char *)(uintptr_t) "/dev/nvidia-uvm", 511, 0},
                                          {(char *)(uintptr_t) "/dev/nvidia-uvm-tools", 511, 1}};
     static const struct driver_root root = {.dir = (char *)(uintptr_t) "/",
+                                            .files = {libraries, 1, 1},
                                             .version = (char *)(uintptr_t) "570.124.06",
                                             .gpu_major = 195,
                                             .capability_major = -1,
@@ -525,9 +531,23 @@ static const struct driver_root *find_driver(void *arg)
     return &root;
 }
 
+static struct err *fake_make_share(const struct share_files *f)
+{
+    (void)f;
+    return NULL;
+}
+
+static void note_shares(void *arg, json_t *list)
+{
+    struct node_world *w = arg;
+
+    json_decref(w->shares);
+    w->shares = list;
+}
+
 static struct err *fake_make_points(struct host_driver *h)
 {
-    (void)h;
+    (void)snprintf(h->loader.dir, sizeof(h->loader.dir), "/usr/lib/x86_64-linux-gnu");
     return NULL;
 }
 
@@ -571,6 +591,9 @@ void node_world_init_images(struct node_world *w, const struct image_source *ima
                              .find_gpu = find_gpu,
                              .find_driver = find_driver,
                              .make_points = fake_make_points,
+                             .share_library_dir = "/lib/mete",
+                             .make_share = fake_make_share,
+                             .on_shares = note_shares,
                              .images = images,
                              .make_root = make_root,
                              .remove_root = fake_remove_root,
@@ -608,6 +631,7 @@ void node_world_done(struct node_world *w)
 {
     node_world_run(w);
     pods_free(w->pods);
+    json_decref(w->shares);
     fake_execs_done(&w->execs);
     fake_pinger_done(&w->pinger);
     for (size_t i = w->calls.n; i > 0; i--)

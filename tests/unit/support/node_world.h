@@ -69,6 +69,7 @@ struct node_world {
     const char *stage_message; /* NULL: stages succeed */
     json_t *disk;              /* path → usage in bytes; -1: too deep */
     unsigned n_measured;
+    json_t *shares; /* pods with capped shares, as last told */
 };
 
 void node_world_init(struct node_world *w);

@@ -1,0 +1,27 @@
+/*
+ * share_watch.h - the helper process that measures capped shares (share_meter.h), while there are
+ * any
+ *
+ * A helper that ends is started again after a pause. A helper that hangs in the driver costs
+ * nothing else: shares keep their last measurement.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/loop.h"
+
+struct share_watch;
+
+struct share_watch_options {
+    struct loop *loop;
+    const char *self_path;   /* the mete binary */
+    const char *driver_root; /* directory; NULL: to be found */
+    const char *machine;     /* file of an emulated machine; NULL: real gpus */
+};
+
+/* The texts are borrowed. */
+struct share_watch *share_watch_new(const struct share_watch_options *o);
+void share_watch_free(struct share_watch *w); /* accepts NULL */
+
+/* The shares from now on: a list of {"pod": UID, "dir": DIRECTORY}. Takes `list`. */
+void share_watch_set(struct share_watch *w, json_t *list);

@@ -1,0 +1,146 @@
+/* share_watch_linux.c - starts the helper that measures shares, and tells it the shares */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/proc.h"
+#include "base/retry.h"
+#include "gpu/share_watch.h"
+
+enum {
+    LIST_MAX_BYTES = 1 << 20 /* the largest pipe that every user may have */
+};
+
+struct share_watch {
+    struct share_watch_options o;
+    char *root_env;
+    char *machine_env;
+    struct proc *proc; /* NULL: none runs */
+    int to_fd;
+    struct loop_timer *restart;
+    struct retry retry;
+    json_t *list;
+};
+
+static void share_watch_close(struct share_watch *w)
+{
+    fd_close(w->to_fd); /* the helper ends with its input */
+    w->to_fd = -1;
+    if (w->proc)
+        proc_abandon(w->proc);
+    w->proc = NULL;
+}
+
+static void on_share_helper_end(void *arg, const struct proc_end *end)
+{
+    struct share_watch *w = arg;
+    AUTO_FREE char *how = proc_format_status(end->status);
+    int64_t now = loop_now_ns(w->o.loop);
+
+    w->proc = NULL;
+    share_watch_close(w);
+    LOG(WARN, "the helper that measures shares ended", S("how", how));
+    loop_timer_set(w->restart, retry_failed(&w->retry, now));
+}
+
+static struct err *share_helper_start(struct share_watch *w)
+{
+    const char *argv[] = {w->o.self_path, "gpu-helper", "shares", NULL};
+    const char *env[] = {w->root_env, w->machine_env, "METE_GPUSIM_ALL=1", NULL};
+    AUTO(fd_closep) int input = -1;
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_errno(errno, "pipe to the helper that measures shares");
+    input = ends[0];
+    w->to_fd = ends[1];
+    if (fcntl(w->to_fd, F_SETPIPE_SZ, LIST_MAX_BYTES) < 0 ||
+        fcntl(w->to_fd, F_SETFL, O_NONBLOCK) < 0)
+        return err_errno(errno, "pipe to the helper that measures shares");
+    return proc_start(
+        w->o.loop,
+        &(struct proc_options){
+            .argv = argv, .is_self = true, .env = env, .fds = {input, 2, 2}, .n_fds = 3},
+        on_share_helper_end, w, &w->proc);
+}
+
+/* False: the helper does not read. */
+static bool share_helper_tell(struct share_watch *w)
+{
+    AUTO(json_freep) json_t *message = json_object();
+    AUTO_FREE char *text = NULL;
+    AUTO_FREE char *line = NULL;
+
+    json_put(message, "shares", json_incref(w->list));
+    text = json_format(message);
+    line = mem_format("%s\n", text);
+    return write(w->to_fd, line, strlen(line)) == (ssize_t)strlen(line);
+}
+
+static void share_helper_begin(struct share_watch *w)
+{
+    AUTO(err_freep) struct err *e = share_helper_start(w);
+
+    if (!e && share_helper_tell(w))
+        return;
+    if (e)
+        LOG(WARN, "shares are not measured", E(e));
+    share_watch_close(w);
+    loop_timer_set(w->restart, retry_failed(&w->retry, loop_now_ns(w->o.loop)));
+}
+
+static void on_share_restart(void *arg)
+{
+    struct share_watch *w = arg;
+
+    if (!w->proc && json_array_size(w->list) > 0)
+        share_helper_begin(w);
+}
+
+struct share_watch *share_watch_new(const struct share_watch_options *o)
+{
+    struct share_watch *w = mem_alloc(sizeof(*w));
+
+    w->o = *o;
+    w->to_fd = -1;
+    w->list = json_array();
+    w->root_env = mem_format("METE_DRIVER_ROOT=%s", o->driver_root ? o->driver_root : "");
+    w->machine_env = mem_format("METE_GPUSIM_MACHINE=%s", o->machine ? o->machine : "");
+    w->restart = loop_timer_new(o->loop, on_share_restart, w);
+    return w;
+}
+
+void share_watch_free(struct share_watch *w)
+{
+    if (!w)
+        return;
+    share_watch_close(w);
+    loop_timer_free(w->restart);
+    json_decref(w->list);
+    free(w->root_env);
+    free(w->machine_env);
+    free(w);
+}
+
+void share_watch_set(struct share_watch *w, json_t *list)
+{
+    if (json_equal(list, w->list)) {
+        json_decref(list);
+        return;
+    }
+    json_decref(w->list);
+    w->list = list;
+    if (json_array_size(list) == 0) {
+        share_watch_close(w);
+        return;
+    }
+    if (w->proc && share_helper_tell(w))
+        return;
+    share_watch_close(w);
+    share_helper_begin(w);
+}

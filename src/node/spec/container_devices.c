@@ -1,0 +1,115 @@
+/* container_devices.c - finds a container's devices, and checks that nobody else uses them */
+
+#include "node/spec/container_devices.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "kinds/pod/pod_asks.h"
+
+void container_devices_done(struct container_devices *d)
+{
+    vec_done(&d->all);
+}
+
+static const struct gpu_slice *slice_find(const struct gpu *g, const struct device *d)
+{
+    for (size_t i = 0; i < g->n_slices; i++)
+        if (g->slices[i].start == d->start && text_equal(g->slices[i].profile, d->profile) &&
+            (!d->instance[0] || text_equal(g->slices[i].uuid, d->instance)))
+            return &g->slices[i];
+    return NULL;
+}
+
+static struct err *device_find(const struct pods *set, const char *text,
+                               struct container_device *ret)
+{
+    bool is_known = false;
+
+    TRY(device_parse(text, &ret->device));
+    ret->gpu = set->o.find_gpu(set->o.arg, ret->device.gpu, &is_known);
+    if (!ret->gpu && !is_known)
+        return err_new(ERR_UNAVAILABLE, "the gpus of this machine are not known yet");
+    if (!ret->gpu)
+        return err_new(ERR_UNAVAILABLE, "gpu %s is not on this machine", ret->device.gpu);
+    if (ret->gpu->health == GPU_LOST || ret->gpu->minor < 0)
+        return err_new(ERR_UNAVAILABLE, "gpu %s is lost: %s", ret->device.gpu,
+                       ret->gpu->health_reason);
+    if (ret->device.kind != DEVICE_SLICE)
+        return NULL;
+    ret->slice = slice_find(ret->gpu, &ret->device);
+    if (!ret->slice || !ret->slice->uuid[0])
+        return err_new(ERR_UNAVAILABLE, "gpu %s has no MIG instance %s at %" PRIu32,
+                       ret->device.gpu, ret->device.profile, ret->device.start);
+    return NULL;
+}
+
+/* What one container holds of a gpu, added to `load`; a conflict names its pod. */
+static struct err *load_container(struct device_load *load, const struct pod *p,
+                                  const struct container *c, const struct gpu *g)
+{
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (c->gpus, i, item) {
+        const char *text = json_string_value(item);
+        struct device d = {0};
+        struct err *e = text ? device_parse(text, &d) : NULL;
+
+        if (text && !e && text_equal(d.gpu, g->uuid))
+            e = device_load_add(load, &d, g);
+        if (e)
+            return err_wrap(e, "pod %s/%s", p->ns, p->name);
+    }
+    return NULL;
+}
+
+/* Do the containers that run, and this one, exclude each other on the gpu? */
+static struct err *devices_check_gpu(const struct pod *p, const struct container *c,
+                                     const struct gpu *g)
+{
+    struct device_load load = {0};
+
+    TRY(load_container(&load, p, c, g));
+    for (const struct pod *other = p->set->pods; other; other = other->handle.next) {
+        for (size_t i = 0; i < other->n_containers; i++) {
+            const struct container *its = &other->containers[i];
+            struct err *e =
+                its == c || !container_is_live(its) ? NULL : load_container(&load, other, its, g);
+
+            if (!e)
+                continue;
+            LOG(ERROR, "gpu is still in use by another pod", S("gpu", g->uuid), S("pod", p->name),
+                S("holder", other->name), E(e));
+            err_free(e);
+            return err_new(ERR_CONFLICT, "gpu %s is still in use by pod %s/%s", g->uuid, other->ns,
+                           other->name);
+        }
+    }
+    return NULL;
+}
+
+struct err *container_devices_find(const struct pod *p, const struct container *c,
+                                   struct container_devices *ret)
+{
+    const struct gpu_asks asks = container_gpu_asks(p->object, pod_container_spec(p, c));
+    AUTO(container_devices_done) struct container_devices found = {0};
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    if (json_array_size(c->gpus) > CONTAINER_DEVICES_MAX ||
+        (int64_t)json_array_size(c->gpus) != gpu_asks_count(&asks))
+        return err_new(ERR_INVALID, "container asks for %" PRId64 " gpus and was given %zu",
+                       gpu_asks_count(&asks), json_array_size(c->gpus));
+    json_array_foreach (c->gpus, i, item) {
+        struct container_device d = {0};
+
+        TRY(device_find(p->set, json_is_string(item) ? json_string_value(item) : "", &d));
+        vec_add(&found.all, d);
+    }
+    VEC_EACH (&found.all, d)
+        TRY(devices_check_gpu(p, c, d->gpu));
+    *ret = found;
+    found = (struct container_devices){0};
+    return NULL;
+}
