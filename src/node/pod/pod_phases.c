@@ -17,13 +17,15 @@ static void phase_check(const unsigned *table, unsigned from, unsigned to)
 void container_move(struct container *c, enum container_state to)
 {
     static const unsigned table[] = {
-        /* An attempt that is found on the machine goes from WAITING to its state. */
+        /* An attempt that is found on the machine goes from WAITING to its state. A live attempt
+         * whose program has not run goes back to WAITING: the same attempt again. */
         [CONTAINER_WAITING] = TO(CONTAINER_CREATING) | TO(CONTAINER_CREATED) |
                               TO(CONTAINER_RUNNING) | TO(CONTAINER_ENDED),
         [CONTAINER_CREATING] = TO(CONTAINER_WAITING) | TO(CONTAINER_CREATED) | TO(CONTAINER_ENDED),
-        [CONTAINER_CREATED] = TO(CONTAINER_STARTING) | TO(CONTAINER_RUNNING) | TO(CONTAINER_ENDED),
-        [CONTAINER_STARTING] = TO(CONTAINER_RUNNING) | TO(CONTAINER_ENDED),
-        [CONTAINER_RUNNING] = TO(CONTAINER_ENDED),
+        [CONTAINER_CREATED] = TO(CONTAINER_WAITING) | TO(CONTAINER_STARTING) |
+                              TO(CONTAINER_RUNNING) | TO(CONTAINER_ENDED),
+        [CONTAINER_STARTING] = TO(CONTAINER_WAITING) | TO(CONTAINER_RUNNING) | TO(CONTAINER_ENDED),
+        [CONTAINER_RUNNING] = TO(CONTAINER_WAITING) | TO(CONTAINER_ENDED),
         [CONTAINER_ENDED] = TO(CONTAINER_WAITING), /* the next attempt */
     };
 

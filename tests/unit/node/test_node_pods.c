@@ -544,6 +544,37 @@ static void waits_until_the_gpus_are_known(void **state)
     node_world_done(&w);
 }
 
+/* Someone killed the runtime's processes before the program ran, at any moment of the start. */
+static void an_attempt_whose_program_has_not_run_starts_again(void **state)
+{
+    static const enum container_state states[] = {CONTAINER_CREATING, CONTAINER_CREATED,
+                                                  CONTAINER_STARTING, CONTAINER_RUNNING};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(states); i++) {
+        struct node_world w;
+        struct fake_container *f = NULL;
+        struct container *c = NULL;
+
+        node_world_init(&w);
+        put(&w, ONE("Never"), "{}");
+        node_world_run(&w);
+        f = node_world_container(&w, "u1-m-0");
+        c = pod_container(pods_find(w.pods, "u1"), "m");
+        c->state = states[i];
+        f->state = RUNTIME_INTENDED;
+        w.runtime.on_change(
+            w.runtime.arg,
+            &(struct runtime_container){.id = f->id, .intent = f->intent, .state = f->state});
+        node_world_run(&w);
+        assert_int_equal(f->n_creates, 2);
+        assert_int_equal(f->n_starts, 2);
+        assert_string_equal(phase(&w), "Running");
+        assert_int_equal(restarts(&w), 0);
+        node_world_done(&w);
+    }
+}
+
 /* ---- after a restart of the node process ---- */
 
 static void adopts_what_it_finds(void **state)
@@ -706,6 +737,7 @@ int main(void)
         cmocka_unit_test(gives_exactly_the_gpus_of_the_ledger),
         cmocka_unit_test(without_its_gpus_a_container_does_not_start),
         cmocka_unit_test(waits_until_the_gpus_are_known),
+        cmocka_unit_test(an_attempt_whose_program_has_not_run_starts_again),
         cmocka_unit_test(adopts_what_it_finds),
         cmocka_unit_test(the_newest_attempt_counts),
         cmocka_unit_test(an_attempt_without_a_trace_is_not_started_again),
