@@ -591,6 +591,26 @@ char *ledger_holder(const struct store *s, const char *uuid)
     return mem_strdup(pod ? pod : "?"); /* held, even if the entry is damaged */
 }
 
+struct err *ledger_load(const struct store *s, const char *uuid, const struct gpu *gpu,
+                        struct device_load *ret)
+{
+    const struct store_object *o = store_get_applied(s, ledger_key(uuid));
+    AUTO(json_freep) json_t *entry = NULL;
+    struct device_load load = {0};
+    const json_t *holder;
+    struct device d;
+    size_t i;
+
+    if (o)
+        TRY(ledger_entry_parse(o->bytes, &entry));
+    json_array_foreach (json_object_get(entry, "holders"), i, holder) {
+        TRY(ledger_holder_device(holder, uuid, &d));
+        TRY(device_load_add(&load, &d, gpu));
+    }
+    *ret = load;
+    return NULL;
+}
+
 bool ledger_is_free(const struct store *s, const char *uuid)
 {
     return store_get_applied(s, ledger_key(uuid)) == NULL;

@@ -132,12 +132,14 @@ def test_a_certificate_of_another_server_is_told():
 
 
 def test_what_the_pages_of_slices_and_queues_say():
-    """docs/slices.md and docs/queues.md: parts of GPUs are refused by name; a pod without a queue has no label of one."""
+    """docs/slices.md and docs/queues.md: contradicting requests are refused; a pod without a queue has no label of one."""
     with Mete(gpus="emulated:1xH100") as m:
-        for resource in ("nvidia.com/mig-1g.10gb", "nvidia.com/gpu.shared", "nvidia.com/gpumem"):
-            main = {"name": "main", "image": "host", "command": ["true"], "resources": {"limits": {resource: "1"}}}
+        for limits, cause in (({"nvidia.com/gpumem-percentage": "50"}, "limits[nvidia.com/gpumem-percentage]: Forbidden: is not implemented by mete yet"),
+                              ({"nvidia.com/gpu": "1", "nvidia.com/gpucores": "50"}, "limits[nvidia.com/gpumem]: Required value: a share by gpucores needs its memory"),
+                              ({"nvidia.com/gpumem": "1024", "nvidia.com/gpu.shared": "1"}, "gpumem and gpucores are about nvidia.com/gpu only")):
+            main = {"name": "main", "image": "host", "command": ["true"], "resources": {"limits": limits}}
             r = m.mete("apply", "-f", "-", stdin=pod("part", "", containers=[main]))
-            check(r.code == 1 and f"limits[{resource}]: Forbidden: is not implemented by mete yet" in r.err, r)
+            check(r.code == 1 and cause in r.err, r)
         r = m.mete("run", "--gpus", "mig-1g.10gb", "--", "true")
         check(r.code == 125 and "parts of a gpu are not supported yet" in r.err, r)
         equal(m.object("queues", "default")["spec"]["preemption"], {"within": "LowerPriority", "reclaim": "Never"})

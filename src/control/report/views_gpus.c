@@ -46,7 +46,7 @@ static json_t *holder_tree(struct views *v, const char *uuid)
     AUTO_FREE char *ns = NULL;
     json_t *o;
 
-    if (!scheduler_gpu_holder(v->scheduler, uuid, &holder))
+    if (!scheduler_gpu_holder(v->scheduler, uuid, 0, &holder))
         return NULL;
     o = json_object();
     ns = mem_strndup(holder.key, (size_t)(holder.pod - holder.key) - 1);

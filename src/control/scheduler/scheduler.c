@@ -131,6 +131,7 @@ static void on_cycle(void *arg)
         return;
     scheduler_finish_evictions(s);
     scheduler_settle_groups(s);
+    scheduler_ask_again(s);
     a = arena_new();
     d = cycle_decide(s, a);
     drop_passing(s, &d);

@@ -60,12 +60,13 @@ bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool i
 struct err *scheduler_what_if(struct scheduler *s, const json_t *changes, const json_t *namespaces,
                               json_t **ret) MUST_CHECK;
 
-/* The holder of a gpu, by the ledger. Borrowed texts. False: free. */
+/* Holder `i` of a gpu, by the ledger. Borrowed texts. False: there are fewer. */
 struct scheduler_holder {
-    const char *key;  /* the pod, "ns/name" */
-    const char *pod;  /* the pod's name */
-    int64_t job_id;   /* 0: unknown */
-    const char *user; /* "": unknown */
+    const char *key;             /* the pod, "ns/name" */
+    const char *pod;             /* the pod's name */
+    int64_t job_id;              /* 0: unknown */
+    const char *user;            /* "": unknown */
+    const struct device *device; /* the part that it holds; borrowed */
 };
-bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid,
+bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, size_t i,
                           struct scheduler_holder *ret);

@@ -12,9 +12,8 @@ enum {
     PORTS_MAX = 64 /* distinct host ports of one pod */
 };
 
-/* Limits of the engine; more than any node has. */
+/* Limit of the engine; more than any node has. */
 #define AMOUNT_MAX (INT64_C(1) << 60)
-#define GPUS_MAX   INT64_C(16384)
 
 /* json_put_text and its like keep insertion order, so equal specs have equal texts. */
 uint64_t scheduler_ask_hash(const json_t *pod)
@@ -72,17 +71,8 @@ static size_t list_ports(struct arena *a, const json_t *pod, struct mete_amount 
     return n;
 }
 
-/* The devices as the engine takes them: one kind of whole gpus or shares without a list. */
-static void list_devices(struct arena *a, const struct gpu_asks *asked, struct mete_pod_set *set)
-{
-    int64_t count = gpu_asks_count(asked);
-
-    (void)a;
-    if (asked->n == 1 && asked->at[0].kind == DEVICE_WHOLE)
-        set->gpus = (uint32_t)(count > GPUS_MAX ? GPUS_MAX : count);
-}
-
-static void list_requests(struct arena *a, const json_t *pod, struct mete_pod_set *set)
+static void list_requests(const struct scheduler *s, struct arena *a, const json_t *pod,
+                          struct mete_pod_set *set)
 {
     struct pod_asks asked = pod_asks(pod);
     const struct mete_amount fixed[] = {
@@ -91,7 +81,7 @@ static void list_requests(struct arena *a, const json_t *pod, struct mete_pod_se
         {"ephemeral-storage", asked.ephemeral_bytes},
         {"pods", 1},
     };
-    struct mete_amount *list = arena_alloc(a, (6 + asked.n_others + PORTS_MAX) * sizeof(*list));
+    struct mete_amount *list = arena_alloc(a, (7 + asked.n_others + PORTS_MAX) * sizeof(*list));
     size_t n = 0;
 
     for (size_t i = 0; i < 4; i++)
@@ -102,13 +92,14 @@ static void list_requests(struct arena *a, const json_t *pod, struct mete_pod_se
     if (asked.has_more_others) /* a request that is not counted cannot be promised: no node has this
                                   resource */
         list[n++] = (struct mete_amount){"mete.dev/too-many-resources", 1};
+    if (!sched_devices_ask(s, a, &asked.gpus, set))
+        list[n++] = (struct mete_amount){"mete.dev/too-many-devices", 1}; /* likewise */
     n += list_ports(a, pod, list + n);
     for (size_t i = 0; i < n; i++)
         if (list[i].amount > AMOUNT_MAX)
             list[i].amount = AMOUNT_MAX;
     set->requests = list;
     set->n_requests = n;
-    list_devices(a, &asked.gpus, set);
 }
 
 static void list_selector(struct arena *a, const json_t *pod, struct mete_pod_set *set)
@@ -196,6 +187,7 @@ static bool asks_same(const struct mete_pod_set *a, const struct mete_pod_set *b
 
         if (one->count != other->count || one->gpu_milli != other->gpu_milli ||
             one->memory_bytes != other->memory_bytes || one->is_replica != other->is_replica ||
+            one->or_replica != other->or_replica || one->is_by_memory != other->is_by_memory ||
             one->n_models != other->n_models || !text_equal(one->profile, other->profile) ||
             !texts_equal(one->models, other->models, one->n_models))
             return false;
@@ -234,10 +226,10 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
     int64_t priority = json_int_at(pod, "spec", "priority", NULL);
 
     *ret = (struct sched_ask){.set = {.name = "main", .count = 1}};
-    list_requests(a, pod, &ret->set);
+    ret->set.is_linked = topology_is_linked(pod);
+    list_requests(s, a, pod, &ret->set);
     list_selector(a, pod, &ret->set);
     list_tolerations(a, pod, &ret->set);
-    ret->set.is_linked = topology_is_linked(pod);
     scheduler_ask_affinity(a, pod, &ret->set);
     ret->workload = (struct mete_workload){
         .name = arena_format(a, "%s/%s", json_text_at(pod, "metadata", "namespace", NULL),

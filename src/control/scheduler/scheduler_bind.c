@@ -55,15 +55,12 @@ static size_t devices_deal(struct arena *a, const struct sched_pod *p,
                            struct ledger_container **ret)
 {
     struct pod_part *parts = arena_alloc(a, (p->parts.n + 1) * sizeof(*parts));
-    struct device *devices = arena_alloc(a, (p->gpus.n + 1) * sizeof(*devices));
 
     for (size_t i = 0; i < p->parts.n; i++)
         parts[i] = (struct pod_part){.container = p->parts.at[i].container,
                                      .first = p->parts.at[i].first,
                                      .count = p->parts.at[i].count};
-    for (size_t i = 0; i < p->gpus.n; i++)
-        devices[i] = device_whole(p->gpus.at[i]);
-    return ledger_deal(a, parts, p->parts.n, devices, p->gpus.n, ret);
+    return ledger_deal(a, parts, p->parts.n, p->devices.at, p->devices.n, ret);
 }
 
 static void tell_bound(struct scheduler *s, const struct sched_pod *p)
@@ -133,7 +130,8 @@ static void work_is_bound(struct scheduler *s, struct sched_work *w)
     sched_work_answered(s, w);
     s->retry_ns = 0;
     VEC_EACH (&w->pods, p) {
-        LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node), U("gpus", (*p)->gpus.n));
+        LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node),
+            U("gpus", (*p)->devices.n));
         tell_bound(s, *p);
     }
     if (w->evicted_because)
@@ -239,14 +237,20 @@ static struct err *bind_work(struct scheduler *s, struct sched_work *w)
 /* The workload's pods are in the engine's order. */
 static void work_place(struct scheduler *s, struct sched_work *w, const struct mete_placement *at)
 {
+    struct arena *a = arena_new();
+
     for (size_t i = 0; i < at->n_pods && i < w->pods.n; i++) {
         const struct mete_pod_placement *to = &at->pods[i];
         struct sched_pod *p = w->pods.at[i];
+        struct device *devices = NULL;
+        size_t n;
 
         assert(p->set == to->pod_set && p->index == to->pod);
         scheduler_unlist(s, p);
-        sched_pod_place(p, to->node, to->gpus, to->n_gpus);
+        n = sched_devices_chosen(a, to, &devices);
+        sched_pod_place(p, to->node, devices, n);
     }
+    arena_free(a);
     w->started_ns = loop_wall_ns(s->options.loop);
     sched_work_placed(s, w);
 }

@@ -1,9 +1,10 @@
 /*
- * scheduler_held.c - gpus that the ledger says are held, in the engine
+ * scheduler_held.c - devices that the ledger says are held, in the engine
  *
- * If no pod in the engine accounts for a held gpu, a stand-in holds it: a workload with just that
- * gpu, until the pod appears or the ledger frees the gpu.
+ * If no pod in the engine accounts for a held device, a stand-in holds it: a workload with just
+ * that device, until the pod appears or the ledger frees the device.
  */
+#include "base/arena.h"
 #include "base/log.h"
 #include "control/scheduler/scheduler_private.h"
 
@@ -15,7 +16,7 @@ static struct sched_held *find_held(const struct scheduler *s, const char *uuid)
     return h;
 }
 
-static void held_drop(struct scheduler *s, struct sched_held *h)
+static void holder_drop(struct scheduler *s, struct sched_holder *h)
 {
     if (h->stand_in == 0)
         return;
@@ -24,139 +25,187 @@ static void held_drop(struct scheduler *s, struct sched_held *h)
     scheduler_poke(s);
 }
 
-void scheduler_drop_stand_in(struct scheduler *s, const char *uuid)
+void scheduler_drop_stand_in(struct scheduler *s, const char *uuid, const struct sched_pod *p)
 {
-    struct sched_held *h = find_held(s, uuid);
+    struct sched_held *held = find_held(s, uuid);
 
-    if (h)
-        held_drop(s, h);
+    if (!held)
+        return;
+    VEC_EACH (&held->holders, h) {
+        if (text_equal(h->pod, p->key) && text_equal(h->pod_uid, p->uid))
+            holder_drop(s, h);
+    }
 }
 
-/* Does the pod that the ledger names hold the gpu in the engine? */
-static bool is_accounted(const struct scheduler *s, const struct sched_held *h)
+/* Does the pod that the ledger names hold the device in the engine? */
+static bool is_accounted(const struct scheduler *s, const struct sched_holder *h)
 {
     const struct sched_pod *p = scheduler_find_pod(s, h->pod);
 
-    return p && p->work && text_equal(p->uid, h->pod_uid) && p->is_placed &&
-           mete_gpu_holder(s->engine, h->uuid) == p->work->id;
+    if (!p || !p->work || !text_equal(p->uid, h->pod_uid) || !p->is_placed)
+        return false;
+    if (h->device.kind == DEVICE_WHOLE)
+        return mete_gpu_holder(s->engine, h->device.gpu) == p->work->id;
+    return sched_pod_has_device(p, &h->device);
 }
 
-static void held_stand_in(struct scheduler *s, struct sched_held *h)
+static void holder_stand_in(struct scheduler *s, const char *node, struct sched_holder *h)
 {
-    const struct mete_pod_set set = {.name = "main", .count = 1, .gpus = 1};
-    const char *const gpus[] = {h->uuid};
-    struct mete_pod_placement pod = {.node = h->node, .gpus = gpus, .n_gpus = 1};
+    struct arena *a = arena_new();
+    struct mete_pod_set set = {.name = "main", .count = 1};
+    struct sched_pod with_device = {0};
+    struct mete_pod_placement pod = {.node = node};
     struct mete_workload w = {.id = METE_ID_UNNAMED + ++s->next_unnamed,
                               .name = h->pod,
                               .pod_sets = &set,
                               .n_pod_sets = 1};
     struct mete_placement placement = {.workload = w.id, .pods = &pod, .n_pods = 1};
 
-    if (mete_workload_restore(s->engine, &w, &placement) == METE_OK) {
+    vec_add(&with_device.devices, h->device);
+    sched_devices_ask_again(a, &with_device, &set);
+    sched_devices_place(a, &with_device, &set, &pod);
+    if (mete_workload_restore(s->engine, &w, &placement) == METE_OK)
         h->stand_in = w.id;
-        return;
-    }
-    /*
-     * Another workload holds the gpu in the engine. Its binding will be refused, which frees the
-     * gpu for this stand-in.
-     */
-    LOG(WARN, "another workload holds a gpu of the ledger in the engine", S("gpu", h->uuid),
-        S("pod", h->pod), S("error", mete_last_error(s->engine)));
+    else
+        /*
+         * Another workload holds the device in the engine. Its binding will be refused, which
+         * frees the device for this stand-in.
+         */
+        LOG(WARN, "another workload holds a gpu of the ledger in the engine",
+            S("gpu", h->device.gpu), S("pod", h->pod), S("error", mete_last_error(s->engine)));
+    vec_done(&with_device.devices);
+    arena_free(a);
 }
 
 /* Is the gpu held until the last pod of its gang is gone? */
-static bool is_kept(const struct scheduler *s, const struct sched_held *h)
+static bool is_kept(const struct scheduler *s, const struct sched_holder *h)
 {
-    const struct sched_work *w = scheduler_find_work(s, mete_gpu_holder(s->engine, h->uuid));
+    const struct sched_work *w = scheduler_find_work(s, mete_gpu_holder(s->engine, h->device.gpu));
 
     return w && (w->is_leaving || w->is_shrunk);
 }
 
-static void held_check(struct scheduler *s, struct sched_held *h)
+static void held_check(struct scheduler *s, struct sched_held *held)
 {
-    if (h->is_over || is_accounted(s, h))
-        held_drop(s, h);
-    else if (h->stand_in == 0 && !is_kept(s, h))
-        held_stand_in(s, h);
+    VEC_EACH (&held->holders, h) {
+        if (h->is_over || is_accounted(s, h))
+            holder_drop(s, h);
+        else if (h->stand_in == 0 && !is_kept(s, h))
+            holder_stand_in(s, held->node, h);
+    }
 }
 
 void scheduler_check_held(struct scheduler *s, const char *uuid)
 {
-    struct sched_held *h = find_held(s, uuid);
+    struct sched_held *held = find_held(s, uuid);
 
-    if (h)
-        held_check(s, h);
+    if (held)
+        held_check(s, held);
+}
+
+static void held_release(struct sched_held *held, const struct sched_pod *p)
+{
+    VEC_EACH (&held->holders, h) {
+        h->is_over = h->is_over || text_equal(h->pod_uid, p->uid);
+    }
 }
 
 void sched_pod_release(struct scheduler *s, const struct sched_pod *p)
 {
-    VEC_EACH (&p->gpus, uuid) {
-        struct sched_held *h = find_held(s, *uuid);
+    VEC_EACH (&p->devices, d) {
+        struct sched_held *held = find_held(s, d->gpu);
 
-        if (h && text_equal(h->pod_uid, p->uid))
-            h->is_over = true;
+        if (held)
+            held_release(held, p);
     }
 }
 
 void scheduler_check_all_held(struct scheduler *s)
 {
-    struct sched_held *h;
+    struct sched_held *held;
     struct sched_held *next;
 
-    map_each (handle, s->held, h, next) {
-        held_check(s, h);
+    map_each (handle, s->held, held, next) {
+        held_check(s, held);
     }
 }
 
-void sched_held_free(struct scheduler *s, struct sched_held *h)
+void sched_held_free(struct scheduler *s, struct sched_held *held)
 {
-    map_remove(handle, s->held, h);
-    free(h->uuid);
-    free(h->pod);
-    free(h->pod_uid);
-    free(h->node);
-    free(h);
+    map_remove(handle, s->held, held);
+    VEC_EACH (&held->holders, h) {
+        free(h->pod);
+        free(h->pod_uid);
+    }
+    vec_done(&held->holders);
+    free(held->uuid);
+    free(held->node);
+    free(held);
 }
 
-/* A gpu that is held in parts is held whole here, by the first of its holders. */
+static void held_drop(struct scheduler *s, struct sched_held *held)
+{
+    VEC_EACH (&held->holders, h) {
+        holder_drop(s, h);
+    }
+    sched_held_free(s, held);
+}
+
+static char *text_copy(const json_t *entry, const char *field)
+{
+    return mem_strdup(text_or_empty(json_text(entry, field)));
+}
+
+static void held_add(struct sched_held *held, const json_t *entry)
+{
+    struct sched_holder h = {.device = device_whole(held->uuid)};
+    AUTO(err_freep) struct err *e = ledger_holder_device(entry, held->uuid, &h.device);
+
+    if (e)
+        LOG(WARN, "a holder in the ledger cannot be read: the whole gpu counts as held",
+            S("gpu", held->uuid), E(e));
+    h.pod = text_copy(entry, "pod");
+    h.pod_uid = text_copy(entry, "podUid");
+    vec_add(&held->holders, h);
+}
+
 void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *tree)
 {
     struct scheduler *s = arg;
-    struct sched_held *h = find_held(s, name);
+    struct sched_held *held = find_held(s, name);
     AUTO(json_freep) json_t *entry = ledger_entry_of(tree);
-    const json_t *holder = json_array_get(json_object_get(entry, "holders"), 0);
+    json_t *holder;
+    size_t i;
 
     (void)ns;
-    if (h) {
-        held_drop(s, h);
-        sched_held_free(s, h);
-    }
-    h = mem_alloc(sizeof(*h));
-    h->uuid = mem_strdup(name);
-    h->pod = mem_strdup(text_or_empty(json_text(holder, "pod")));
-    h->pod_uid = mem_strdup(text_or_empty(json_text(holder, "podUid")));
-    h->node = mem_strdup(text_or_empty(json_text(entry, "node")));
-    map_add(handle, s->held, h->uuid, strlen(h->uuid), h);
+    if (held)
+        held_drop(s, held);
+    held = mem_alloc(sizeof(*held));
+    held->uuid = mem_strdup(name);
+    held->node = text_copy(entry, "node");
+    json_array_foreach (json_object_get(entry, "holders"), i, holder)
+        held_add(held, holder);
+    map_add(handle, s->held, held->uuid, strlen(held->uuid), held);
     if (!s->is_loading) /* while loading, the pod may not have been read yet */
-        held_check(s, h);
+        held_check(s, held);
 }
 
 void scheduler_remove_held(void *arg, const char *ns, const char *name, const json_t *last)
 {
     struct scheduler *s = arg;
-    struct sched_held *h = find_held(s, name);
+    struct sched_held *held = find_held(s, name);
 
     (void)ns;
     (void)last;
-    if (!h)
-        return;
-    held_drop(s, h);
-    sched_held_free(s, h);
+    if (held)
+        held_drop(s, held);
 }
 
-bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, struct scheduler_holder *ret)
+bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, size_t i,
+                          struct scheduler_holder *ret)
 {
-    const struct sched_held *h = find_held(s, uuid);
+    const struct sched_held *held = find_held(s, uuid);
+    const struct sched_holder *h = held && i < held->holders.n ? &held->holders.at[i] : NULL;
     const struct sched_pod *p = h ? scheduler_find_pod(s, h->pod) : NULL;
     const char *slash = h ? strchr(h->pod, '/') : NULL;
 
@@ -169,6 +218,7 @@ bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, struct sc
         .pod = slash + 1,
         .job_id = p ? p->job_id : 0,
         .user = p ? p->user : "",
+        .device = &h->device,
     };
     return true;
 }

@@ -51,13 +51,32 @@ static json_t *read_amounts(const struct scheduler *s, const json_t *node)
     json_object_foreach (all, name, value) {
         const char *text = json_string_value(value);
 
-        if (text && !text_equal(name, GPU_RESOURCE))
+        if (text && !gpu_resource_is_known(name))
             json_put_int(amounts, name, amount_of(name, text));
     }
     map_each (handle, s->ports, port, next) {
         json_put_int(amounts, port->resource, 1);
     }
     return amounts;
+}
+
+/* Copies how a gpu is given: see gpu/gpu_json.c. */
+static void read_mode(const json_t *gpu, json_t *kept)
+{
+    const char *mode = json_text(gpu, "mode");
+    json_t *slices = json_object_get(gpu, "slices");
+
+    if (json_bool(gpu, "flexible", false))
+        json_put_bool(kept, "flexible", true);
+    if (!mode || text_equal(mode, "whole"))
+        return;
+    json_put_text(kept, "mode", mode);
+    if (text_equal(mode, "replicas")) {
+        json_put_int(kept, "replicas", json_int(gpu, "replicas", 0));
+        json_put_bool(kept, "renamed", json_bool(gpu, "renamed", false));
+    }
+    if (slices)
+        json_put(kept, "slices", json_deep_copy(slices));
 }
 
 static json_t *read_gpus(const json_t *node, const char *name)
@@ -82,6 +101,7 @@ static json_t *read_gpus(const json_t *node, const char *name)
         json_put_int(kept, "numaNode", json_int(gpu, "numaNode", -1));
         json_put_int(kept, "linkGroup", json_int(gpu, "linkGroup", -1));
         json_put_bool(kept, "isHealthy", text_equal(json_text(gpu, "health"), "healthy"));
+        read_mode(gpu, kept);
         (void)json_array_append_new(gpus, kept); /* a fresh object: cannot fail */
     }
     return gpus;
@@ -171,6 +191,38 @@ static void list_taints(struct arena *a, json_t *facts, struct mete_node *n)
     n->taints = list;
 }
 
+static enum mete_gpu_mode mode_of(const json_t *gpu)
+{
+    const char *mode = json_text(gpu, "mode");
+
+    if (!mode)
+        return METE_GPU_WHOLE;
+    return text_equal(mode, "replicas") ? METE_GPU_REPLICAS : METE_GPU_SLICES;
+}
+
+static uint32_t count_at(const json_t *object, const char *key)
+{
+    int64_t n = json_int(object, key, 0);
+
+    return n < 0 || n > UINT32_MAX ? 0 : (uint32_t)n;
+}
+
+static void list_slices(struct arena *a, const json_t *gpu, struct mete_gpu *ret)
+{
+    json_t *all = json_object_get(gpu, "slices");
+    struct mete_slice *list = arena_alloc(a, (json_array_size(all) + 1) * sizeof(*list));
+    json_t *slice;
+    size_t i;
+
+    if (ret->mode != METE_GPU_SLICES)
+        return;
+    json_array_foreach (all, i, slice)
+        list[ret->n_slices++] = (struct mete_slice){.profile = json_text(slice, "profile"),
+                                                    .start = count_at(slice, "start"),
+                                                    .uuid = json_text(slice, "uuid")};
+    ret->slices = list;
+}
+
 static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
 {
     json_t *all = json_object_get(facts, "gpus");
@@ -178,15 +230,21 @@ static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
     json_t *gpu;
     size_t i;
 
-    json_array_foreach (all, i, gpu)
-        list[n->n_gpus++] = (struct mete_gpu){
+    json_array_foreach (all, i, gpu) {
+        list[n->n_gpus] = (struct mete_gpu){
             .uuid = json_text(gpu, "uuid"),
             .model = json_text(gpu, "model"),
             .memory_bytes = json_int(gpu, "memoryBytes", 0),
             .numa_node = (int)json_int(gpu, "numaNode", -1),
             .link_group = (int)json_int(gpu, "linkGroup", -1),
             .is_healthy = json_bool(gpu, "isHealthy", false),
+            .mode = mode_of(gpu),
+            .replicas = count_at(gpu, "replicas"),
+            .is_flexible = json_bool(gpu, "flexible", false),
+            .is_renamed = json_bool(gpu, "renamed", false),
         };
+        list_slices(a, gpu, &list[n->n_gpus++]);
+    }
     n->gpus = list;
 }
 
@@ -219,6 +277,21 @@ static void tell_engine(struct scheduler *s, struct sched_node *n)
         (void)mete_node_remove(s->engine, n->name); /* may be missing: ignored */
     }
     arena_free(a);
+}
+
+/* Notes whether replicas serve for whole gpus: waiting workloads then have to say so. */
+static void note_replicas(struct scheduler *s, const json_t *facts)
+{
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach (json_object_get(facts, "gpus"), i, gpu) {
+        if (s->has_replicas || mode_of(gpu) != METE_GPU_REPLICAS ||
+            json_bool(gpu, "renamed", false))
+            continue;
+        s->has_replicas = true;
+        s->are_asks_old = true;
+    }
 }
 
 static struct sched_node *find_node(const struct scheduler *s, const char *name)
@@ -259,6 +332,7 @@ void scheduler_put_node(void *arg, const char *ns, const char *name, const json_
     }
     json_decref(n->facts);
     n->facts = TAKE(facts);
+    note_replicas(s, n->facts);
     tell_engine(s, n);
     scheduler_poke(s);
 }

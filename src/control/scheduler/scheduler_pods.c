@@ -45,20 +45,13 @@ static struct sched_pod *pod_new(struct scheduler *s, const char *key, const jso
     return p;
 }
 
-void sched_pod_place(struct sched_pod *p, const char *node, const char *const *gpus, size_t n_gpus)
+void sched_pod_place(struct sched_pod *p, const char *node, const struct device *devices,
+                     size_t n_devices)
 {
     p->is_placed = true;
     p->node = mem_strdup(node);
-    for (size_t i = 0; i < n_gpus; i++)
-        vec_add(&p->gpus, mem_strdup(gpus[i]));
-}
-
-static void clear_gpus(struct sched_pod *p)
-{
-    VEC_EACH (&p->gpus, uuid) {
-        free(*uuid);
-    }
-    vec_clear(&p->gpus);
+    for (size_t i = 0; i < n_devices; i++)
+        vec_add(&p->devices, devices[i]);
 }
 
 void sched_pod_unplace(struct scheduler *s, struct sched_pod *p)
@@ -67,10 +60,10 @@ void sched_pod_unplace(struct scheduler *s, struct sched_pod *p)
     p->is_bound = false;
     free(p->node);
     p->node = NULL;
-    VEC_EACH (&p->gpus, uuid) {
-        scheduler_check_held(s, *uuid);
+    VEC_EACH (&p->devices, d) {
+        scheduler_check_held(s, d->gpu);
     }
-    clear_gpus(p);
+    vec_done(&p->devices);
 }
 
 static void keep_tree(struct sched_pod *p, const json_t *pod)
@@ -121,8 +114,7 @@ void sched_pod_free(struct scheduler *s, struct sched_pod *p)
         free(part->container);
     }
     vec_done(&p->parts);
-    clear_gpus(p);
-    vec_done(&p->gpus);
+    vec_done(&p->devices);
     json_decref(p->tree);
     free(p->queue);
     free(p->gates);
@@ -176,44 +168,30 @@ static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t
         sched_pod_queue(s, p, false);
 }
 
-struct device_list {
-    struct arena *arena;
-    const char **at;
-    size_t n;
-};
-
 enum {
     DEVICES_MAX = 64 /* limit of the engine for one node */
 };
 
-/* An init container has the same gpus as the other containers: each counts once. */
-static bool device_list_add(void *arg, const char *container, const struct device *d)
+/* An init container has the same devices as the other containers: each counts once. */
+static bool add_device(void *arg, const char *container, const struct device *d)
 {
-    struct device_list *list = arg;
+    struct sched_pod *p = arg;
 
     (void)container;
-    if (d->kind != DEVICE_WHOLE)
-        return true; /* a stand-in holds the gpu: scheduler_held.c */
-    for (size_t i = 0; i < list->n; i++)
-        if (text_equal(list->at[i], d->gpu))
-            return true;
-    if (list->n < DEVICES_MAX)
-        list->at[list->n++] = arena_strdup(list->arena, d->gpu);
+    if (!sched_pod_has_device(p, d) && p->devices.n < DEVICES_MAX)
+        vec_add(&p->devices, *d);
     return true;
 }
 
 static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
-    struct arena *a = arena_new();
-    struct device_list list = {.arena = a, .at = arena_alloc(a, DEVICES_MAX * sizeof(char *))};
-
-    pod_each_device(pod, device_list_add, &list);
-    for (size_t i = 0; i < list.n; i++)
-        scheduler_drop_stand_in(s, list.at[i]);
+    sched_pod_place(p, pod_node(pod), NULL, 0);
+    pod_each_device(pod, add_device, p);
+    VEC_EACH (&p->devices, d) {
+        scheduler_drop_stand_in(s, d->gpu, p);
+    }
     scheduler_read_parts(p, pod);
-    sched_pod_place(p, pod_node(pod), list.at, list.n);
     p->is_bound = true;
-    arena_free(a);
 }
 
 /* The pod is on a node, whoever bound it. Pods that were bound together are a gang. */
@@ -244,8 +222,8 @@ static void pod_account(struct scheduler *s, struct sched_pod *p, const json_t *
 }
 
 struct device_check {
-    struct scheduler *s;
-    uint64_t id;
+    const struct scheduler *s;
+    const struct sched_pod *p;
     bool is_same;
 };
 
@@ -254,15 +232,16 @@ static bool check_device(void *arg, const char *container, const struct device *
     struct device_check *c = arg;
 
     (void)container;
-    if (d->kind == DEVICE_WHOLE)
-        c->is_same = c->is_same && mete_gpu_holder(c->s->engine, d->gpu) == c->id;
+    c->is_same =
+        c->is_same && sched_pod_has_device(c->p, d) &&
+        (d->kind != DEVICE_WHOLE || mete_gpu_holder(c->s->engine, d->gpu) == c->p->work->id);
     return c->is_same;
 }
 
-/* Does the engine have the pod on this node with these gpus? */
+/* Does the engine have the pod on this node with these devices? */
 static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const json_t *pod)
 {
-    struct device_check c = {.s = s, .id = p->work ? p->work->id : 0, .is_same = true};
+    struct device_check c = {.s = s, .p = p, .is_same = true};
 
     if (!p->work || !p->is_placed || !text_equal(p->node, pod_node(pod)))
         return false;

@@ -75,7 +75,7 @@ struct sched_pod {
     bool is_placed;   /* by a decision, or bound */
     bool is_bound;    /* the object has a node */
     char *node;       /* its placement */
-    VEC(char *) gpus;
+    VEC(struct device) devices;
     VEC(struct sched_part) parts;
 
     bool is_listed; /* in `told` or `untold` of the scheduler */
@@ -154,17 +154,23 @@ struct sched_node {
     bool is_refused; /* by the engine: retried when another node goes */
 };
 
+/* A holder of a gpu, or of a part of one, according to the ledger. */
+struct sched_holder {
+    char *pod; /* "ns/name" */
+    char *pod_uid;
+    struct device device;
+    bool is_over; /* the pod has ended: the ledger freed the device with the end, and its event is
+                     on its way */
+    uint64_t stand_in; /* workload that holds the device in the engine while the pod is not there;
+                          0: none */
+};
+
 /* A gpu that is held according to the ledger. */
 struct sched_held {
     struct map_handle handle;
     char *uuid;
-    char *pod; /* "ns/name" */
-    char *pod_uid;
     char *node;
-    bool is_over; /* the pod has ended: the ledger freed the gpu with the end, and its event is on
-                     its way */
-    uint64_t stand_in; /* workload that holds the gpu in the engine while the pod is not there; 0:
-                          none */
+    VEC(struct sched_holder) holders;
 };
 
 /* A PodDisruptionBudget. */
@@ -228,6 +234,8 @@ struct scheduler {
     struct cluster_watch *group_watches[GANG_DOORS];
     struct loop_timer *status_timer;
     bool has_shrunk;
+    bool has_replicas;   /* gpus are offered in replicas that serve for whole ones, too */
+    bool are_asks_old;   /* waiting workloads asked before `has_replicas` was set */
     bool has_unevicted;  /* some pods of evicted workloads are not marked for deletion yet */
     unsigned n_unsynced; /* watches that are being read, and the start itself */
     bool is_loading;     /* until all are synced: then the engine gets placed gangs and
@@ -256,6 +264,21 @@ void scheduler_synced(void *scheduler);
 void sched_placement_copy(struct arena *a, const struct mete_placement *from,
                           struct mete_placement *ret);
 
+/* scheduler_devices.c */
+/* Makes the set, whose `is_linked` is set, ask for devices. False: the engine cannot count so many
+ * kinds or devices of one pod. */
+bool sched_devices_ask(const struct scheduler *s, struct arena *a, const struct gpu_asks *asked,
+                       struct mete_pod_set *set);
+/* Makes the set of a placed pod ask for the devices that the pod has. */
+void sched_devices_ask_again(struct arena *a, const struct sched_pod *p, struct mete_pod_set *set);
+/* Fills in the devices of a placed pod. */
+void sched_devices_place(struct arena *a, const struct sched_pod *p, const struct mete_pod_set *set,
+                         struct mete_pod_placement *ret);
+/* The devices of a decision, in the arena; returns their number. */
+size_t sched_devices_chosen(struct arena *a, const struct mete_pod_placement *p,
+                            struct device **ret);
+bool sched_pod_has_device(const struct sched_pod *p, const struct device *d);
+
 /* scheduler_nodes.c */
 void scheduler_put_node(void *arg, const char *ns, const char *name, const json_t *node);
 void scheduler_remove_node(void *arg, const char *ns, const char *name, const json_t *last);
@@ -271,8 +294,9 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
 void scheduler_remove_pod(void *arg, const char *ns, const char *name, const json_t *last);
 struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key);
 void sched_pod_free(struct scheduler *s, struct sched_pod *p);
-/* Sets the pod's place in the engine. Copies `gpus`. */
-void sched_pod_place(struct sched_pod *p, const char *node, const char *const *gpus, size_t n_gpus);
+/* Sets the pod's place in the engine. Copies `devices`. */
+void sched_pod_place(struct sched_pod *p, const char *node, const struct device *devices,
+                     size_t n_devices);
 /* The pod has no place any more: the ledger decides who holds its former gpus. */
 void sched_pod_unplace(struct scheduler *s, struct sched_pod *p);
 /* Sets why a pod outside the engine waits; `message` is copied, NULL: the pod does not wait. */
@@ -326,6 +350,8 @@ void sched_work_unplaced(struct scheduler *s, struct sched_work *w);
 void sched_work_again(struct scheduler *s, struct sched_work *w);
 /* Reads pods that are bound, but not in the engine, and gives them to the engine again. */
 void scheduler_on_lost(void *scheduler);
+/* Makes all waiting workloads ask again if their asks are old. */
+void scheduler_ask_again(struct scheduler *s);
 /* Cancels the read of the pod's tree, if any. */
 void sched_pod_unread(struct scheduler *s, struct sched_pod *p);
 /* Adds a bound pod to a placed gang. */
@@ -444,8 +470,9 @@ char *scheduler_deadline_text(const struct scheduler *s);
 /* scheduler_held.c */
 void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *entry);
 void scheduler_remove_held(void *arg, const char *ns, const char *name, const json_t *last);
-/* A pod takes over the gpu, or has just released it. */
-void scheduler_drop_stand_in(struct scheduler *s, const char *uuid);
+/* The pod takes over what it holds of the gpu. */
+void scheduler_drop_stand_in(struct scheduler *s, const char *uuid, const struct sched_pod *p);
+/* A pod has just released a part of the gpu, or all. */
 void scheduler_check_held(struct scheduler *s, const char *uuid);
 void scheduler_check_all_held(struct scheduler *s);
 /* The pod has ended, or is gone: its gpus are free in the ledger. */

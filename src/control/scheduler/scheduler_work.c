@@ -196,8 +196,7 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
         scheduler_ask(s, a, p->tree, &ask);
         sched_topology_of_pod(s, a, p, &ask);
         add_ports(s, &ask.set);
-        if (ask.set.gpus < p->gpus.n)
-            ask.set.gpus = (uint32_t)p->gpus.n; /* another scheduler's Binding gave it more */
+        sched_devices_ask_again(a, p, &ask.set);
         if (w->is_gang)
             ask.set.labels = scheduler_labels(a, p->tree, true, &ask.set.n_labels);
         put_in_set(p, sets, podsets, &all.n_pod_sets, &ask);
@@ -248,7 +247,9 @@ bool sched_work_wait(struct scheduler *s, struct sched_work *w)
     return true;
 }
 
-static struct mete_placement placement_of(struct arena *a, const struct sched_work *w)
+/* `sets`: as of ask_for. */
+static struct mete_placement placement_of(struct arena *a, const struct sched_work *w,
+                                          const struct mete_pod_set *sets)
 {
     struct mete_pod_placement *pods = arena_alloc(a, w->pods.n * sizeof(*pods));
 
@@ -259,9 +260,8 @@ static struct mete_placement placement_of(struct arena *a, const struct sched_wo
             .pod_set = p->set,
             .pod = p->index,
             .node = p->node,
-            .gpus = (const char *const *)p->gpus.at,
-            .n_gpus = p->gpus.n,
         };
+        sched_devices_place(a, p, &sets[p->set], &pods[i]);
     }
     return (struct mete_placement){.workload = w->id,
                                    .pods = pods,
@@ -311,7 +311,7 @@ bool sched_work_restore(struct scheduler *s, struct sched_work *w)
 {
     struct arena *a = arena_new();
     struct mete_workload asked = ask_for(s, a, w);
-    struct mete_placement at = placement_of(a, w);
+    struct mete_placement at = placement_of(a, w, asked.pod_sets);
     bool is_in = mete_workload_restore(s->engine, &asked, &at) == METE_OK;
 
     arena_free(a);
@@ -359,6 +359,14 @@ static void work_replace(struct scheduler *s, struct sched_work *w)
     (void)sched_work_restore(s, w);
 }
 
+/* The waiting workload asks anew. */
+static void work_queue_again(struct scheduler *s, struct sched_work *w)
+{
+    remove_from_engine(s, w);
+    w->hold = METE_HOLD_NONE; /* queued without a hold */
+    (void)sched_work_wait(s, w);
+}
+
 struct tree_read {
     struct scheduler *s;
     struct sched_pod *p;
@@ -380,11 +388,14 @@ static void on_tree(void *arg, const json_t *object, const struct err *e)
         scheduler_put_pod(s, p->ns, p->name, object);
         return;
     }
-    if (p->tree || !p->work || p->work->is_gang || !p->is_placed ||
+    if (p->tree || !p->work || p->work->is_gang ||
         !text_equal(json_text_at(object, "metadata", "uid", NULL), p->uid))
         return;
     p->tree = json_incref((json_t *)(uintptr_t)object);
-    work_replace(s, p->work);
+    if (p->is_placed)
+        work_replace(s, p->work);
+    else
+        work_queue_again(s, p->work);
     json_decref(TAKE(p->tree));
 }
 
@@ -430,6 +441,24 @@ void sched_work_again(struct scheduler *s, struct sched_work *w)
         work_replace(s, w);
     else
         read_tree(s, w->pods.at[0]);
+}
+
+void scheduler_ask_again(struct scheduler *s)
+{
+    struct sched_work *w;
+    struct sched_work *next;
+
+    if (!s->are_asks_old)
+        return;
+    s->are_asks_old = false;
+    map_each (handle, s->works, w, next) {
+        if (w->is_placed)
+            continue;
+        if (w->pods.at[0]->tree)
+            work_queue_again(s, w);
+        else
+            read_tree(s, w->pods.at[0]);
+    }
 }
 
 void sched_work_grow(struct scheduler *s, struct sched_work *w, struct sched_pod *p)

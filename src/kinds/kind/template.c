@@ -3,6 +3,7 @@
 #include "kinds/kind/template.h"
 
 #include "kinds/kind/fields.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_fields.h"
 #include "kinds/pod/pod_rules.h"
 #include "kinds/pod/pod_state.h"
@@ -45,6 +46,7 @@ void template_validate(const json_t *template, const struct path *at, struct cau
         validate_reserved(json_at(template, "metadata", maps[i], NULL),
                           PATH(PATH(at, "metadata"), maps[i]), causes);
     topology_validate(template, at, causes);
+    pod_validate_gpus(template, at, causes);
     pod_spec_validate(json_object_get(template, "spec"), PATH(at, "spec"), causes);
 }
 

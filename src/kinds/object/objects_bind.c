@@ -1,33 +1,23 @@
 /*
  * objects_bind.c - pods/binding: another scheduler names a node
  *
- * The scheduler does not name gpus: the ledger gives the pod the free healthy gpus of the node with
- * the lowest indices, in the same transaction. Main containers get gpus of their own; init
- * containers, which run before them and one after the other, use the first of these.
+ * The scheduler does not name gpus: the pod gets free devices of the node (bind_devices.h), in the
+ * same transaction. Main containers get devices of their own; init containers, which run before
+ * them and one after the other, use the first of these.
  */
 
 #include "base/arena.h"
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/ledger.h"
+#include "kinds/object/bind_devices.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_state.h"
-#include "model/gpu.h"
-
-enum {
-    NODE_GPUS_MAX = 256
-};
-
-struct free_gpu {
-    int64_t index;
-    const char *uuid; /* borrowed from the node's list */
-};
 
 struct choice {
     json_t *gpus; /* the node's list */
-    VEC(struct free_gpu) free;
-    VEC(struct device) devices; /* the pod's gpus, in the order of containers */
+    struct bind_devices devices;
     VEC(struct pod_part) parts;
     struct arena *arena; /* of the containers */
     struct ledger_container *containers;
@@ -37,36 +27,9 @@ struct choice {
 static void choice_done(struct choice *choice)
 {
     json_decref(choice->gpus);
-    vec_done(&choice->free);
-    vec_done(&choice->devices);
+    bind_devices_done(&choice->devices);
     vec_done(&choice->parts);
     arena_free(choice->arena);
-}
-
-static int compare_free(const void *a, const void *b)
-{
-    const struct free_gpu *one = a;
-    const struct free_gpu *other = b;
-
-    if (one->index != other->index)
-        return one->index < other->index ? -1 : 1;
-    return strcmp(one->uuid, other->uuid);
-}
-
-static void find_free(const struct store *s, struct choice *choice)
-{
-    for (size_t i = 0; i < json_array_size(choice->gpus) && choice->free.n < NODE_GPUS_MAX; i++) {
-        const json_t *gpu = json_array_get(choice->gpus, i);
-        const char *uuid = json_text(gpu, "uuid");
-
-        if (!uuid || !text_equal(json_text(gpu, "health"), gpu_health_text(GPU_HEALTHY)) ||
-            !ledger_is_free(s, uuid))
-            continue;
-        vec_add(&choice->free,
-                (struct free_gpu){.index = json_int(gpu, "index", INT64_MAX), .uuid = uuid});
-    }
-    if (choice->free.n > 1)
-        qsort(choice->free.at, choice->free.n, sizeof(choice->free.at[0]), compare_free);
 }
 
 static struct err *load_node(struct change *c, const char *name, struct choice *choice)
@@ -83,7 +46,6 @@ static struct err *load_node(struct change *c, const char *name, struct choice *
     gpus = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
     if (gpus)
         TRY(json_parse(str_of(gpus), &choice->gpus));
-    find_free(c->objects->store, choice);
     return NULL;
 }
 
@@ -97,19 +59,20 @@ static void choice_add_part(void *arg, const struct pod_part *part)
 static struct err *choice_make(struct change *c, const char *node, struct choice *choice)
 {
     struct gpu_asks asked = pod_gpu_asks(c->before);
-    int64_t needed = gpu_asks_count(&asked);
+    const struct bind_devices *found = &choice->devices;
+    char text[GPU_ASK_TEXT_SIZE];
 
-    if (asked.n > 1 || (asked.n == 1 && asked.at[0].kind != DEVICE_WHOLE))
-        return conflict(c, "pod %s asks for parts of gpus: a Binding gives whole gpus",
-                        c->key.name);
-    if (needed > (int64_t)choice->free.n)
-        return conflict(c, "node \"%s\" has %zu free healthy gpus, the pod asks for %lld", node,
-                        choice->free.n, (long long)needed);
-    for (int64_t i = 0; i < needed; i++)
-        vec_add(&choice->devices, device_whole(choice->free.at[i].uuid));
+    bind_devices_choose(c->objects->store, choice->gpus, &asked, &choice->devices);
+    gpu_ask_format(&found->short_of, text);
+    if (found->missing > 0 && found->short_of.kind == DEVICE_WHOLE)
+        return conflict(c, "node \"%s\" has %lld free healthy gpus, the pod asks for %s", node,
+                        (long long)found->found, text);
+    if (found->missing > 0)
+        return conflict(c, "node \"%s\" has %lld free devices such as the pod asks for with %s",
+                        node, (long long)found->found, text);
     pod_each_part(c->before, choice_add_part, choice);
-    choice->n_containers = ledger_deal(choice->arena, choice->parts.at, choice->parts.n,
-                                       choice->devices.at, choice->devices.n, &choice->containers);
+    choice->n_containers = ledger_deal(choice->arena, choice->parts.at, choice->parts.n, found->at,
+                                       found->n, &choice->containers);
     return NULL;
 }
 

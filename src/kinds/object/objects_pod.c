@@ -270,6 +270,11 @@ static struct err *check_fixed(const struct change *c)
         if (!is_same_member(had, has, ledger_keys[i]))
             return field_forbidden(c, "metadata.annotations", "devices are given by the ledger");
     }
+    for (size_t i = 0; pod_gpu_annotations[i]; i++) {
+        if (!is_same_member(had, has, pod_gpu_annotations[i]))
+            return field_forbidden(c, "metadata.annotations",
+                                   "the gpus that a pod asks for do not change");
+    }
     if (!is_same_member(had, has, POD_USER) ||
         !is_same_member(json_object_get(was, "labels"), json_object_get(is, "labels"), POD_JOB_ID))
         return field_forbidden(c, "metadata", "the job id and the user of a pod do not change");

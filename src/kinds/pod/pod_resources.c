@@ -6,7 +6,6 @@
 #include "kinds/pod/pod_rules.h"
 #include "model/names.h"
 #include "model/quantity.h"
-#include "model/resource.h"
 
 static struct quantity read_quantity(const json_t *value)
 {
@@ -30,7 +29,7 @@ static bool is_native(const char *name)
 static bool is_future(const char *name)
 {
     return text_starts_with(name, "hugepages-") ||
-           (text_starts_with(name, "nvidia.com/") && !text_equal(name, GPU_RESOURCE));
+           (text_starts_with(name, "nvidia.com/") && !gpu_resource_is_known(name));
 }
 
 static void resources_validate_name(const char *name, const struct path *at, struct causes *causes)

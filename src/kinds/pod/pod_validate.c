@@ -6,6 +6,7 @@
 #include "kinds/gang.h"
 #include "kinds/kind/cause.h"
 #include "kinds/kind/value.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_rules.h"
 
 enum {
@@ -262,5 +263,6 @@ void pod_validate(const json_t *pod, struct causes *causes)
 {
     gang_validate_pod(pod, causes);
     topology_validate(pod, NULL, causes);
+    pod_validate_gpus(pod, NULL, causes);
     pod_spec_validate(json_object_get(pod, "spec"), PATH(NULL, "spec"), causes);
 }

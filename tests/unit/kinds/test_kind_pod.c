@@ -163,8 +163,8 @@ static void refuses_by_name_what_is_not_implemented(void **state)
          "",
          "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]."
          "namespaceSelector"},
-        {"", ",\"resources\":{\"limits\":{\"nvidia.com/mig-1g.10gb\":1}}",
-         "spec.containers[0].resources.limits[nvidia.com/mig-1g.10gb]"},
+        {"", ",\"resources\":{\"limits\":{\"nvidia.com/gpumem-percentage\":1}}",
+         "spec.containers[0].resources.limits[nvidia.com/gpumem-percentage]"},
     };
 
     (void)state;
