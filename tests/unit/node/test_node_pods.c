@@ -488,7 +488,7 @@ static void shares_of_a_gpu_run_side_by_side(void **state)
     assert_int_equal(json_array_size(w.shares), 2);
     assert_null(node_world_container(&w, "u3-m-0")); /* the whole gpu, beside shares of it */
     assert_string_equal(json_text(state_of(&w, "waiting"), "message"),
-                        "gpu GPU-2 is still in use by pod default/u2");
+                        "gpu GPU-2 is still in use by pod default/u1");
     node_world_end(&w, "u1-m-0", 0);
     node_world_end(&w, "u2-m-0", 0);
     assert_int_equal(node_world_container(&w, "u3-m-0")->n_starts, 1);
