@@ -32,6 +32,20 @@ struct err *gpu_driver_count(struct gpu_driver *d, unsigned *ret) MUST_CHECK;
 /* Reads one gpu; its link group is -1. ERR_UNAVAILABLE: the gpu is lost. */
 struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *ret) MUST_CHECK;
 
+/* Switches MIG on or off. ERR_CONFLICT: a program uses the gpu. ERR_UNAVAILABLE: the gpu needs a
+ * reset first. */
+struct err *gpu_driver_set_mig(struct gpu_driver *d, unsigned index, bool is_on) MUST_CHECK;
+
+/* Creates a slice of `size` memory slices: a GPU instance at `start` and its compute instance; both
+ * or none. */
+struct err *gpu_driver_create_slice(struct gpu_driver *d, unsigned index, const char *profile,
+                                    unsigned start, unsigned size) MUST_CHECK;
+
+/* Destroys a GPU instance and its compute instances; an unknown instance counts as destroyed.
+ * ERR_CONFLICT: a process uses the instance. */
+struct err *gpu_driver_destroy_slice(struct gpu_driver *d, unsigned index,
+                                     unsigned gpu_instance) MUST_CHECK;
+
 /* Are the two gpus connected by NVLink? */
 bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b);
 

@@ -19,6 +19,7 @@ struct number_field {
 };
 
 static const struct number_field gpu_numbers[] = {
+    {"links", offsetof(struct gpu, n_links)},
     {"architecture", offsetof(struct gpu, architecture)},
     {"pciClass", offsetof(struct gpu, pci_class)},
     {"migMode", offsetof(struct gpu, mig_mode)},

@@ -11,6 +11,8 @@
 
 typedef void *nvmlDevice_t;
 typedef void *nvmlEventSet_t;
+typedef void *nvmlGpuInstance_t;
+typedef void *nvmlComputeInstance_t;
 
 enum nvml_return {
     NVML_SUCCESS = 0,
@@ -24,6 +26,8 @@ enum nvml_return {
     NVML_ERROR_TIMEOUT = 10,
     NVML_ERROR_GPU_IS_LOST = 15,
     NVML_ERROR_RESET_REQUIRED = 16,
+    NVML_ERROR_IN_USE = 19,
+    NVML_ERROR_INSUFFICIENT_RESOURCES = 23,
     NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25,
     NVML_ERROR_UNKNOWN = 999,
 };
@@ -46,15 +50,20 @@ enum {
     NVML_CLOCK_VIDEO = 3
 };
 enum {
+    NVML_GPU_INSTANCE_PROFILES = 18,    /* numbers of the profile query, not ids */
+    NVML_COMPUTE_INSTANCE_PROFILES = 9, /* likewise */
+};
+enum {
     NVML_LINK_REMOTE_GPU = 0,
     NVML_LINK_REMOTE_SWITCH = 2,
     NVML_LINK_REMOTE_UNKNOWN = 255
 };
 
-#define NVML_EVENT_XID           UINT64_C(0x8)
-#define NVML_EVENT_UNAVAILABLE   UINT64_C(0x4000)
-#define NVML_MEMORY_V2           0x02000028u
-#define NVML_VALUE_NOT_AVAILABLE UINT64_MAX
+#define NVML_EVENT_XID                    UINT64_C(0x8)
+#define NVML_EVENT_UNAVAILABLE            UINT64_C(0x4000)
+#define NVML_MEMORY_V2                    0x02000028u
+#define NVML_GPU_INSTANCE_PROFILE_INFO_V2 0x02000098u
+#define NVML_VALUE_NOT_AVAILABLE          UINT64_MAX
 
 struct nvmlPciInfo {
     char busIdLegacy[16]; /* "0000:1B:00.0" */
@@ -109,8 +118,82 @@ struct nvmlEventData {
     unsigned computeInstanceId;
 };
 
+/* In memory slices for GPU instances, in compute slices for compute instances. */
+struct nvmlPlacement {
+    unsigned start;
+    unsigned size;
+};
+
+struct nvmlGpuInstanceProfileInfo {
+    unsigned id;
+    unsigned isP2pSupported;
+    unsigned sliceCount;
+    unsigned instanceCount;
+    unsigned multiprocessorCount;
+    unsigned copyEngineCount;
+    unsigned decoderCount;
+    unsigned encoderCount;
+    unsigned jpegCount;
+    unsigned ofaCount;
+    unsigned long long memorySizeMB;
+};
+
+struct nvmlGpuInstanceProfileInfo_v2 {
+    unsigned version;
+    unsigned id;
+    unsigned isP2pSupported;
+    unsigned sliceCount;
+    unsigned instanceCount;
+    unsigned multiprocessorCount;
+    unsigned copyEngineCount;
+    unsigned decoderCount;
+    unsigned encoderCount;
+    unsigned jpegCount;
+    unsigned ofaCount;
+    unsigned long long memorySizeMB;
+    char name[96]; /* "MIG 1g.10gb" */
+};
+
+struct nvmlGpuInstanceInfo {
+    nvmlDevice_t device;
+    unsigned id;
+    unsigned profileId;
+    struct nvmlPlacement placement;
+};
+
+struct nvmlComputeInstanceProfileInfo {
+    unsigned id;
+    unsigned sliceCount;
+    unsigned instanceCount;
+    unsigned multiprocessorCount;
+    unsigned sharedCopyEngineCount;
+    unsigned sharedDecoderCount;
+    unsigned sharedEncoderCount;
+    unsigned sharedJpegCount;
+    unsigned sharedOfaCount;
+};
+
+struct nvmlDeviceAttributes {
+    unsigned multiprocessorCount;
+    unsigned sharedCopyEngineCount;
+    unsigned sharedDecoderCount;
+    unsigned sharedEncoderCount;
+    unsigned sharedJpegCount;
+    unsigned sharedOfaCount;
+    unsigned gpuInstanceSliceCount;
+    unsigned computeInstanceSliceCount;
+    unsigned long long memorySizeMB;
+};
+
 _Static_assert(sizeof(struct nvmlPciInfo) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct nvmlMemory_v2) == 40, "nvmlMemory_v2_t");
 _Static_assert(sizeof(struct nvmlProcessInfo) == 24, "nvmlProcessInfo_t");
 _Static_assert(sizeof(struct nvmlProcessUtilizationSample) == 32, "nvmlProcessUtilizationSample_t");
 _Static_assert(sizeof(struct nvmlEventData) == 32, "nvmlEventData_t");
+_Static_assert(sizeof(struct nvmlGpuInstanceProfileInfo) == 48, "nvmlGpuInstanceProfileInfo_t");
+_Static_assert(sizeof(struct nvmlGpuInstanceProfileInfo_v2) == 152,
+               "nvmlGpuInstanceProfileInfo_v2_t");
+_Static_assert(sizeof(struct nvmlGpuInstanceInfo) == 24, "nvmlGpuInstanceInfo_t");
+_Static_assert(sizeof(struct nvmlComputeInstanceProfileInfo) == 36,
+               "nvmlComputeInstanceProfileInfo_t");
+_Static_assert(sizeof(struct nvmlDeviceAttributes) == 40, "nvmlDeviceAttributes_t");

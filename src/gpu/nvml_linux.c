@@ -15,72 +15,19 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "gpu/gpu_driver.h"
-#include "gpu/nvml_abi.h"
+#include "gpu/nvml_private.h"
 
 enum {
     P2P_NVLINK = 2,
     XID_UNKNOWN = 999
 };
 
-enum {
-    SUBSCRIBED_MAX = 64
-};
-
-/* A gpu with a subscription. Its UUID is kept because NVML no longer gives it when a lost gpu's
- * last event comes. */
-struct subscribed {
-    nvmlDevice_t device;
-    char uuid[GPU_TEXT_SIZE];
-};
-
-struct gpu_driver {
-    void *library;
-    nvmlEventSet_t events;
-    struct subscribed subscribed[SUBSCRIBED_MAX];
-    size_t n_subscribed;
-    bool is_initialised;
-
-    int (*init)(void);
-    int (*shutdown)(void);
-    const char *(*error_string)(int);
-    int (*driver_version)(char *, unsigned);
-    int (*cuda_version)(int *);
-    int (*count)(unsigned *);
-    int (*by_index)(unsigned, nvmlDevice_t *);
-    int (*name)(nvmlDevice_t, char *, unsigned);
-    int (*uuid)(nvmlDevice_t, char *, unsigned);
-    int (*serial)(nvmlDevice_t, char *, unsigned);
-    int (*minor)(nvmlDevice_t, unsigned *);
-    int (*pci)(nvmlDevice_t, struct nvmlPciInfo *);
-    int (*compute)(nvmlDevice_t, int *, int *);
-    int (*memory_v2)(nvmlDevice_t, struct nvmlMemory_v2 *);
-    int (*memory)(nvmlDevice_t, struct nvmlMemory *);
-    int (*numa)(nvmlDevice_t, unsigned *);
-    int (*p2p)(nvmlDevice_t, nvmlDevice_t, unsigned, unsigned *);
-    int (*utilization)(nvmlDevice_t, struct nvmlUtilization *);
-    int (*temperature)(nvmlDevice_t, unsigned, unsigned *);
-    int (*power)(nvmlDevice_t, unsigned *);
-    int (*energy)(nvmlDevice_t, unsigned long long *);
-    int (*clock)(nvmlDevice_t, unsigned, unsigned *);
-    int (*processes)(nvmlDevice_t, unsigned *, struct nvmlProcessInfo *);
-    int (*process_use)(nvmlDevice_t, struct nvmlProcessUtilizationSample *, unsigned *,
-                       unsigned long long);
-    int (*event_types)(nvmlDevice_t, unsigned long long *);
-    int (*event_set)(nvmlEventSet_t *);
-    int (*event_register)(nvmlDevice_t, unsigned long long, nvmlEventSet_t);
-    int (*event_wait)(nvmlEventSet_t, struct nvmlEventData *, unsigned);
-};
-
-static void *symbol(const struct gpu_driver *d, const char *newest, const char *older)
+void *nvml_symbol(const struct gpu_driver *d, const char *newest, const char *older)
 {
     void *found = dlsym(d->library, newest);
 
     return found || !older ? found : dlsym(d->library, older);
 }
-
-/* Converts dlsym's object pointer to a function pointer as POSIX allows, without a cast that ISO C
- * forbids. */
-#define LOAD(d, member, newest, older) (*(void **)&(d)->member = symbol((d), (newest), (older)))
 
 static void load_symbols(struct gpu_driver *d)
 {
@@ -113,9 +60,11 @@ static void load_symbols(struct gpu_driver *d)
     LOAD(d, event_set, "nvmlEventSetCreate", NULL);
     LOAD(d, event_register, "nvmlDeviceRegisterEvents", NULL);
     LOAD(d, event_wait, "nvmlEventSetWait_v2", NULL);
+    nvml_inventory_load(d);
+    nvml_mig_load(d);
 }
 
-static struct err *nvml_error(const struct gpu_driver *d, int code, const char *what)
+struct err *nvml_error(const struct gpu_driver *d, int code, const char *what)
 {
     const char *text = d->error_string ? d->error_string(code) : "unknown error";
     enum err_code kind = ERR_INTERNAL;
@@ -126,9 +75,6 @@ static struct err *nvml_error(const struct gpu_driver *d, int code, const char *
         kind = ERR_NOT_FOUND;
     return err_new(kind, "nvml: %s: %s (%d)", what, text, code);
 }
-
-/* Calls the function, if the driver has it. */
-#define CALL(pointer, ...) ((pointer) ? (pointer)(__VA_ARGS__) : NVML_ERROR_NOT_SUPPORTED)
 
 struct err *gpu_driver_open(const char *library, struct gpu_driver **ret)
 {
@@ -184,7 +130,7 @@ struct err *gpu_driver_count(struct gpu_driver *d, unsigned *ret)
     return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "count");
 }
 
-static struct err *device_at(struct gpu_driver *d, unsigned index, nvmlDevice_t *ret)
+struct err *nvml_device_at(struct gpu_driver *d, unsigned index, nvmlDevice_t *ret)
 {
     int code = d->by_index(index, ret);
 
@@ -242,7 +188,7 @@ struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *re
     int code;
 
     g.is_emulated = dlsym(d->library, "mete_gpusim_version") != NULL;
-    TRY(device_at(d, index, &device));
+    TRY(nvml_device_at(d, index, &device));
     code = d->uuid(device, g.uuid, sizeof(g.uuid));
     if (code == NVML_SUCCESS)
         code = d->name(device, g.product, sizeof(g.product));
@@ -261,6 +207,8 @@ struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *re
         g.compute_minor = -1;
     }
     read_memory(d, device, &g.memory_bytes, &g.memory_reserved_bytes, &used);
+    nvml_inventory_read(d, device, &pci, &g);
+    nvml_mig_read(d, device, &g);
     *ret = g;
     return NULL;
 }
@@ -293,7 +241,7 @@ struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index, struct gpu_s
     int64_t reserved = 0;
     int code;
 
-    TRY(device_at(d, index, &device));
+    TRY(nvml_device_at(d, index, &device));
     code = d->uuid(device, s.uuid, sizeof(s.uuid));
     if (code != NVML_SUCCESS)
         return nvml_error(d, code, "uuid");
@@ -322,7 +270,7 @@ struct err *gpu_driver_uuid(struct gpu_driver *d, unsigned index, char ret[GPU_T
     nvmlDevice_t device = NULL;
     int code;
 
-    TRY(device_at(d, index, &device));
+    TRY(nvml_device_at(d, index, &device));
     code = d->uuid(device, ret, GPU_TEXT_SIZE);
     return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "uuid");
 }
@@ -376,7 +324,7 @@ struct err *gpu_driver_processes(struct gpu_driver *d, unsigned index, unsigned 
     unsigned n = PROCESSES_MAX;
     int code;
 
-    TRY(device_at(d, index, &device));
+    TRY(nvml_device_at(d, index, &device));
     code = CALL(d->processes, device, &n, list);
     if (code != NVML_SUCCESS)
         return nvml_error(d, code, "processes");

@@ -58,6 +58,7 @@ struct gpu {
     int compute_minor;
     int numa_node;
     int link_group;     /* gpus with the same number are linked by NVLink; -1: none */
+    int n_links;        /* active NVLinks */
     int architecture;   /* NVML's number: 7 Ampere, 9 Hopper */
     int64_t pci_device; /* device << 16 | vendor; -1: unknown */
     int pci_class;      /* 0x030200: a compute board without display */
@@ -82,12 +83,13 @@ struct gpu {
 };
 
 /* A gpu of which nothing is known but its index. */
-#define GPU_UNKNOWN(i)                                                                            \
-    {                                                                                             \
-        .index = (i), .minor = -1, .memory_bytes = -1, .memory_reserved_bytes = -1,               \
-        .compute_major = -1, .compute_minor = -1, .numa_node = -1, .link_group = -1,              \
-        .architecture = -1, .pci_device = -1, .pci_class = -1, .mig_mode = -1, .mig_pending = -1, \
-        .ecc_mode = -1, .power_limit_mw = -1, .sm_clock_max_mhz = -1, .memory_clock_max_mhz = -1, \
+#define GPU_UNKNOWN(i)                                                                        \
+    {                                                                                         \
+        .index = (i), .minor = -1, .memory_bytes = -1, .memory_reserved_bytes = -1,           \
+        .compute_major = -1, .compute_minor = -1, .numa_node = -1, .link_group = -1,          \
+        .n_links = -1, .architecture = -1, .pci_device = -1, .pci_class = -1, .mig_mode = -1, \
+        .mig_pending = -1, .ecc_mode = -1, .power_limit_mw = -1, .sm_clock_max_mhz = -1,      \
+        .memory_clock_max_mhz = -1,                                                           \
     }
 
 /* A reading; -1: unknown. */

@@ -60,6 +60,18 @@ def test_a_file_of_the_device_plugin_makes_replicas():
         os.unlink(path)
 
 
+def test_the_inventory_is_the_drivers():
+    with Mete(gpus="emulated:2xH100") as m:
+        g = gpus(m)[0]
+        equal((g["product"], g["computeMajor"], g["architecture"]), ("NVIDIA H100 80GB HBM3", 9, 9), g)
+        equal(g["memoryBytes"] >> 20, 81559)
+        check(g["memoryReservedBytes"] > 0 and g["powerLimitMilliwatts"] == 700000 and g["links"] == 18, g)
+        equal((g["smClockMaxMhz"], g["memoryClockMaxMhz"]), (1980, 2619))
+        first = json.loads(m.mete("topo", "-o", "json").out)["items"][0]["status"]["devices"][0]
+        equal((first["links"], first["pci"]), (18, g["pci"]))
+        check("NUMA" in m.mete("gpus", "-o", "wide").out)
+
+
 def test_a_file_with_an_error_is_named_before_anything_starts():
     path = config_file("version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}\n")
     m = Mete(arguments=("--gpu-config", path))

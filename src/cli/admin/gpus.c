@@ -62,6 +62,21 @@ static json_t *mode_of(const json_t *spec)
     return json_string(text);
 }
 
+static json_t *known_number(const json_t *object, const char *key)
+{
+    int64_t n = json_int(object, key, -1);
+
+    return n >= 0 ? json_integer(n) : json_null();
+}
+
+/* "on", "off", or null for a gpu without such a switch. */
+static json_t *switch_of(const json_t *object, const char *key)
+{
+    int64_t n = json_int(object, key, -1);
+
+    return n < 0 ? json_null() : json_string(n == 1 ? "on" : "off");
+}
+
 /* Why the gpu is out of service, or is not given as wanted. */
 static json_t *why_of(const json_t *spec, const json_t *status)
 {
@@ -93,6 +108,10 @@ static json_t *row_of(const json_t *gpu)
     (void)json_array_append_new(row, number_text(sample, "powerMilliwatts", 1000, "W"));
     (void)json_array_append_new(row, json_text_new(json_text(spec, "uuid")));
     (void)json_array_append_new(row, json_text_new(json_text(spec, "pci")));
+    (void)json_array_append_new(row, known_number(spec, "numaNode"));
+    (void)json_array_append_new(row, known_number(spec, "links"));
+    (void)json_array_append_new(row, switch_of(spec, "migMode"));
+    (void)json_array_append_new(row, switch_of(spec, "eccMode"));
     (void)json_array_append_new(row, why_of(spec, status));
     return row;
 }
@@ -101,7 +120,8 @@ static void make_columns(struct listing *l)
 {
     static const char *const names[] = {"NODE",    "#GPU",   "MODEL", "MODE",  "HEALTH",
                                         "HELD BY", "!USER",  "#LOAD", "%USED", "%MEMORY",
-                                        "#TEMP",   "#POWER", "!UUID", "!PCI",  "!WHY"};
+                                        "#TEMP",   "#POWER", "!UUID", "!PCI",  "!NUMA",
+                                        "!LINKS",  "!MIG",   "!ECC",  "!WHY"};
 
     for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);

@@ -250,6 +250,15 @@ static int64_t link_of(const json_t *gpu)
     return json_int_at(gpu, "spec", "linkGroup", NULL);
 }
 
+/* Copies a member of the gpu's spec, if it is known. */
+static void copy_known(json_t *to, const json_t *gpu, const char *key)
+{
+    json_t *value = json_at(gpu, "spec", key, NULL);
+
+    if (value && !json_is_null(value))
+        json_put(to, key, json_incref(value));
+}
+
 /* Adds a row for one link group of a node, or (`is_all`) for all gpus of the node. */
 static void add_gpus(struct topo *t, const struct machine *m, bool is_all, int64_t link)
 {
@@ -270,6 +279,10 @@ static void add_gpus(struct topo *t, const struct machine *m, bool is_all, int64
         json_put_text(told, "uuid", json_text_at(gpu, "spec", "uuid", NULL));
         json_put_int(told, "index", index);
         json_put_bool(told, "isFree", is_free(m, gpu));
+        copy_known(told, gpu, "numaNode");
+        copy_known(told, gpu, "links");
+        copy_known(told, gpu, "cpus");
+        copy_known(told, gpu, "pci");
         (void)json_array_append_new(gpus, told); /* a fresh object: cannot fail */
         r.counts.gpus++;
         if (!is_free(m, gpu))

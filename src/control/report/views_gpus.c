@@ -12,25 +12,16 @@ static const char *const spec_members[] = {
     "uuid", "index", "product", "model", "memoryBytes", "pci", "numaNode", "linkGroup", "emulated"};
 
 /* The same, of members that not every gpu has. */
-static const char *const more_members[] = {"mode",
-                                           "replicas",
-                                           "renamed",
-                                           "single",
-                                           "slices",
-                                           "flexible",
-                                           "modeProblem",
-                                           "architecture",
-                                           "memoryReservedBytes",
-                                           "computeMajor",
-                                           "computeMinor",
-                                           "migMode",
-                                           "migPending",
-                                           "eccMode",
-                                           "powerLimitMilliwatts",
-                                           "smClockMaxMhz",
-                                           "memoryClockMaxMhz",
-                                           "cpus",
-                                           "minor",
+static const char *const more_members[] = {"mode",          "replicas",
+                                           "renamed",       "single",
+                                           "slices",        "flexible",
+                                           "modeProblem",   "links",
+                                           "architecture",  "memoryReservedBytes",
+                                           "computeMajor",  "computeMinor",
+                                           "migMode",       "migPending",
+                                           "eccMode",       "powerLimitMilliwatts",
+                                           "smClockMaxMhz", "memoryClockMaxMhz",
+                                           "cpus",          "minor",
                                            "serial"};
 
 static void copy_member(json_t *to, const json_t *from, const char *key)

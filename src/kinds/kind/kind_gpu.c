@@ -44,6 +44,7 @@ static const struct field spec_fields[] = {
     F_LIST("slices", &slice_item, "The MIG instances."),
     F_BOOL("flexible", "Whether the scheduler creates and removes slices."),
     F_STRING("modeProblem", "Why the gpu is not given as wanted.", .size_max = 256),
+    F_INT("links", "The number of active NVLinks."),
     F_INT("architecture", "The driver's number of the architecture: 8 Ada, 9 Hopper."),
     F_INT("memoryReservedBytes", "Memory that the driver keeps."),
     F_INT("computeMajor", "The CUDA compute capability, before the point."),

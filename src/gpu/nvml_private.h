@@ -1,0 +1,113 @@
+/* nvml_private.h - the driver's functions, shared by the files nvml_*_linux.c */
+#pragma once
+
+#include "gpu/gpu_driver.h"
+#include "gpu/nvml_abi.h"
+
+/* nvml_inventory_linux.c */
+struct nvml_inventory_calls {
+    int (*architecture)(nvmlDevice_t, unsigned *);
+    int (*ecc)(nvmlDevice_t, unsigned *current, unsigned *pending);
+    int (*power_limit)(nvmlDevice_t, unsigned *);
+    int (*max_clock)(nvmlDevice_t, unsigned, unsigned *);
+    int (*cpu_affinity)(nvmlDevice_t, unsigned words, unsigned long *);
+    int (*link_state)(nvmlDevice_t, unsigned link, unsigned *);
+};
+
+/* nvml_mig_linux.c */
+struct nvml_mig_calls {
+    int (*mode)(nvmlDevice_t, unsigned *current, unsigned *pending);
+    int (*set_mode)(nvmlDevice_t, unsigned mode, int *activation);
+    int (*profile)(nvmlDevice_t, unsigned number, struct nvmlGpuInstanceProfileInfo *);
+    int (*profile_v)(nvmlDevice_t, unsigned number, struct nvmlGpuInstanceProfileInfo_v2 *);
+    int (*create)(nvmlDevice_t, unsigned id, const struct nvmlPlacement *, nvmlGpuInstance_t *);
+    int (*destroy)(nvmlGpuInstance_t);
+    int (*list)(nvmlDevice_t, unsigned id, nvmlGpuInstance_t *, unsigned *count);
+    int (*by_id)(nvmlDevice_t, unsigned id, nvmlGpuInstance_t *);
+    int (*info)(nvmlGpuInstance_t, struct nvmlGpuInstanceInfo *);
+    int (*compute_profile)(nvmlGpuInstance_t, unsigned number, unsigned engine,
+                           struct nvmlComputeInstanceProfileInfo *);
+    int (*compute_create)(nvmlGpuInstance_t, unsigned id, nvmlComputeInstance_t *);
+    int (*compute_list)(nvmlGpuInstance_t, unsigned id, nvmlComputeInstance_t *, unsigned *count);
+    int (*compute_destroy)(nvmlComputeInstance_t);
+    int (*devices_max)(nvmlDevice_t, unsigned *);
+    int (*device_at)(nvmlDevice_t, unsigned index, nvmlDevice_t *);
+    int (*gpu_instance)(nvmlDevice_t, unsigned *);
+    int (*compute_instance)(nvmlDevice_t, unsigned *);
+    int (*attributes)(nvmlDevice_t, struct nvmlDeviceAttributes *);
+};
+
+enum {
+    SUBSCRIBED_MAX = 64
+};
+
+/* A gpu with a subscription. Its UUID is kept because NVML no longer gives it when a lost gpu's
+ * last event comes. */
+struct subscribed {
+    nvmlDevice_t device;
+    char uuid[GPU_TEXT_SIZE];
+};
+
+struct gpu_driver {
+    void *library;
+    nvmlEventSet_t events;
+    struct subscribed subscribed[SUBSCRIBED_MAX];
+    size_t n_subscribed;
+    bool is_initialised;
+
+    int (*init)(void);
+    int (*shutdown)(void);
+    const char *(*error_string)(int);
+    int (*driver_version)(char *, unsigned);
+    int (*cuda_version)(int *);
+    int (*count)(unsigned *);
+    int (*by_index)(unsigned, nvmlDevice_t *);
+    int (*name)(nvmlDevice_t, char *, unsigned);
+    int (*uuid)(nvmlDevice_t, char *, unsigned);
+    int (*serial)(nvmlDevice_t, char *, unsigned);
+    int (*minor)(nvmlDevice_t, unsigned *);
+    int (*pci)(nvmlDevice_t, struct nvmlPciInfo *);
+    int (*compute)(nvmlDevice_t, int *, int *);
+    int (*memory_v2)(nvmlDevice_t, struct nvmlMemory_v2 *);
+    int (*memory)(nvmlDevice_t, struct nvmlMemory *);
+    int (*numa)(nvmlDevice_t, unsigned *);
+    int (*p2p)(nvmlDevice_t, nvmlDevice_t, unsigned, unsigned *);
+    int (*utilization)(nvmlDevice_t, struct nvmlUtilization *);
+    int (*temperature)(nvmlDevice_t, unsigned, unsigned *);
+    int (*power)(nvmlDevice_t, unsigned *);
+    int (*energy)(nvmlDevice_t, unsigned long long *);
+    int (*clock)(nvmlDevice_t, unsigned, unsigned *);
+    int (*processes)(nvmlDevice_t, unsigned *, struct nvmlProcessInfo *);
+    int (*process_use)(nvmlDevice_t, struct nvmlProcessUtilizationSample *, unsigned *,
+                       unsigned long long);
+    int (*event_types)(nvmlDevice_t, unsigned long long *);
+    int (*event_set)(nvmlEventSet_t *);
+    int (*event_register)(nvmlDevice_t, unsigned long long, nvmlEventSet_t);
+    int (*event_wait)(nvmlEventSet_t, struct nvmlEventData *, unsigned);
+    struct nvml_inventory_calls inventory;
+    struct nvml_mig_calls mig;
+};
+
+/* The function of the driver, by its newest name or an older one; NULL: the driver lacks it. */
+void *nvml_symbol(const struct gpu_driver *d, const char *newest, const char *older);
+
+/* Converts dlsym's object pointer to a function pointer as POSIX allows, without a cast that ISO C
+ * forbids. */
+#define LOAD(d, member, newest, older) \
+    (*(void **)&(d)->member = nvml_symbol((d), (newest), (older)))
+
+/* Calls the function, if the driver has it. */
+#define CALL(pointer, ...) ((pointer) ? (pointer)(__VA_ARGS__) : NVML_ERROR_NOT_SUPPORTED)
+
+/* The error of a call's result. */
+struct err *nvml_error(const struct gpu_driver *d, int code, const char *what) MUST_CHECK;
+
+struct err *nvml_device_at(struct gpu_driver *d, unsigned index, nvmlDevice_t *ret) MUST_CHECK;
+
+void nvml_inventory_load(struct gpu_driver *d);
+void nvml_mig_load(struct gpu_driver *d);
+
+/* Read properties of a gpu that the driver may lack. */
+void nvml_inventory_read(struct gpu_driver *d, nvmlDevice_t device, const struct nvmlPciInfo *pci,
+                         struct gpu *g);
+void nvml_mig_read(struct gpu_driver *d, nvmlDevice_t device, struct gpu *g);
