@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "access/account_token.h"
+#include "access/node_credentials.h"
 #include "access/users.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -24,9 +25,12 @@ static const int64_t settled_ns = NS_PER_SEC;
 /* Lifetime of a cached user name: a lookup reads /etc/passwd, or asks a directory service. */
 static const int64_t name_kept_ns = 60 * NS_PER_SEC;
 
+typedef struct err *(*source_parse_fn)(const char *name, struct str text, struct users **ret);
+
 /* A users file as last read. */
 struct source {
     char *path; /* NULL: none */
+    source_parse_fn parse;
     struct file_mark mark;
     bool is_settled; /* the file was unchanged for settled_ns when it was read */
     struct buf text;
@@ -46,7 +50,9 @@ struct auth {
     struct known_name *names; /* NAMES_KEPT slots, by uid */
     struct loop_timer *timer;
     struct source people;
-    struct source nodes; /* only its tokens count */
+    struct source nodes;
+    node_revoked_fn node_revoked;
+    void *revoked_arg;
     user_name_fn user_name;
     void *arg;
     const struct signing_key *signing_key;
@@ -77,7 +83,8 @@ static bool source_is_same(const struct source *f, const struct file_mark *mark)
            mark->size == f->mark.size && mark->changed_ns == f->mark.changed_ns;
 }
 
-static struct err *source_load(struct source *f, int64_t wall_ns)
+/* `*ret_former` are the users before a change, which the caller frees; NULL: no change. */
+static struct err *source_load(struct source *f, int64_t wall_ns, struct users **ret_former)
 {
     const struct file_mark mark = f->path ? file_mark_of(f->path) : (struct file_mark){0};
     AUTO(buf_done) struct buf text = {0};
@@ -94,34 +101,73 @@ static struct err *source_load(struct source *f, int64_t wall_ns)
         return NULL;
     buf_clear(&f->text);
     buf_add(&f->text, text.at, text.size);
-    TRY(users_parse(f->path ? f->path : "users",
-                    (struct str){.at = text.at ? text.at : "", .size = text.size}, &users));
-    users_free(f->users);
+    TRY(f->parse(f->path ? f->path : "users",
+                 (struct str){.at = text.at ? text.at : "", .size = text.size}, &users));
+    *ret_former = f->users;
     f->users = users;
     return NULL;
 }
 
-static void load_again(struct source *f, int64_t wall_ns)
+static struct users *load_again(struct source *f, int64_t wall_ns)
 {
-    AUTO(err_freep) struct err *e = f->path ? source_load(f, wall_ns) : NULL;
+    struct users *former = NULL;
+    AUTO(err_freep) struct err *e = f->path ? source_load(f, wall_ns, &former) : NULL;
 
     if (e)
-        LOG(ERROR, "users file not taken, the former users stay", E(e));
+        LOG(ERROR, "users file not taken, the former users stay", S("file", f->path), E(e));
+    return former;
+}
+
+/* Compares in constant time. */
+static bool tokens_equal(const uint8_t *x, const uint8_t *y)
+{
+    volatile uint8_t differ = 0;
+
+    for (size_t i = 0; i < SHA256_SIZE; i++)
+        differ = (uint8_t)(differ | (x[i] ^ y[i]));
+    return differ == 0;
+}
+
+static bool has_credential(const struct users *users, const struct user *u)
+{
+    for (size_t i = 0; i < users->n; i++)
+        if (text_equal(users->at[i].name, u->name))
+            return tokens_equal(users->at[i].token, u->token);
+    return false;
+}
+
+/* Tells which nodes of `former` have lost their token. */
+static void auth_tell_revoked(const struct auth *a, const struct users *former)
+{
+    for (size_t i = 0; former && i < former->n; i++) {
+        const struct user *u = &former->at[i];
+
+        if (has_credential(a->nodes.users, u))
+            continue;
+        LOG(INFO, "token of a node was revoked", S("user", u->name));
+        if (a->node_revoked)
+            a->node_revoked(a->revoked_arg, u->name + strlen(NODE_USER_PREFIX));
+    }
 }
 
 static void look_again(void *arg)
 {
     struct auth *a = arg;
 
-    load_again(&a->people, loop_wall_ns(a->loop));
-    load_again(&a->nodes, loop_wall_ns(a->loop));
+    struct users *former = load_again(&a->nodes, loop_wall_ns(a->loop));
+
+    users_free(load_again(&a->people, loop_wall_ns(a->loop)));
+    auth_tell_revoked(a, former);
+    users_free(former);
     loop_timer_set(a->timer, look_again_ns);
 }
 
 static struct err *source_open(struct source *f, const char *path, int64_t wall_ns)
 {
+    struct users *former = NULL; /* none */
+
     f->path = path ? mem_strdup(path) : NULL;
-    return source_load(f, wall_ns);
+    return source_load(f, wall_ns, &former);
 }
 
 static void source_done(struct source *f)
@@ -141,15 +187,19 @@ struct err *auth_new(const struct auth_options *o, struct auth **ret)
     a->arg = o->arg;
     a->signing_key = o->signing_key;
     a->store = o->store;
+    a->people.parse = users_parse;
+    a->nodes.parse = node_credentials_parse;
+    a->node_revoked = o->node_revoked;
+    a->revoked_arg = o->revoked_arg;
     a->names = mem_alloc(NAMES_KEPT * sizeof(*a->names));
     e = source_open(&a->people, o->users_file, loop_wall_ns(o->loop));
     if (!e)
-        e = source_open(&a->nodes, o->node_tokens_file, loop_wall_ns(o->loop));
+        e = source_open(&a->nodes, o->nodes_file, loop_wall_ns(o->loop));
     if (e) {
         auth_free(a);
         return e;
     }
-    if (o->users_file || o->node_tokens_file) {
+    if (o->users_file || o->nodes_file) {
         a->timer = loop_timer_new(o->loop, look_again, a);
         loop_timer_set(a->timer, look_again_ns);
     }
@@ -166,16 +216,6 @@ void auth_free(struct auth *a)
     source_done(&a->nodes);
     free(a->names);
     free(a);
-}
-
-/* Compares in constant time. */
-static bool tokens_equal(const uint8_t *x, const uint8_t *y)
-{
-    volatile uint8_t differ = 0;
-
-    for (size_t i = 0; i < SHA256_SIZE; i++)
-        differ = (uint8_t)(differ | (x[i] ^ y[i]));
-    return differ == 0;
 }
 
 static const struct user *find_digest(const struct auth *a, const struct users *users,
@@ -254,7 +294,7 @@ static void set_grants(struct arena *a, struct identity *who, const struct user 
 /* Sets the members that follow from groups and grants. */
 static void identity_conclude(struct identity *who)
 {
-    static const char prefix[] = "system:node:";
+    static const char prefix[] = NODE_USER_PREFIX;
 
     who->is_admin = has_group(who, "system:masters");
     for (size_t i = 0; i < who->n_grants; i++)

@@ -46,12 +46,17 @@ size_t users_count(const struct users *u);
 
 struct auth;
 
+/* The token of this node was revoked, or replaced by another. */
+typedef void (*node_revoked_fn)(void *arg, const char *node);
+
 struct auth_options {
     struct loop *loop;
     const char *users_file; /* NULL or missing: no tokens */
     user_name_fn user_name;
     void *arg;
-    const char *node_tokens_file; /* same form, only its tokens count; NULL: none */
+    const char *nodes_file;       /* node_credentials.h; NULL: none */
+    node_revoked_fn node_revoked; /* NULL: not called */
+    void *revoked_arg;
     const struct signing_key
         *signing_key;          /* verifies service accounts' tokens; NULL: refuse them */
     const struct store *store; /* has the objects that tokens are bound to */

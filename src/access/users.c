@@ -45,7 +45,7 @@ size_t users_count(const struct users *u)
     return u->n;
 }
 
-static struct err *check_keys(const json_t *object, const char *const *known)
+struct err *users_check_keys(const json_t *object, const char *const *known)
 {
     const char *key;
     json_t *value;
@@ -93,7 +93,7 @@ static struct err *read_groups(const json_t *list, struct user *u)
     return NULL;
 }
 
-static struct err *read_token(const json_t *value, struct user *u)
+struct err *users_read_token(const json_t *value, struct user *u)
 {
     const char *text = json_string_value(value);
 
@@ -108,7 +108,7 @@ static struct err *read_token(const json_t *value, struct user *u)
     return NULL;
 }
 
-static struct err *read_expiry(const json_t *value, struct user *u)
+struct err *users_read_expiry(const json_t *value, struct user *u)
 {
     const char *text = json_string_value(value);
 
@@ -142,7 +142,7 @@ static struct err *read_grant(const json_t *value, struct user_grant *ret)
     const char *role;
     size_t i = 0;
 
-    TRY(check_keys(value, known));
+    TRY(users_check_keys(value, known));
     role = json_text(value, "role");
     while (i < COUNT(roles) && !text_equal(roles[i], role))
         i++;
@@ -186,11 +186,11 @@ static struct err *read_user(const json_t *value, struct user *u)
 
     u->uid = -1;
     u->host_uid = -1;
-    TRY(check_keys(value, known));
+    TRY(users_check_keys(value, known));
     TRY(read_text(json_object_get(value, "name"), "name", USER_NAME_MAX, &u->name));
     TRY(read_groups(json_object_get(value, "groups"), u));
-    TRY(read_token(json_object_get(value, "tokenSha256"), u));
-    TRY(read_expiry(json_object_get(value, "tokenExpires"), u));
+    TRY(users_read_token(json_object_get(value, "tokenSha256"), u));
+    TRY(users_read_expiry(json_object_get(value, "tokenExpires"), u));
     TRY(read_uid(json_object_get(value, "uid"), "uid", &u->uid));
     TRY(read_uid(json_object_get(value, "hostUid"), "hostUid", &u->host_uid));
     return read_grants(json_object_get(value, "roles"), u);
@@ -240,7 +240,7 @@ struct err *users_parse(const char *name, struct str text, struct users **ret)
         return err_new(ERR_INVALID, "%s: want one document", name);
     root = json_array_get(documents, 0);
     if (root && !json_is_null(root)) {
-        e = check_keys(root, known);
+        e = users_check_keys(root, known);
         list = e ? NULL : json_object_get(root, "users");
         if (list && !json_is_null(list))
             e = read_users(list, users);

@@ -1,8 +1,11 @@
-/* users.h - the users of users.yaml, for auth.c */
+/* users.h - the users of users.yaml, for auth.c, and the parts of its parser */
 #pragma once
 
 #include "access/auth.h"
 #include "access/digest.h"
+#include "base/json.h"
+
+#define NODE_USER_PREFIX "system:node:"
 
 enum {
     USERS_MAX = 1024,
@@ -33,3 +36,9 @@ struct users {
     struct user *at;
     size_t n;
 };
+
+/* Refuses keys other than `known` (NULL at the end). */
+struct err *users_check_keys(const json_t *object, const char *const *known) MUST_CHECK;
+/* Read tokenSha256, then tokenExpires, into `u`; NULL: absent. */
+struct err *users_read_token(const json_t *value, struct user *u) MUST_CHECK;
+struct err *users_read_expiry(const json_t *value, struct user *u) MUST_CHECK;

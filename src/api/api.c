@@ -18,7 +18,7 @@ struct err *api_new(const struct api_options *o, struct api **ret)
     struct core_options core = {.loop = o->loop,
                                 .objects = o->objects,
                                 .users_file = o->users_file,
-                                .node_tokens_file = o->node_tokens_file,
+                                .nodes_file = o->nodes_file,
                                 .user_name = passwd_user_name,
                                 .views = o->views,
                                 .n_views = o->n_views,

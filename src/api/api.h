@@ -41,9 +41,9 @@ struct api_options {
     /* Takes a sample of a node, and ends it; NULL: nodes are not asked for samples. */
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
-    struct objects *objects;      /* kinds/object/objects.h, over `store` */
-    const char *node_tokens_file; /* the nodes' tokens, in the form of users_file; written by mete
-                                     up; may be missing or NULL */
+    struct objects *objects; /* kinds/object/objects.h, over `store` */
+    const char *nodes_file;  /* access/node_credentials.h; read again when it changes; may be
+                                missing or NULL */
 };
 
 struct err *api_new(const struct api_options *o, struct api **ret) MUST_CHECK;

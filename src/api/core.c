@@ -35,13 +35,22 @@ struct core {
     size_t next_tree;
 };
 
+static void core_on_node_revoked(void *arg, const char *node)
+{
+    struct core *c = arg;
+
+    node_links_close(c->links, node, "the node's token was revoked");
+}
+
 struct err *core_new(const struct core_options *o, struct core **ret)
 {
     struct core *c = mem_alloc(sizeof(*c));
     struct auth_options auth = {.loop = o->loop,
                                 .users_file = o->users_file,
                                 .user_name = o->user_name,
-                                .node_tokens_file = o->node_tokens_file,
+                                .nodes_file = o->nodes_file,
+                                .node_revoked = core_on_node_revoked,
+                                .revoked_arg = c,
                                 .store = objects_store(o->objects)};
     struct err *e = NULL;
 

@@ -16,7 +16,7 @@ struct core_options {
     struct loop *loop;
     struct objects *objects;
     const char *users_file;
-    const char *node_tokens_file;
+    const char *nodes_file;
     user_name_fn user_name;
     const struct api_view *views;
     size_t n_views;

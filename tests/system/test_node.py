@@ -1,8 +1,14 @@
 """A node lives by its Lease, and writes its object only when it changes."""
 
+import contextlib
+import hashlib
+import http.client
 import json
+import os
+import socket
+import stat
 
-from harness import Mete, check, equal, wait
+from harness import Mete, check, equal, pod, wait
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
 
@@ -52,3 +58,62 @@ def test_what_others_do_to_a_node_is_mended():
             return lease and lease["metadata"]["ownerReferences"][0]["uid"]
 
         wait(lambda: owner() == node_of(m)["metadata"]["uid"], "the lease is the new node's", 30)
+
+
+def entry_of(name, token):
+    return f'- name: {name}\n  tokenSha256: "{hashlib.sha256(token.encode()).hexdigest()}"\n'
+
+
+def test_each_node_has_a_token_of_its_own():
+    with Mete("emulated:2xA100") as m:
+        path = os.path.join(m.data, "nodes.yaml")
+        with open(path) as f:
+            own = f.read()
+        local = node_of(m)["metadata"]["name"]
+        equal(stat.S_IMODE(os.stat(path).st_mode), 0o640)
+        with open(path, "a") as f:
+            f.write(entry_of("other", "token-of-other"))
+
+        def ask(method, where, body=None):
+            """The status of the other node's request."""
+            kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+            c = http.client.HTTPConnection("unix", timeout=60)
+            with contextlib.closing(c):
+                c.sock = socket.socket(socket.AF_UNIX)
+                c.sock.settimeout(60)
+                c.sock.connect(os.path.join(m.data, "mete.sock"))
+                c.request(method, where, json.dumps(body) if body else None,
+                          {"Content-Type": kind, "Authorization": "Bearer token-of-other"})
+                return c.getresponse().status
+
+        wait(lambda: ask("GET", "/api/v1/nodes/other") == 404, "nodes.yaml is read")
+        equal(ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "other"}}), 201)
+        equal(ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "third"}}), 403)
+        equal(ask("PATCH", f"/api/v1/nodes/{local}/status", {"status": {"capacity": {"cpu": "99"}}}), 403)
+        equal(ask("PATCH", LEASE + local, {"spec": {"renewTime": "2099-01-01T00:00:00.000000Z"}}), 403)
+        equal(ask("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3D" + local), 403)
+        equal(ask("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Dother"), 200)
+        m.stop()
+        m.start()
+        equal(ask("GET", "/api/v1/nodes/other"), 200)  # mete up keeps the entries of others
+        with open(path, "w") as f:
+            f.write(own)
+        wait(lambda: ask("GET", "/api/v1/nodes/other") == 401, "the token is revoked")
+        m.ok("delete", "node", "other")
+
+
+def test_a_revoked_node_is_cut_off():
+    with Mete("emulated:2xA100") as m:
+        path = os.path.join(m.data, "nodes.yaml")
+        m.ok("apply", "-f", "-", stdin=pod("p", "echo hello; sleep 1000"))
+        m.wait_phase("p", "Running")
+        wait(lambda: "hello" in m.kubectl("logs", "p").out, "the node answers")
+        with open(path) as f:
+            own = f.read()
+        with open(path, "w") as f:
+            f.write("nodes: []\n")
+        wait(lambda: "is not connected" in m.kubectl("logs", "p").err, "the stream is closed")
+        with open(path, "w") as f:
+            f.write(own)
+        wait(lambda: "hello" in m.kubectl("logs", "p").out, "the node is back")
+        equal(m.phase("p"), "Running")

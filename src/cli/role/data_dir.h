@@ -1,8 +1,9 @@
 /*
  * data_dir.h - the data directory of a machine, created and locked by `mete up` (data_dir_linux.c)
  *
- *   DIR/             root, 0711        lock, children, up.pid, room, mete.sock, kubeconfig (0600)
- *   DIR/server/      root:mete, 01770  state.db of user mete; node-tokens.yaml (0640); with the
+ *   DIR/             root, 0711        lock, children, up.pid, room, mete.sock, kubeconfig (0600),
+ *                                      nodes.yaml (root:mete, 0640: mete only reads it)
+ *   DIR/server/      root:mete, 01770  state.db of user mete; with the
  *                                      sticky bit mete cannot replace files of root
  *   DIR/server/pki/  root:mete, 0750   certificates; server.key readable by mete, ca.key and
  *                                      admin.key by root only
@@ -35,7 +36,7 @@ struct err *data_dir_open(const char *path, struct data_dir *ret) MUST_CHECK;
 void data_dir_done(struct data_dir *d);
 
 /* Creates certificates, the administrator's kubeconfig for `port`, the node's token, and the
- * token's digest for the server. */
+ * token's digest in nodes.yaml, where the entries of other nodes stay. */
 struct err *data_dir_identities(const struct data_dir *d, const char *host, unsigned port,
                                 const char *node_name) MUST_CHECK;
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "access/digest.h"
+#include "access/node_credentials.h"
 #include "access/pki.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -22,6 +23,7 @@
 #include "model/names.h"
 
 enum {
+    NODES_FILE_MAX = 1 << 20,
     FIXED_UID = 64321,
     TOKEN_BYTES = 32,
     PATH_ROOM = 80,
@@ -257,25 +259,21 @@ static struct err *make_token(const struct data_dir *d, char **ret)
  * node. */
 static struct err *publish_token(const struct data_dir *d, const char *token, const char *node_name)
 {
-    AUTO_FREE char *path = mem_format("%s/node-tokens.yaml", d->server);
+    AUTO_FREE char *path = mem_format("%s/nodes.yaml", d->path);
+    AUTO(buf_done) struct buf text = {0};
+    AUTO_FREE char *changed = NULL;
     uint8_t digest[SHA256_SIZE];
-    struct buf b = {0};
-    struct err *e;
+    struct err *e = file_read(path, NODES_FILE_MAX, &text);
 
+    if (e && err_code(e) != ERR_NOT_FOUND)
+        return e;
+    err_free(e);
     digest_sha256(str_of(token), digest);
-    buf_printf(&b,
-               "# Written by mete up at each start.\nusers:\n- name: system:node:%s\n  groups: "
-               "[\"system:nodes\"]\n"
-               "  tokenSha256: \"",
-               node_name);
-    for (size_t i = 0; i < sizeof(digest); i++)
-        buf_printf(&b, "%02x", digest[i]);
-    buf_add_text(&b, "\"\n");
-    e = file_write(path, 0640, (struct str){.at = b.at, .size = b.size});
-    buf_done(&b);
-    if (!e)
-        e = set_owner(path, 0, d->gid, 0640);
-    return e;
+    TRY(node_credentials_set(path, (struct str){.at = text.at ? text.at : "", .size = text.size},
+                             node_name, digest, &changed));
+    if (changed)
+        TRY(file_write_durable(path, 0640, str_of(changed)));
+    return set_owner(path, 0, d->gid, 0640);
 }
 
 static struct err *write_kubeconfig(const struct data_dir *d, const char *host, unsigned port)

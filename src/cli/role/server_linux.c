@@ -46,7 +46,7 @@ struct server {
     char *dir;
     char *pki;
     char *users;
-    char *node_tokens;
+    char *nodes_file;
 };
 
 /* Frees from the API downwards: no request is answered from freed parts. */
@@ -65,7 +65,7 @@ static void server_done(struct server *s)
     free(s->dir);
     free(s->pki);
     free(s->users);
-    free(s->node_tokens);
+    free(s->nodes_file);
     free(s->own_prices);
 }
 
@@ -188,7 +188,7 @@ static struct err *open_doors(struct server *s)
         .tls_fd = ROLE_FD_TLS,
         .pki_dir = s->pki,
         .users_file = s->users,
-        .node_tokens_file = s->node_tokens,
+        .nodes_file = s->nodes_file,
         .views = s->views,
         .n_views = COUNT(s->views),
         .reports = s->reports,
@@ -249,7 +249,7 @@ static struct err *server_run(struct cli *c)
     s.dir = mem_format("%s/server", data);
     s.pki = mem_format("%s/pki", s.dir);
     s.users = mem_format("%s/users.yaml", s.dir);
-    s.node_tokens = mem_format("%s/node-tokens.yaml", s.dir);
+    s.nodes_file = mem_format("%s/nodes.yaml", data);
     s.own_prices = mem_format("%s/prices.yaml", data);
     e = role_init(&s.role, c, "server");
     if (!e)
