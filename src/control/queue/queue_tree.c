@@ -67,12 +67,18 @@ static void forget_gone(struct queue_tree *q)
     }
 }
 
-static void tree_feed(struct queue_tree *q)
+/* The entry has changed. It may be freed. */
+static void tree_feed(struct queue_tree *q, struct queue_entry *entry)
 {
+    bool had_unsettled = q->has_unsettled;
+
     if (q->n_unsynced > 0)
         return;
-    queue_tree_feed(q);
-    forget_gone(q);
+    queue_tree_feed_one(q, entry);
+    if (had_unsettled || q->has_unsettled)
+        forget_gone(q);
+    else if (!entry->object && !entry->fed)
+        entry_free(q, entry);
     queue_tree_touch(q);
     q->options.on_change(q->options.arg);
 }
@@ -96,7 +102,7 @@ static void put_queue(void *arg, const char *ns, const char *name, const json_t 
     json_decref(entry->status);
     entry->status = json_incref(json_object_get(entry->object, "status"));
     if (!is_same)
-        tree_feed(q);
+        tree_feed(q, entry);
 }
 
 static void remove_queue(void *arg, const char *ns, const char *name, const json_t *last)
@@ -110,7 +116,7 @@ static void remove_queue(void *arg, const char *ns, const char *name, const json
         return;
     json_decref(entry->object);
     entry->object = NULL;
-    tree_feed(q);
+    tree_feed(q, entry);
 }
 
 static void put_space(void *arg, const char *ns, const char *name, const json_t *object)

@@ -136,6 +136,12 @@ static void entry_tell(struct queue_tree *q, struct queue_entry *entry)
         S("cause", entry->message));
 }
 
+/* Does the engine differ from the entry's object? */
+static bool entry_is_pending(const struct queue_entry *entry)
+{
+    return entry->object ? !entry->is_settled && !is_root(entry->name) : entry->fed != NULL;
+}
+
 static void feed_root(const struct queue_tree *q)
 {
     const struct queue_entry *root = queue_tree_find(q, QUEUE_ROOT);
@@ -171,8 +177,10 @@ void queue_tree_feed(struct queue_tree *q)
             has_changed = entry_step(q, *each) || has_changed;
         }
     }
+    q->has_unsettled = false;
     VEC_EACH (&all, each) {
         entry_tell(q, *each);
+        q->has_unsettled = q->has_unsettled || entry_is_pending(*each);
     }
     vec_done(&all);
     if (root && (!root->fed || !root->object ||
@@ -185,4 +193,16 @@ void queue_tree_feed(struct queue_tree *q)
             root->fed = NULL;
         }
     }
+}
+
+/* While the engine has all other queues, no other queue waits for this one. */
+void queue_tree_feed_one(struct queue_tree *q, struct queue_entry *entry)
+{
+    if (!q->has_unsettled && !is_root(entry->name)) {
+        entry->is_settled = false;
+        (void)entry_step(q, entry); /* what is left, the whole tree's steps tell */
+        if (!entry_is_pending(entry))
+            return;
+    }
+    queue_tree_feed(q);
 }

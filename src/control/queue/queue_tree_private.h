@@ -36,6 +36,7 @@ struct queue_tree {
     struct writes *writes;
     int64_t told_ns; /* time of the last write of statuses; 0: none yet */
     bool is_status_due;
+    bool has_unsettled;  /* the engine lacks a queue of an object, or has a deleted one */
     unsigned n_unsynced; /* watches: the engine is fed after them */
 };
 
@@ -43,6 +44,8 @@ struct queue_entry *queue_tree_find(const struct queue_tree *q, const char *name
 
 /* queue_tree_feed.c: brings the engine to the state of the objects, as far as possible. */
 void queue_tree_feed(struct queue_tree *q);
+/* The same after a change of this entry alone: a tree of n queues is set in n steps, not n x n. */
+void queue_tree_feed_one(struct queue_tree *q, struct queue_entry *entry);
 
 /* queue_tree_status.c */
 void queue_tree_on_status(void *queues);
