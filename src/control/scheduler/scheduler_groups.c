@@ -3,7 +3,8 @@
  *
  * In a group with the minimum `min`, placed and succeeded pods count. The oldest waiting pods, as
  * many as are missing, form one workload; until enough pods are there, none is in the queue. Pods
- * beyond the minimum are workloads of their own (scheduler_elastic.c). Groups are settled anew
+ * beyond the minimum are workloads of their own (scheduler_elastic.c), once the others' binding is
+ * certain: else they could start alone. Groups are settled anew
  * whenever a pod or the defining object changes; workloads that stay the same keep their place.
  */
 #include <inttypes.h>
@@ -161,6 +162,7 @@ struct forming {
     pod_list waiting; /* the oldest first */
     pod_list chosen;  /* to start together */
     int64_t there;    /* placed or succeeded */
+    bool is_pending;  /* of the pods that are there, a binding is not certain yet */
     char *missing;    /* why no pod may start, or NULL */
 };
 
@@ -365,7 +367,10 @@ static char *find_rules(const struct scheduler *s, struct forming *f)
 static void sort_pods(struct forming *f)
 {
     VEC_EACH (&f->g->pods, p) {
+        const struct sched_work *w = (*p)->work;
+
         (*p)->is_chosen = false;
+        f->is_pending = f->is_pending || (w && w->binding != 0 && !w->is_extra);
         if (is_present(*p))
             f->there++;
         else if ((*p)->is_candidate && !(*p)->is_placed)
@@ -418,7 +423,7 @@ static void group_settle(struct scheduler *s, struct sched_group *g)
     VEC_EACH (&f.waiting, p) {
         if (f.missing)
             keep_waiting(s, *p, code, f.missing);
-        else if (f.chosen.n > 0 && !(*p)->is_chosen)
+        else if ((f.chosen.n > 0 || f.is_pending) && !(*p)->is_chosen)
             keep_waiting(s, *p, code, "waits for the first pods of its group to start");
         else if (f.chosen.n <= 1)
             queue_alone(s, *p, is_elastic && !(*p)->is_chosen);
