@@ -111,7 +111,7 @@ static void drop_passing(struct scheduler *s, struct decided *d)
     for (size_t i = 0; i < d->n_evictions; i++) {
         const struct sched_work *w = scheduler_find_work(s, d->evictions[i].id);
 
-        if (!w || w->is_placed)
+        if (!w || w->phase != SCHED_WORK_WAITING)
             continue;
         forget_placement(d, w->id);
         (void)mete_workload_unplace(s->engine, w->id); /* just placed: cannot fail */
@@ -399,7 +399,7 @@ bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool i
     int64_t now_ns = loop_wall_ns(s->options.loop);
     enum mete_result result;
 
-    if (scheduler_is_loading(s) && !(p && p->is_placed)) {
+    if (scheduler_is_loading(s) && !(p && sched_pod_is_placed(p))) {
         tell_loading(s, ret);
         return true;
     }

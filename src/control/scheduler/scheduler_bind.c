@@ -98,7 +98,7 @@ static void tell_taken_back(struct scheduler *s, const struct sched_pod *p, cons
 static bool is_bound(const struct sched_work *w)
 {
     VEC_EACH (&w->pods, p) {
-        if ((*p)->is_bound)
+        if ((*p)->phase == SCHED_BOUND)
             return true;
     }
     return false;
@@ -107,12 +107,12 @@ static bool is_bound(const struct sched_work *w)
 /* Later decisions about the workload assumed the binding. */
 static void undo_eviction(struct sched_work *w)
 {
-    w->is_leaving = false;
+    if (w->phase == SCHED_WORK_LEAVING)
+        w->phase = SCHED_WORK_PLACED;
     free(w->evicted_because);
     w->evicted_because = NULL;
     VEC_EACH (&w->pods, p) {
-        (*p)->is_evicted = false;
-        (*p)->evict_ns = 0;
+        (*p)->ending = SCHED_STAYS;
     }
 }
 
@@ -143,7 +143,7 @@ void sched_work_seen(struct scheduler *s, struct sched_work *w)
     if (w->binding == 0)
         return;
     VEC_EACH (&w->pods, p) {
-        if (!(*p)->is_bound)
+        if ((*p)->phase != SCHED_BOUND)
             return;
     }
     work_is_bound(s, w);

@@ -56,10 +56,10 @@ static void budget_count(const struct scheduler *s, const struct sched_budget *b
 
     *ret = (struct disruption){0};
     map_each (handle, s->pods, p, next) {
-        if (p->has_succeeded || p->has_failed || !budget_matches(b, p))
+        if (sched_pod_has_ended(p) || !budget_matches(b, p))
             continue;
         ret->expected++;
-        ret->healthy += p->is_ready && !p->is_deleting && !p->is_evicted;
+        ret->healthy += p->is_ready && !p->is_deleting && p->ending == SCHED_STAYS;
     }
     disruption_settle(b->object, ret);
 }
@@ -86,7 +86,7 @@ bool sched_pod_is_protected(const struct scheduler *s, const struct sched_pod *p
     const struct sched_budget *b = NULL;
     struct disruption d;
 
-    if (!p->is_placed || p->is_deleting)
+    if (!sched_pod_is_placed(p) || p->is_deleting)
         return false;
     b = budget_of(s, p);
     if (!b)

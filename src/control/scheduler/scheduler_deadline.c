@@ -56,7 +56,7 @@ static void end_evictions(struct scheduler *s, const char *why, int64_t *next_ns
         for (size_t i = 0; w->evicted_because && i < w->pods.n; i++) {
             struct sched_pod *p = w->pods.at[i];
 
-            if (p->evict_ns != 0 && is_over(s, p->evict_ns, next_ns))
+            if (p->ending == SCHED_EVICTING && is_over(s, p->evict_ns, next_ns))
                 sched_pod_evict_again(s, p, why);
         }
     }

@@ -18,7 +18,7 @@ bool sched_rules_are_elastic(const struct gang_rules *rules)
 /* Succeeded pods still count; pods that are being deleted do not. */
 static bool counts_as_there(const struct sched_pod *p)
 {
-    return p->has_succeeded || (p->is_placed && !p->is_deleting);
+    return p->phase == SCHED_SUCCEEDED || (sched_pod_is_placed(p) && !p->is_deleting);
 }
 
 static bool is_of_gang(const struct sched_pod *p)
@@ -115,7 +115,7 @@ void sched_group_end_rest(struct scheduler *s, struct sched_group *g)
     for (size_t i = 0; gang && i < g->pods.n; i++) {
         const struct sched_pod *p = g->pods.at[i];
 
-        if (p->work && p->is_placed && !p->is_deleting && !p->work->is_gang &&
+        if (p->work && sched_pod_is_placed(p) && !p->is_deleting && !p->work->is_gang &&
             !p->work->evicted_because)
             scheduler_evict_with(s, p->work, gang->evicted_because);
     }

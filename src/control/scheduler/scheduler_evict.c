@@ -64,10 +64,9 @@ static void tell_preempted(struct scheduler *s, const struct sched_pod *p, const
 
 void sched_pod_tell_evicted(struct scheduler *s, struct sched_pod *p)
 {
-    p->evict_ns = 0;
-    if (p->is_eviction_told || !p->work || !p->work->evicted_because)
+    if (p->ending != SCHED_EVICTING || !p->work || !p->work->evicted_because)
         return;
-    p->is_eviction_told = true;
+    p->ending = SCHED_EVICTED;
     tell_preempted(s, p, p->work->evicted_because);
 }
 
@@ -86,8 +85,7 @@ void sched_pod_evict_again(struct scheduler *s, struct sched_pod *p, const char 
                                          .message = message,
                                          .component = "mete-scheduler",
                                      });
-    p->is_evicted = false;
-    p->evict_ns = 0;
+    p->ending = SCHED_STAYS;
     s->has_unevicted = true;
     sched_retry_later(s);
 }
@@ -105,13 +103,13 @@ static void on_answer(void *owner, const char *key, uint64_t number, const struc
     struct sched_pod *p = scheduler_find_pod(s, key);
 
     (void)number;
-    if (!p || !p->is_evicted || !p->work || !p->work->is_leaving)
+    if (!p || p->ending != SCHED_EVICTING || !p->work || p->work->phase != SCHED_WORK_LEAVING)
         return;
     if (!e)
         sched_pod_tell_evicted(s, p);
     else if (is_gone(e))
-        p->evict_ns = 0;
-    else if (p->evict_ns != 0)
+        p->ending = SCHED_EVICTED;
+    else
         sched_pod_evict_again(s, p, err_message(e));
 }
 
@@ -130,9 +128,8 @@ static void evict_pod(struct scheduler *s, struct sched_pod *p, const char *mess
         sched_retry_later(s);
         return;
     }
-    p->is_evicted = true;
-    p->is_eviction_told = false;
-    p->evict_ns = e ? 0 : loop_now_ns(s->options.loop);
+    p->ending = e ? SCHED_EVICTED : SCHED_EVICTING;
+    p->evict_ns = loop_now_ns(s->options.loop);
     scheduler_await_answer(s);
 }
 
@@ -144,7 +141,7 @@ static void evict_work(struct scheduler *s, struct sched_work *w)
         return;
     }
     for (size_t i = 0; i < w->pods.n; i++)
-        if (!w->pods.at[i]->is_evicted)
+        if (w->pods.at[i]->ending == SCHED_STAYS)
             evict_pod(s, w->pods.at[i], w->evicted_because);
 }
 
@@ -163,7 +160,7 @@ static bool is_spared(struct scheduler *s, const struct sched_work *w)
 
 static void evict_begin(struct scheduler *s, struct sched_work *w, const char *because)
 {
-    w->is_leaving = true;
+    w->phase = SCHED_WORK_LEAVING;
     free(w->evicted_because);
     w->evicted_because = mem_strdup(because);
     evict_work(s, w);
@@ -245,15 +242,14 @@ void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const jso
 
     if (!is_preempted(pod))
         return;
-    if (p->is_evicted) {
+    if (p->ending != SCHED_STAYS) {
         sched_pod_tell_evicted(s, p);
         return;
     }
-    p->is_evicted = true;
-    p->is_eviction_told = true;
-    if (!w || w->is_leaving || w->is_going)
+    p->ending = SCHED_EVICTED;
+    if (!w || w->phase == SCHED_WORK_LEAVING || w->phase == SCHED_WORK_GOING)
         return;
-    w->is_going = true;
+    w->phase = SCHED_WORK_GOING;
     w->gone_ns = stamp_or(json_text_at(pod, "metadata", "deletionTimestamp", NULL), 0);
     w->evicted_because = mem_strdup(message ? message : "Preempted");
     s->has_unevicted = true;

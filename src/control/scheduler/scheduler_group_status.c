@@ -31,14 +31,13 @@ static void group_count(struct scheduler *s, const struct sched_group *g, struct
     (void)sched_group_read(s, g, &rules); /* the definition is a PodGroup: always readable */
     *ret = (struct counts){.min = rules.min, .pods = (int64_t)g->pods.n};
     VEC_EACH (&g->pods, p) {
-        ret->placed += (*p)->is_placed;
+        ret->placed += sched_pod_is_placed(*p);
         ret->running += (*p)->is_running;
-        ret->succeeded += (*p)->has_succeeded;
-        ret->failed += (*p)->has_failed;
+        ret->succeeded += (*p)->phase == SCHED_SUCCEEDED;
+        ret->failed += (*p)->phase == SCHED_FAILED;
     }
     VEC_EACH (&g->pods, p) {
-        if (!(*p)->is_candidate || (*p)->is_placed ||
-            !scheduler_why(s, (*p)->key, (*p)->uid, true, &r))
+        if ((*p)->phase != SCHED_WAITING || !scheduler_why(s, (*p)->key, (*p)->uid, true, &r))
             continue;
         ret->message = r.message;
         ret->code = r.code_text;

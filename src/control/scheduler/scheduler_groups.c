@@ -182,7 +182,7 @@ static void choose_pod(struct forming *f, struct sched_pod *p)
 /* Pods that are being deleted do not count. */
 static bool is_present(const struct sched_pod *p)
 {
-    return p->has_succeeded || (p->is_placed && !p->is_deleting);
+    return p->phase == SCHED_SUCCEEDED || (sched_pod_is_placed(p) && !p->is_deleting);
 }
 
 static int64_t count_there(const struct forming *f, const char *task)
@@ -225,7 +225,7 @@ static void choose_tasks(struct forming *f)
 static void forget_succeeded(struct forming *f)
 {
     VEC_EACH (&f->g->pods, p) {
-        f->there -= is_present(*p) && (*p)->has_succeeded;
+        f->there -= is_present(*p) && (*p)->phase == SCHED_SUCCEEDED;
     }
 }
 
@@ -268,8 +268,9 @@ static bool is_formed(const pod_list *chosen, const struct sched_work_name *name
 {
     const struct sched_work *w = chosen->n > 0 ? chosen->at[0]->work : NULL;
 
-    if (!w || w->is_placed || w->pods.n != chosen->n || !text_equal(w->topology, topology) ||
-        w->has_priority != name->has_priority || w->priority != name->priority)
+    if (!w || w->phase != SCHED_WORK_WAITING || w->pods.n != chosen->n ||
+        !text_equal(w->topology, topology) || w->has_priority != name->has_priority ||
+        w->priority != name->priority)
         return false;
     VEC_EACH (chosen, p) {
         if ((*p)->work != w)
@@ -373,7 +374,7 @@ static void sort_pods(struct forming *f)
         f->is_pending = f->is_pending || (w && w->binding != 0 && !w->is_extra);
         if (is_present(*p))
             f->there++;
-        else if ((*p)->is_candidate && !(*p)->is_placed)
+        else if ((*p)->phase == SCHED_WAITING)
             vec_add(&f->waiting, *p);
     }
     if (f->waiting.n > 1)

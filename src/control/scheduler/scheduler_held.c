@@ -42,7 +42,7 @@ static bool is_accounted(const struct scheduler *s, const struct sched_holder *h
 {
     const struct sched_pod *p = scheduler_find_pod(s, h->pod);
 
-    if (!p || !p->work || !text_equal(p->uid, h->pod_uid) || !p->is_placed)
+    if (!p || !p->work || !text_equal(p->uid, h->pod_uid) || !sched_pod_is_placed(p))
         return false;
     if (h->device.kind == DEVICE_WHOLE)
         return mete_gpu_holder(s->engine, h->device.gpu) == p->work->id;
@@ -82,7 +82,7 @@ static bool is_kept(const struct scheduler *s, const struct sched_holder *h)
 {
     const struct sched_work *w = scheduler_find_work(s, mete_gpu_holder(s->engine, h->device.gpu));
 
-    return w && (w->is_leaving || w->is_shrunk);
+    return w && (w->phase == SCHED_WORK_LEAVING || w->is_shrunk);
 }
 
 static void held_check(struct scheduler *s, struct sched_held *held)

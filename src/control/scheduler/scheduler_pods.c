@@ -48,7 +48,7 @@ static struct sched_pod *pod_new(struct scheduler *s, const char *key, const jso
 void sched_pod_place(struct sched_pod *p, const char *node, const struct device *devices,
                      size_t n_devices)
 {
-    p->is_placed = true;
+    p->phase = SCHED_ASSUMED;
     p->node = mem_strdup(node);
     for (size_t i = 0; i < n_devices; i++)
         vec_add(&p->devices, devices[i]);
@@ -56,8 +56,7 @@ void sched_pod_place(struct sched_pod *p, const char *node, const struct device 
 
 void sched_pod_unplace(struct scheduler *s, struct sched_pod *p)
 {
-    p->is_placed = false;
-    p->is_bound = false;
+    p->phase = p->phase == SCHED_BOUND ? SCHED_LOST : SCHED_WAITING;
     free(p->node);
     p->node = NULL;
     VEC_EACH (&p->devices, d) {
@@ -93,15 +92,15 @@ void sched_pod_wait(struct scheduler *s, struct sched_pod *p, const char *code,
 static void leave_engine(struct scheduler *s, struct sched_pod *p)
 {
     scheduler_unlist(s, p);
-    p->is_candidate = false;
     if (p->group)
         sched_group_changed(s, p->group);
     sched_pod_wait(s, p, NULL, NULL, NULL);
-    if (!p->work)
-        return;
-    sched_work_leave(s, p);
-    sched_pod_unplace(s, p);
-    scheduler_poke(s);
+    if (p->work) {
+        sched_work_leave(s, p);
+        sched_pod_unplace(s, p);
+        scheduler_poke(s);
+    }
+    p->phase = SCHED_OUTSIDE;
 }
 
 void sched_pod_free(struct scheduler *s, struct sched_pod *p)
@@ -161,7 +160,7 @@ static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t
     p->asks = scheduler_ask_hash(pod);
     scheduler_read_parts(p, pod);
     read_told(p, pod);
-    p->is_candidate = true;
+    p->phase = SCHED_WAITING;
     if (p->group)
         sched_group_changed(s, p->group); /* the pod is queued with its group */
     else
@@ -191,7 +190,7 @@ static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *p
         scheduler_drop_stand_in(s, d->gpu, p);
     }
     scheduler_read_parts(p, pod);
-    p->is_bound = true;
+    p->phase = SCHED_BOUND;
 }
 
 /* The pod is on a node, whoever bound it. Pods that were bound together are a gang. */
@@ -243,7 +242,7 @@ static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const 
 {
     struct device_check c = {.s = s, .p = p, .is_same = true};
 
-    if (!p->work || !p->is_placed || !text_equal(p->node, pod_node(pod)))
+    if (!p->work || !sched_pod_is_placed(p) || !text_equal(p->node, pod_node(pod)))
         return false;
     pod_each_device(pod, check_device, &c);
     return c.is_same;
@@ -251,14 +250,13 @@ static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const 
 
 static void put_bound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
-    if (p->group && !p->is_bound)
+    if (p->group && p->phase != SCHED_BOUND)
         sched_group_changed(s, p->group);
     if (is_as_decided(s, p, pod)) {
-        p->is_bound = true;
+        p->phase = SCHED_BOUND;
         sched_work_seen(s, p->work);
         return;
     }
-    p->is_lost = false;
     leave_engine(s, p);
     pod_account(s, p, pod);
 }
@@ -285,7 +283,7 @@ static void put_foreign(struct scheduler *s, struct sched_pod *p, const json_t *
 
 static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
-    if (p->is_placed)
+    if (sched_pod_is_placed(p))
         return; /* our binding is on its way */
     if (pod_is_deleting(pod)) {
         leave_engine(s, p);
@@ -295,7 +293,7 @@ static void put_unbound(struct scheduler *s, struct sched_pod *p, const json_t *
         put_foreign(s, p, pod);
         return;
     }
-    if ((p->work || p->is_candidate) && p->asks == scheduler_ask_hash(pod)) {
+    if (p->phase == SCHED_WAITING && p->asks == scheduler_ask_hash(pod)) {
         if (p->work)
             sched_work_hold(s, p->work);
         return;
@@ -311,13 +309,12 @@ static void put_ended(struct scheduler *s, struct sched_pod *p, const json_t *po
         pod_forget(s, p);
         return;
     }
-    if (p->has_succeeded || p->has_failed)
+    if (sched_pod_has_ended(p))
         return;
     sched_pod_release(s, p);
     leave_engine(s, p);
     p->is_running = false;
-    p->has_succeeded = text_equal(pod_phase(pod), "Succeeded");
-    p->has_failed = !p->has_succeeded;
+    p->phase = text_equal(pod_phase(pod), "Succeeded") ? SCHED_SUCCEEDED : SCHED_FAILED;
 }
 
 static void note_state(struct scheduler *s, struct sched_pod *p, const json_t *pod)

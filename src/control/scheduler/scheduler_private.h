@@ -34,6 +34,24 @@ struct sched_wait {
     int64_t since_ns; /* realtime */
 };
 
+/* Where a pod is on its way through the engine. */
+enum sched_phase {
+    SCHED_OUTSIDE,   /* not ours to place: another scheduler's, or deleted before it was bound */
+    SCHED_WAITING,   /* in the queue, or outside the engine with its group */
+    SCHED_ASSUMED,   /* placed by a decision; the watch has not told the binding yet */
+    SCHED_BOUND,     /* the object has a node, and the engine has the pod there */
+    SCHED_LOST,      /* the object has a node, but the engine refused: read again soon */
+    SCHED_SUCCEEDED, /* and counts in its group */
+    SCHED_FAILED,
+};
+
+/* How far the pod's eviction is. */
+enum sched_ending {
+    SCHED_STAYS,
+    SCHED_EVICTING, /* asked for; neither the answer nor the watch has told yet */
+    SCHED_EVICTED,  /* marked for deletion, or gone */
+};
+
 struct sched_pod {
     struct map_handle handle; /* by key */
     struct sched_pod *prev;   /* in `told` or `untold` of the scheduler */
@@ -60,21 +78,15 @@ struct sched_pod {
     json_t *tree; /* kept for members of groups and gangs; of other pods only during an event */
     struct sched_wait wait;
     struct sched_group *group; /* NULL: none */
-    bool is_candidate;         /* waits with its group */
-    bool is_chosen;            /* for the gang that is being formed */
-    bool is_needed;            /* placed or succeeded, and within the group's minimum */
-    bool has_succeeded;        /* and counts in its group */
-    bool has_failed;
+    enum sched_phase phase;
+    enum sched_ending ending;
+    int64_t evict_ns; /* monotonic, when the eviction was asked for; of SCHED_EVICTING */
+    bool is_chosen;   /* for the gang that is being formed */
+    bool is_needed;   /* placed or succeeded, and within the group's minimum */
     bool is_running;
     bool is_ready;
     bool is_deleting;
-    bool is_evicted; /* marked for deletion, to make room, or the write is on its way */
-    bool is_eviction_told;
-    int64_t evict_ns; /* monotonic, of the eviction without an answer; 0: answered, or none */
-    bool is_lost;     /* bound, but not in the engine: read again soon */
-    bool is_placed;   /* by a decision, or bound */
-    bool is_bound;    /* the object has a node */
-    char *node;       /* its placement */
+    char *node; /* its placement */
     VEC(struct device) devices;
     VEC(struct sched_part) parts;
 
@@ -84,6 +96,23 @@ struct sched_pod {
     char *told;
     int64_t told_ns; /* monotonic */
 };
+
+enum sched_work_phase {
+    SCHED_WORK_WAITING,
+    SCHED_WORK_PLACED,  /* by a decision, or bound */
+    SCHED_WORK_GOING,   /* placed, and evicted before this server started */
+    SCHED_WORK_LEAVING, /* evicted: the engine keeps its resources until its last pod is gone */
+};
+
+static inline bool sched_pod_is_placed(const struct sched_pod *p)
+{
+    return p->phase == SCHED_ASSUMED || p->phase == SCHED_BOUND;
+}
+
+static inline bool sched_pod_has_ended(const struct sched_pod *p)
+{
+    return p->phase == SCHED_SUCCEEDED || p->phase == SCHED_FAILED;
+}
 
 /* A workload of the engine: a single pod, or the pods of a gang that start together. */
 struct sched_work {
@@ -96,15 +125,13 @@ struct sched_work {
     char *key; /* "ns/name" */
     char *ns;
     char *name; /* of its placement: the pod's name, or for a gang "volcano:train:0b5e7a21" */
+    enum sched_work_phase phase;
     bool is_gang;
     bool is_keyed;
-    bool is_placed;  /* by a decision, or bound */
-    bool is_leaving; /* evicted: the engine keeps its resources until its last pod is gone */
-    bool is_going;   /* evicted before this server started */
     bool is_extra;   /* its pod is beyond its group's minimum */
     bool is_shrunk;  /* pods have left, and the engine does not know yet */
     bool is_dear;    /* protected by a disruption budget: evicted only if nothing else can be */
-    int64_t gone_ns; /* realtime; end of the grace period of a workload that is_going; else 0 */
+    int64_t gone_ns; /* realtime; end of the grace period of SCHED_WORK_GOING; else 0 */
     char *evicted_because; /* the message of its eviction; NULL: not evicted */
     bool has_priority;
     int32_t priority;       /* of the gang's own */

@@ -165,7 +165,7 @@ void scheduler_look_at_holds(void *arg)
 
     s->start_ns = 0;
     map_each (handle, s->works, w, next) {
-        if (!w->is_placed && w->pods.n > 0)
+        if (w->phase == SCHED_WORK_WAITING && w->pods.n > 0)
             sched_work_hold(s, w);
     }
     scheduler_poke(s);

@@ -58,7 +58,7 @@ static const char *value_there(const struct member *m, const char *set, const ch
     VEC_EACH (&m->pod->group->pods, other) {
         const char *value;
 
-        if (*other == m->pod || !(*other)->is_placed || (*other)->is_deleting ||
+        if (*other == m->pod || !sched_pod_is_placed(*other) || (*other)->is_deleting ||
             (set && !text_equal(set, set_of(m->a, (*other)->tree))))
             continue;
         value = label_of(m->s, (*other)->node, key);
@@ -118,7 +118,7 @@ void sched_topology_of_pod(const struct scheduler *s, struct arena *a, const str
         list_domains(a, own, n, &ask->set.domains);
         ask->set.n_domains = n;
     }
-    if (p->is_placed)
+    if (sched_pod_is_placed(p))
         return;
     pin_domains(&m, ask->podset, own, n, &ask->set);
     if (sched_group_read(s, p->group, &rules))

@@ -217,7 +217,7 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
         all.priority = w->priority;
     all.is_extra = w->is_extra;
     w->asked_priority = w->is_extra ? INT32_MIN : all.priority;
-    if (w->is_going)
+    if (w->phase == SCHED_WORK_GOING)
         put_going(w, &all);
     else if (w->is_dear && all.time_limit_ns > 0 && w->started_ns > LONG_AGO_NS)
         all.time_limit_ns += w->started_ns - LONG_AGO_NS; /* the expected end stays the same */
@@ -271,7 +271,8 @@ static struct mete_placement placement_of(struct arena *a, const struct sched_wo
 
 void sched_work_placed(struct scheduler *s, struct sched_work *w)
 {
-    w->is_placed = true;
+    if (w->phase == SCHED_WORK_WAITING)
+        w->phase = SCHED_WORK_PLACED;
     if (w->is_keyed || !w->is_gang || scheduler_find_gang(s, w->ns, w->name))
         return;
     w->is_keyed = true;
@@ -281,7 +282,7 @@ void sched_work_placed(struct scheduler *s, struct sched_work *w)
 void sched_work_unplaced(struct scheduler *s, struct sched_work *w)
 {
     (void)mete_workload_unplace(s->engine, w->id); /* placed, as the caller knows: cannot fail */
-    w->is_placed = false;
+    w->phase = SCHED_WORK_WAITING;
     w->started_ns = 0;
     if (w->is_keyed)
         map_remove(by_key, s->gangs, w);
@@ -300,7 +301,6 @@ static void work_give_up(struct scheduler *s, struct sched_work *w)
         struct sched_pod *p = w->pods.at[--w->pods.n];
 
         p->work = NULL;
-        p->is_lost = p->is_bound;
         sched_pod_unplace(s, p);
     }
     work_free(s, w);
@@ -330,7 +330,7 @@ bool sched_work_restore(struct scheduler *s, struct sched_work *w)
 /* While pods are being read, a placed gang is incomplete: the engine gets it afterwards. */
 static bool is_untold(const struct scheduler *s, const struct sched_work *w)
 {
-    return s->is_loading && w->is_gang && w->is_placed;
+    return s->is_loading && w->is_gang && w->phase != SCHED_WORK_WAITING;
 }
 
 static void remove_from_engine(struct scheduler *s, const struct sched_work *w)
@@ -344,7 +344,7 @@ static void remove_from_engine(struct scheduler *s, const struct sched_work *w)
 
 void sched_work_end(struct scheduler *s, struct sched_work *w)
 {
-    bool was_leaving = w->is_leaving;
+    bool was_leaving = w->phase == SCHED_WORK_LEAVING;
 
     remove_from_engine(s, w);
     work_free(s, w);
@@ -383,8 +383,7 @@ static void on_tree(void *arg, const json_t *object, const struct err *e)
     p->read = NULL;
     if (e)
         LOG(WARN, "pod cannot be read", S("pod", p->key), E(e));
-    if (object && p->is_lost) {
-        p->is_lost = false;
+    if (object && p->phase == SCHED_LOST) {
         scheduler_put_pod(s, p->ns, p->name, object);
         return;
     }
@@ -392,7 +391,7 @@ static void on_tree(void *arg, const json_t *object, const struct err *e)
         !text_equal(json_text_at(object, "metadata", "uid", NULL), p->uid))
         return;
     p->tree = json_incref((json_t *)(uintptr_t)object);
-    if (p->is_placed)
+    if (sched_pod_is_placed(p))
         work_replace(s, p->work);
     else
         work_queue_again(s, p->work);
@@ -420,7 +419,7 @@ void scheduler_on_lost(void *arg)
     struct sched_pod *next;
 
     map_each (handle, s->pods, p, next) {
-        if (p->is_lost)
+        if (p->phase == SCHED_LOST)
             read_tree(s, p);
     }
 }
@@ -452,7 +451,7 @@ void scheduler_ask_again(struct scheduler *s)
         return;
     s->are_asks_old = false;
     map_each (handle, s->works, w, next) {
-        if (w->is_placed)
+        if (w->phase != SCHED_WORK_WAITING)
             continue;
         if (w->pods.at[0]->tree)
             work_queue_again(s, w);
@@ -479,7 +478,7 @@ void scheduler_tell_shrunk(void *scheduler)
         return;
     s->has_shrunk = false;
     map_each (handle, s->works, w, next) {
-        if (w->is_shrunk && !w->is_leaving)
+        if (w->is_shrunk && w->phase != SCHED_WORK_LEAVING)
             sched_work_again(s, w);
     }
     scheduler_check_all_held(s);
@@ -505,11 +504,11 @@ void sched_work_leave(struct scheduler *s, struct sched_pod *p)
         if (w->pods.at[i] == p)
             vec_remove(&w->pods, i);
     p->work = NULL;
-    if (w->pods.n == 0 || !w->is_placed) {
+    if (w->pods.n == 0 || w->phase == SCHED_WORK_WAITING) {
         sched_work_end(s, w);
         return;
     }
-    if (!w->is_leaving)
+    if (w->phase != SCHED_WORK_LEAVING)
         work_shrink(s, w);
 }
 
@@ -530,7 +529,7 @@ void sched_works_loaded(struct scheduler *s)
     struct sched_work *next;
 
     map_each (handle, s->works, w, next) {
-        if (!w->is_gang || !w->is_placed)
+        if (!w->is_gang || w->phase == SCHED_WORK_WAITING)
             continue;
         sched_work_read_priority(s, w);
         (void)sched_work_restore(s, w);
