@@ -15,11 +15,12 @@ HOOK(cuMemCreate, uint64_t *handle, size_t size, const struct CUmemAllocationPro
     bool is_device = prop && prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
     struct memory_claim c =
         memory_claim(is_device ? driver_gpu(prop->location.id) : SHARE_NONE, size);
+    CUresult result;
 
     if (c.is_refused)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    return memory_settle(&c, DRIVER(cuMemCreate, handle, size, prop, flags), TABLE_HANDLE,
-                         handle ? *handle : 0);
+    result = DRIVER(cuMemCreate, handle, size, prop, flags);
+    return memory_settle(&c, result, TABLE_HANDLE, handle ? *handle : 0);
 }
 
 static void handle_refer(uint64_t handle, int more)

@@ -68,21 +68,23 @@ static CUresult memory_freed(CUresult result, enum table_kind kind, uint64_t key
 HOOK(cuMemAlloc_v2, CUdeviceptr *address, size_t size)
 {
     struct memory_claim c = memory_claim_here(size);
+    CUresult result;
 
     if (c.is_refused)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    return memory_settle(&c, DRIVER(cuMemAlloc_v2, address, size), TABLE_MEMORY,
-                         address ? *address : 0);
+    result = DRIVER(cuMemAlloc_v2, address, size);
+    return memory_settle(&c, result, TABLE_MEMORY, address ? *address : 0);
 }
 
 HOOK(cuMemAllocManaged, CUdeviceptr *address, size_t size, unsigned flags)
 {
     struct memory_claim c = memory_claim_here(size);
+    CUresult result;
 
     if (c.is_refused)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    return memory_settle(&c, DRIVER(cuMemAllocManaged, address, size, flags), TABLE_MEMORY,
-                         address ? *address : 0);
+    result = DRIVER(cuMemAllocManaged, address, size, flags);
+    return memory_settle(&c, result, TABLE_MEMORY, address ? *address : 0);
 }
 
 enum {
@@ -95,11 +97,12 @@ HOOK(cuMemAllocPitch_v2, CUdeviceptr *address, size_t *pitch, size_t width, size
     uint64_t row = ((uint64_t)width + PITCH_ALIGN - 1) / PITCH_ALIGN * PITCH_ALIGN;
     uint64_t bytes = height != 0 && row > UINT64_MAX / height ? UINT64_MAX : row * height;
     struct memory_claim c = memory_claim_here(bytes);
+    CUresult result;
 
     if (c.is_refused)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    return memory_settle(&c, DRIVER(cuMemAllocPitch_v2, address, pitch, width, height, element),
-                         TABLE_MEMORY, address ? *address : 0);
+    result = DRIVER(cuMemAllocPitch_v2, address, pitch, width, height, element);
+    return memory_settle(&c, result, TABLE_MEMORY, address ? *address : 0);
 }
 
 HOOK(cuMemFree_v2, CUdeviceptr address)
@@ -143,22 +146,24 @@ HOOK(cuArrayCreate_v2, CUhandle *array, const struct CUDA_ARRAY_DESCRIPTOR *d)
 {
     struct memory_claim c =
         memory_claim_here(d ? array_bytes(d->width, d->height, 0, d->format, d->num_channels) : 0);
+    CUresult result;
 
     if (c.is_refused)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    return memory_settle(&c, DRIVER(cuArrayCreate_v2, array, d), TABLE_ARRAY,
-                         array ? (uintptr_t)*array : 0);
+    result = DRIVER(cuArrayCreate_v2, array, d);
+    return memory_settle(&c, result, TABLE_ARRAY, array ? (uintptr_t)*array : 0);
 }
 
 HOOK(cuArray3DCreate_v2, CUhandle *array, const struct CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     struct memory_claim c = memory_claim_here(
         d ? array_bytes(d->width, d->height, d->depth, d->format, d->num_channels) : 0);
+    CUresult result;
 
     if (c.is_refused)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    return memory_settle(&c, DRIVER(cuArray3DCreate_v2, array, d), TABLE_ARRAY,
-                         array ? (uintptr_t)*array : 0);
+    result = DRIVER(cuArray3DCreate_v2, array, d);
+    return memory_settle(&c, result, TABLE_ARRAY, array ? (uintptr_t)*array : 0);
 }
 
 /* All levels together hold at most a third more than the first, and at most twice as much. */
@@ -168,11 +173,12 @@ HOOK(cuMipmappedArrayCreate, CUhandle *array, const struct CUDA_ARRAY3D_DESCRIPT
     uint64_t bytes = d ? array_bytes(d->width, d->height, d->depth, d->format, d->num_channels) : 0;
     struct memory_claim c =
         memory_claim_here(levels > 1 && bytes < UINT64_MAX / 2 ? 2 * bytes : bytes);
+    CUresult result;
 
     if (c.is_refused)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    return memory_settle(&c, DRIVER(cuMipmappedArrayCreate, array, d, levels), TABLE_ARRAY,
-                         array ? (uintptr_t)*array : 0);
+    result = DRIVER(cuMipmappedArrayCreate, array, d, levels);
+    return memory_settle(&c, result, TABLE_ARRAY, array ? (uintptr_t)*array : 0);
 }
 
 HOOK(cuArrayDestroy, CUhandle array)

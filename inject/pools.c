@@ -63,13 +63,13 @@ static bool pool_has_room(int gpu, CUhandle pool, uint64_t size, struct memory_c
 }
 
 static CUresult pool_settle(const struct memory_claim *c, CUhandle pool, CUresult result,
-                            CUdeviceptr address)
+                            const CUdeviceptr *address)
 {
     pool_look(c->gpu, pool);
     share_release(c->gpu, c->bytes); /* last: the share is never seen with too little in use */
     if (result == CUDA_SUCCESS)
         (void)table_put(&(struct table_entry){
-            .kind = TABLE_POOLED, .gpu = c->gpu, .key = address, .of = (uintptr_t)pool});
+            .kind = TABLE_POOLED, .gpu = c->gpu, .key = *address, .of = (uintptr_t)pool});
     return result;
 }
 
@@ -89,36 +89,35 @@ static CUhandle pool_here(int *ret_gpu)
 }
 
 /* Defines an allocation from the current device's pool. */
-#define ALLOC_ASYNC(name)                                                                          \
-    HOOK(name, CUdeviceptr *address, size_t size, CUhandle stream)                                 \
-    {                                                                                              \
-        struct memory_claim c;                                                                     \
-        int gpu;                                                                                   \
-        CUhandle pool = pool_here(&gpu);                                                           \
-                                                                                                   \
-        if (!pool)                                                                                 \
-            return DRIVER(name, address, size, stream);                                            \
-        if (!pool_has_room(gpu, pool, size, &c))                                                   \
-            return CUDA_ERROR_OUT_OF_MEMORY;                                                       \
-        return pool_settle(&c, pool, DRIVER(name, address, size, stream), address ? *address : 0); \
+#define ALLOC_ASYNC(name)                                                           \
+    HOOK(name, CUdeviceptr *address, size_t size, CUhandle stream)                  \
+    {                                                                               \
+        struct memory_claim c;                                                      \
+        int gpu;                                                                    \
+        CUhandle pool = pool_here(&gpu);                                            \
+                                                                                    \
+        if (!pool)                                                                  \
+            return DRIVER(name, address, size, stream);                             \
+        if (!pool_has_room(gpu, pool, size, &c))                                    \
+            return CUDA_ERROR_OUT_OF_MEMORY;                                        \
+        return pool_settle(&c, pool, DRIVER(name, address, size, stream), address); \
     }
 
 ALLOC_ASYNC(cuMemAllocAsync)
 ALLOC_ASYNC(cuMemAllocAsync_ptsz)
 
 /* Defines an allocation from a pool that the caller names. */
-#define ALLOC_FROM_POOL(name)                                                     \
-    HOOK(name, CUdeviceptr *address, size_t size, CUhandle pool, CUhandle stream) \
-    {                                                                             \
-        struct memory_claim c;                                                    \
-        int gpu = driver_current_gpu();                                           \
-                                                                                  \
-        if (gpu == SHARE_NONE || !pool)                                           \
-            return DRIVER(name, address, size, pool, stream);                     \
-        if (!pool_has_room(gpu, pool, size, &c))                                  \
-            return CUDA_ERROR_OUT_OF_MEMORY;                                      \
-        return pool_settle(&c, pool, DRIVER(name, address, size, pool, stream),   \
-                           address ? *address : 0);                               \
+#define ALLOC_FROM_POOL(name)                                                             \
+    HOOK(name, CUdeviceptr *address, size_t size, CUhandle pool, CUhandle stream)         \
+    {                                                                                     \
+        struct memory_claim c;                                                            \
+        int gpu = driver_current_gpu();                                                   \
+                                                                                          \
+        if (gpu == SHARE_NONE || !pool)                                                   \
+            return DRIVER(name, address, size, pool, stream);                             \
+        if (!pool_has_room(gpu, pool, size, &c))                                          \
+            return CUDA_ERROR_OUT_OF_MEMORY;                                              \
+        return pool_settle(&c, pool, DRIVER(name, address, size, pool, stream), address); \
     }
 
 ALLOC_FROM_POOL(cuMemAllocFromPoolAsync)

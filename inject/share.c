@@ -395,19 +395,20 @@ static void bucket_look(struct share_bucket *b, const struct share_limit *limit,
     b->sample_ns = now;
 }
 
+/* Whole tokens only: the time of the rest counts for the next refill. */
 static void bucket_refill(struct share_bucket *b, uint64_t rate, int64_t now)
 {
     int64_t last = __atomic_load_n(&b->refilled_ns, __ATOMIC_RELAXED);
+    int64_t since = now - last > NS_PER_SEC ? now - NS_PER_SEC : last;
     int64_t most = (int64_t)(rate / BURST_PART) + 1;
+    int64_t more = (int64_t)scale(rate, (uint64_t)(now - since), (uint64_t)NS_PER_SEC);
+    int64_t until = since + (int64_t)scale((uint64_t)more, (uint64_t)NS_PER_SEC, rate);
     int64_t tokens;
-    int64_t more;
 
-    if (now - last < REFILL_NS || !__atomic_compare_exchange_n(&b->refilled_ns, &last, now, false,
-                                                               __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (more == 0 || now - last < REFILL_NS ||
+        !__atomic_compare_exchange_n(&b->refilled_ns, &last, until, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
         return;
-    if (now - last > NS_PER_SEC)
-        last = now - NS_PER_SEC;
-    more = (int64_t)scale(rate, (uint64_t)(now - last), (uint64_t)NS_PER_SEC);
     tokens = __atomic_load_n(&b->tokens, __ATOMIC_RELAXED);
     while (tokens < most && !__atomic_compare_exchange_n(
                                 &b->tokens, &tokens, tokens + more > most ? most : tokens + more,
