@@ -581,6 +581,7 @@ struct mete_quota_view {
 struct mete_queue_view {
     const char *name;
     const char *parent;
+    uint32_t weight;
     uint32_t waiting; /* workloads, including those of the queues below */
     uint32_t running;
     uint32_t held;      /* waiting workloads that are on hold */

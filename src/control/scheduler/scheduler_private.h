@@ -487,7 +487,7 @@ void sched_work_give_back(struct scheduler *s, struct sched_work *w, const struc
 /* Nobody waits for the binding's answer any more. */
 void sched_work_answered(struct scheduler *s, struct sched_work *w);
 
-/* scheduler_deadline.c: bindings and evictions that were not answered. */
+/* scheduler_deadline.c: bindings and evictions that were not answered */
 /* Looks at them when the time for an answer is over. */
 void scheduler_await_answer(struct scheduler *s);
 void scheduler_on_deadline(void *scheduler);

@@ -75,6 +75,7 @@ enum mete_result mete_queue_view(struct mete_engine *e, size_t i, struct mete_qu
     quotas = arena_alloc(e->answers, (e->counted.n + 1) * sizeof(*quotas));
     *ret = (struct mete_queue_view){
         .name = q->name,
+        .weight = q->weight,
         .parent = q->parent->name,
         .waiting = waiting_in(q),
         .running = placed_in(q),
