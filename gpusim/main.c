@@ -38,7 +38,7 @@ static struct err *machine_compile(const char *profile, const char *path, const 
     }
     if (e)
         return e;
-    return file_write(path, 0644,
+    return file_write(path, 0666,
                       (struct str){.at = (const char *)&machine, .size = sizeof(machine)});
 }
 

@@ -2,7 +2,24 @@
 
 #include <time.h>
 
+#include "engine.h"
 #include "library.h"
+
+/* Busy percent of the gpu's engine over the last second, by the work of clients. */
+static unsigned load_of(const struct gpusim_gpu *g)
+{
+    struct engine e;
+    uint64_t now_ns = clock_ns();
+
+    engine_load(&e, &library_view, view_index(&library_view, g), GPUSIM_WHOLE);
+    engine_advance(&e, now_ns);
+    return loads_pct(e.state.loads, now_ns);
+}
+
+static unsigned greater(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
+}
 
 FUNCTION(nvmlDeviceGetMemoryInfo_v2, nvmlDevice_t device, struct nvmlMemory_v2 *out)
 {
@@ -13,10 +30,7 @@ FUNCTION(nvmlDeviceGetMemoryInfo_v2, nvmlDevice_t device, struct nvmlMemory_v2 *
         return NVML_ERROR_INVALID_ARGUMENT;
     if (out->version != NVML_MEMORY_V2)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    for (unsigned i = 0; i < g->n_processes && i < GPUSIM_PROCESSES_MAX; i++)
-        used += g->processes[i].memory_bytes;
-    if (used > g->memory_bytes - g->memory_reserved_bytes)
-        used = g->memory_bytes - g->memory_reserved_bytes;
+    used = gpu_memory_used(&library_view, view_index(&library_view, g));
     out->total = g->memory_bytes;
     out->reserved = g->memory_reserved_bytes;
     out->used = used;
@@ -55,7 +69,8 @@ FUNCTION(nvmlDeviceGetUtilizationRates, nvmlDevice_t device, struct nvmlUtilizat
 
     if (!out)
         return NVML_ERROR_INVALID_ARGUMENT;
-    *out = (struct nvmlUtilization){.gpu = g->utilization_pct, .memory = g->memory_utilization_pct};
+    *out = (struct nvmlUtilization){.gpu = greater(g->utilization_pct, load_of(g)),
+                                    .memory = g->memory_utilization_pct};
     return NVML_SUCCESS;
 }
 
@@ -71,7 +86,11 @@ FUNCTION(nvmlDeviceGetPowerUsage, nvmlDevice_t device, unsigned *out)
 {
     ENTER(device, g);
 
-    return give(g->power_mw, out);
+    /* Work of clients adds up to nine tenths of what the limit leaves. */
+    return give(g->power_mw + (g->power_limit_mw > g->power_mw
+                                   ? (g->power_limit_mw - g->power_mw) / 1000 * 9 * load_of(g)
+                                   : 0),
+                out);
 }
 
 FUNCTION(nvmlDeviceGetEnforcedPowerLimit, nvmlDevice_t device, unsigned *out)
@@ -108,7 +127,7 @@ static unsigned clock_of(const struct gpusim_gpu *g, unsigned type, bool is_max)
 {
     if (type == NVML_CLOCK_MEM)
         return is_max ? g->memory_clock_max_mhz : g->memory_clock_mhz;
-    return is_max ? g->sm_clock_max_mhz : g->sm_clock_mhz;
+    return is_max || load_of(g) > 0 ? g->sm_clock_max_mhz : g->sm_clock_mhz;
 }
 
 FUNCTION(nvmlDeviceGetClockInfo, nvmlDevice_t device, unsigned type, unsigned *out)
@@ -131,7 +150,7 @@ FUNCTION(nvmlDeviceGetPerformanceState, nvmlDevice_t device, unsigned *out)
 {
     ENTER(device, g);
 
-    return give(g->utilization_pct ? 0 : 8, out);
+    return give(g->utilization_pct || load_of(g) ? 0 : 8, out);
 }
 
 FUNCTION(nvmlDeviceGetPersistenceMode, nvmlDevice_t device, unsigned *out)
@@ -195,29 +214,43 @@ FUNCTION(nvmlDeviceGetMigDeviceHandleByIndex, nvmlDevice_t device, unsigned inde
     return out ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
 }
 
+/* A list that a caller made room for; `n` may pass `room`. */
+struct process_list {
+    struct nvmlProcessInfo *out;
+    unsigned room;
+    unsigned n;
+};
+
+static void add_process(struct process_list *list, unsigned pid, uint64_t memory_bytes)
+{
+    if (list->n < list->room)
+        list->out[list->n] = (struct nvmlProcessInfo){.pid = pid,
+                                                      .usedGpuMemory = memory_bytes,
+                                                      .gpuInstanceId = UINT32_MAX,
+                                                      .computeInstanceId = UINT32_MAX};
+    list->n++;
+}
+
 static int give_processes(const struct gpusim_gpu *g, bool is_graphics, unsigned *count,
                           struct nvmlProcessInfo *out)
 {
-    unsigned room;
-    unsigned n = 0;
+    unsigned gpu = view_index(&library_view, g);
+    struct process_list list = {.out = out};
 
     if (!count)
         return NVML_ERROR_INVALID_ARGUMENT;
-    room = out ? *count : 0;
+    list.room = out ? *count : 0;
     for (unsigned i = 0; i < g->n_processes && i < GPUSIM_PROCESSES_MAX; i++) {
-        const struct gpusim_process *p = &g->processes[i];
-
-        if ((p->is_graphics != 0) != is_graphics)
-            continue;
-        if (n < room)
-            out[n] = (struct nvmlProcessInfo){.pid = p->pid,
-                                              .usedGpuMemory = p->memory_bytes,
-                                              .gpuInstanceId = UINT32_MAX,
-                                              .computeInstanceId = UINT32_MAX};
-        n++;
+        if ((g->processes[i].is_graphics != 0) == is_graphics)
+            add_process(&list, g->processes[i].pid, g->processes[i].memory_bytes);
     }
-    *count = n;
-    return n > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+    for (unsigned i = 0; i < GPUSIM_CLIENTS_MAX && !is_graphics; i++) {
+        if (client_uses(&library_view, i, gpu))
+            add_process(&list, client_pid(&library_view, i),
+                        library_view.machine->clients[i].uses[gpu].memory_bytes);
+    }
+    *count = list.n;
+    return list.n > list.room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
 FUNCTION(nvmlDeviceGetComputeRunningProcesses_v3, nvmlDevice_t device, unsigned *count,

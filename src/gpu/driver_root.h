@@ -17,6 +17,7 @@ enum driver_file_kind {
     DRIVER_PROGRAM,
     DRIVER_DATA,   /* firmware, descriptions for other loaders */
     DRIVER_SOCKET, /* of a daemon that serves all containers */
+    DRIVER_STATE,  /* of an emulated driver: containers write it */
     DRIVER_KINDS
 };
 

@@ -382,7 +382,7 @@ static void add_emulated(struct driver_root *r, const struct driver_root_options
     add_node(r, "/dev/nvidiactl", GPUSIM_DEVICE_MAJOR, GPUSIM_CONTROL_MINOR);
     add_node(r, "/dev/nvidia-uvm", GPUSIM_DEVICE_MAJOR, GPUSIM_UVM_MINOR);
     add_node(r, "/dev/nvidia-uvm-tools", GPUSIM_DEVICE_MAJOR, GPUSIM_UVM_TOOLS_MINOR);
-    driver_root_add_file(r, DRIVER_DATA, o->machine, GPUSIM_MACHINE_PATH);
+    driver_root_add_file(r, DRIVER_STATE, o->machine, GPUSIM_MACHINE_PATH);
 }
 
 /* ---- capabilities ---- */

@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "base/yaml.h"
 #include "gpu/gpusim_machine.h"
+#include "gpu/gpusim_mig.h"
 #include "gpu/nvml_abi.h"
 #include "model/quantity.h"
 
@@ -39,24 +40,33 @@ struct board {
     unsigned power_limit_w;
     unsigned sm_clock_mhz;
     unsigned memory_clock_mhz;
+    unsigned multiprocessors;
+    unsigned memory_bus_bits;
 };
 
 static const struct board boards[] = {
     {"B200", "NVIDIA B200", 183359, 637, 10, 0, 10, 0x290110de, LINKS_SWITCH, 18, 2, 1000, 1965,
-     3996},
-    {"H200", "NVIDIA H200", 143771, 587, 9, 0, 9, 0x233510de, LINKS_SWITCH, 18, 2, 700, 1980, 3201},
+     3996, 148, 8192},
+    {"H200", "NVIDIA H200", 143771, 587, 9, 0, 9, 0x233510de, LINKS_SWITCH, 18, 2, 700, 1980, 3201,
+     132, 6144},
     {"H100", "NVIDIA H100 80GB HBM3", 81559, 558, 9, 0, 9, 0x233010de, LINKS_SWITCH, 18, 2, 700,
-     1980, 2619},
+     1980, 2619, 132, 5120},
     {"A100", "NVIDIA A100-SXM4-80GB", 81920, 634, 8, 0, 7, 0x20b210de, LINKS_SWITCH, 12, 2, 400,
-     1410, 1593},
+     1410, 1593, 108, 5120},
     {"A100-40GB", "NVIDIA A100-SXM4-40GB", 40960, 618, 8, 0, 7, 0x20b010de, LINKS_SWITCH, 12, 2,
-     400, 1410, 1215},
-    {"L40S", "NVIDIA L40S", 46068, 627, 8, 9, 8, 0x26b910de, LINKS_NONE, 0, 2, 350, 2520, 9001},
-    {"L4", "NVIDIA L4", 23034, 586, 8, 9, 8, 0x27b810de, LINKS_NONE, 0, 1, 72, 2040, 6251},
-    {"A10", "NVIDIA A10", 23028, 515, 8, 6, 7, 0x223610de, LINKS_NONE, 0, 1, 150, 1695, 6251},
+     400, 1410, 1215, 108, 5120},
+    {"A30", "NVIDIA A30", 24576, 437, 8, 0, 7, 0x20b710de, LINKS_NONE, 0, 2, 165, 1440, 1215, 56,
+     3072},
+    {"RTXPRO6000", "NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, 637, 12, 0, 10,
+     0x2bb510de, LINKS_NONE, 0, 2, 600, 2430, 12481, 188, 512},
+    {"L40S", "NVIDIA L40S", 46068, 627, 8, 9, 8, 0x26b910de, LINKS_NONE, 0, 2, 350, 2520, 9001, 142,
+     384},
+    {"L4", "NVIDIA L4", 23034, 586, 8, 9, 8, 0x27b810de, LINKS_NONE, 0, 1, 72, 2040, 6251, 58, 192},
+    {"A10", "NVIDIA A10", 23028, 515, 8, 6, 7, 0x223610de, LINKS_NONE, 0, 1, 150, 1695, 6251, 72,
+     384},
     {"V100", "Tesla V100-SXM2-32GB", 32768, 338, 7, 0, 5, 0x1db510de, LINKS_PAIRS, 6, 2, 300, 1530,
-     877},
-    {"T4", "Tesla T4", 15360, 449, 7, 5, 6, 0x1eb810de, LINKS_NONE, 0, 1, 70, 1590, 5001},
+     877, 80, 4096},
+    {"T4", "Tesla T4", 15360, 449, 7, 5, 6, 0x1eb810de, LINKS_NONE, 0, 1, 70, 1590, 5001, 40, 256},
 };
 
 enum {
@@ -118,6 +128,9 @@ static void add_gpu(struct gpusim_machine *m, const struct board *b, const char 
         .architecture = b->architecture,
         .memory_bytes = (uint64_t)(b->memory_mib * MIB),
         .memory_reserved_bytes = (uint64_t)(b->reserved_mib * MIB),
+        .context_bytes = (uint64_t)((b->compute_major >= 9 ? 520 : 300) * MIB),
+        .multiprocessors = b->multiprocessors,
+        .memory_bus_bits = b->memory_bus_bits,
         .power_limit_mw = b->power_limit_w * 1000,
         .sm_clock_max_mhz = b->sm_clock_mhz,
         .memory_clock_max_mhz = b->memory_clock_mhz,
@@ -131,6 +144,8 @@ static void add_gpu(struct gpusim_machine *m, const struct board *b, const char 
     (void)snprintf(g->serial, sizeof(g->serial), "16%011llu",
                    (unsigned long long)(hash_text(seed, index + 100) % UINT64_C(100000000000)));
     (void)snprintf(g->pci, sizeof(g->pci), "00000000:%02X:00.0", 0x10u + index * 0x0bu);
+    gpusim_mig_fill(g);
+    m->order[index] = index;
     m->n_gpus++;
 }
 
@@ -293,7 +308,12 @@ static struct err *compile_group(const json_t *j, const char *seed, struct gpusi
         return unknown_model(model);
     if (!known && (!json_text(j, "name") || !json_text(j, "memory")))
         return err_new(ERR_INVALID, "want a model, or name and memory");
-    b = known ? *known : (struct board){.compute_major = 9, .architecture = 9, .numa_nodes = 1};
+    b = known ? *known
+              : (struct board){.compute_major = 9,
+                               .architecture = 9,
+                               .numa_nodes = 1,
+                               .multiprocessors = 100,
+                               .memory_bus_bits = 384};
     if (json_text(j, "name"))
         b.name = json_text(j, "name");
     TRY(read_memory(j, "memory", &b.memory_mib));

@@ -46,7 +46,7 @@ def test_the_unit_starts_the_installed_program():
         with open(os.path.join(root + prefix, "lib/systemd/system/mete.service"), encoding="utf-8") as unit:
             program = re.search(r"^ExecStart=(\S+) up", unit.read(), re.M)[1]
         equal(said(root + program, "--version").split()[0], "mete")
-        for name in ("libnvidia-ml.so.1", "nvidia-smi", "gpusim"):
+        for name in ("libnvidia-ml.so.1", "libcuda.so.1", "nvidia-smi", "gpusim"):
             equal(len(glob.glob(f"{root}{prefix}/lib*/**/mete/gpusim/{name}", recursive=True)), 1, name)
 
 

@@ -19,7 +19,7 @@ def closed():
         os.makedirs(f"{d}/src/cli")
         os.mkdir(f"{d}/gpusim")
         program = shutil.copy(METE, f"{d}/src/cli/mete")
-        for name in ("libnvidia-ml.so.1", "nvidia-smi"):
+        for name in ("libnvidia-ml.so.1", "libcuda.so.1", "nvidia-smi"):
             shutil.copy(os.path.join(BUILD, "gpusim", name), f"{d}/gpusim/{name}")
         os.chmod(d, 0o700)
         yield d, program

@@ -56,8 +56,8 @@ struct err *emulate_check(const char *profile) MUST_CHECK;
 
 /*
  * Puts the emulated driver for `profile` ("8xH100" or a YAML file) into `dir`: libnvidia-ml.so.1,
- * nvidia-smi, machine.bin. A machine with the same profile as before keeps its state and UUIDs.
- * `self_path` locates the driver in a build tree.
+ * libcuda.so.1, nvidia-smi, machine.bin. A machine with the same profile as before keeps its state
+ * and UUIDs. `self_path` locates the driver in a build tree.
  */
 struct err *emulate_make(const char *dir, const char *profile, const char *self_path,
                          const char *seed) MUST_CHECK;

@@ -192,6 +192,7 @@ struct err *emulate_make(const char *dir, const char *profile, const char *self_
     TRY(install_driver(driver, dir, machine->driver_version));
     if (is_same_machine(machine_path, machine))
         return NULL;
-    return file_write(machine_path, 0644,
+    /* Processes of all users in containers note their memory and work in it. */
+    return file_write(machine_path, 0666,
                       (struct str){.at = (const char *)machine, .size = sizeof(*machine)});
 }

@@ -49,9 +49,13 @@ static void add_bind(json_t *edits, const struct driver_file *file, const char *
     static const char *const options[] = {"ro", "nosuid", "nodev", "rbind", "rprivate", NULL};
     static const char *const socket_options[] = {"ro",    "nosuid",   "nodev", "noexec",
                                                  "rbind", "rprivate", NULL};
+    static const char *const state_options[] = {"rw",    "nosuid",   "nodev", "noexec",
+                                                "rbind", "rprivate", NULL};
 
     add_mount(edits, file->path, to, "bind",
-              file->kind == DRIVER_SOCKET ? socket_options : options);
+              file->kind == DRIVER_STATE    ? state_options
+              : file->kind == DRIVER_SOCKET ? socket_options
+                                            : options);
 }
 
 /* Shows mount points in a directory of the host. A layer's path with ':' or ',' would be read as
