@@ -15,6 +15,7 @@
 enum {
     GPUS_MAX = 64,
     SUCCESSORS_MAX = 2,
+    STALE_PERIODS = 10,
     LINE_MAX_BYTES = 1 << 20 /* a driver root has some hundred files */
 };
 
@@ -22,7 +23,6 @@ enum {
 #define RESTART_FIRST_NS (NS_1S)
 #define NS_1S            INT64_C(1000000000)
 #define RESTART_MOST_NS  (60 * NS_1S)
-#define STALE_PERIODS    10
 #define LIST_EVERY_NS    (60 * NS_1S)
 #define LIST_SOON_NS     (5 * NS_1S) /* after a list with an unreadable gpu */
 

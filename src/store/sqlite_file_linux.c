@@ -27,13 +27,16 @@
 #include "store/sqlite_row_linux.h"
 #include "store/vfs_file_linux.h"
 
-#define APPLICATION_ID   0x4d657465 /* "Mete" */
-#define FORMAT           1
-#define FORMAT_LARGE     2 /* may have transactions of several revisions */
-#define CHECKPOINT_PAGES 1000
-#define LOG_BYTES_MAX    (INT64_C(1) << 30)
-#define SMALL_BYTES      (INT64_C(1) << 20)
-#define RESERVE_BYTES    (INT64_C(8) << 20)
+#define APPLICATION_ID 0x4d657465 /* "Mete" */
+#define LOG_BYTES_MAX  (INT64_C(1) << 30)
+#define SMALL_BYTES    (INT64_C(1) << 20)
+#define RESERVE_BYTES  (INT64_C(8) << 20)
+
+enum {
+    FORMAT = 1,
+    FORMAT_LARGE = 2, /* may have transactions of several revisions */
+    CHECKPOINT_PAGES = 1000
+};
 
 enum statement {
     BEGIN,

@@ -74,7 +74,7 @@ struct refusal {
     const char *message; /* start of the message */
 };
 
-static void refuses_clearly(void **state)
+static void refused_writes_say_what_is_wrong(void **state)
 {
     static const struct refusal cases[] = {
         {"POST", PODS, NULL, NULL, 400, "request body is empty"},
@@ -280,7 +280,7 @@ int main(void)
         cmocka_unit_test(a_write_is_answered_when_it_is_durable),
         cmocka_unit_test(a_full_disk_refuses_writes_and_lets_reads_go_on),
         cmocka_unit_test(a_client_that_leaves_does_not_stop_its_write),
-        cmocka_unit_test(refuses_clearly),
+        cmocka_unit_test(refused_writes_say_what_is_wrong),
         cmocka_unit_test(tells_every_cause_of_an_invalid_object),
         cmocka_unit_test(warns_about_unknown_fields_or_refuses_them),
         cmocka_unit_test(a_dry_run_leaves_nothing),

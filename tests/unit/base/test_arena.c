@@ -23,7 +23,7 @@ static void gives_zeroed_aligned_memory_of_any_size(void **state)
     }
 }
 
-static void copies_text(void **state)
+static void copies_text_into_the_arena(void **state)
 {
     AUTO(arena_freep) struct arena *a = arena_new();
     const char *first = arena_strdup(a, "abc");
@@ -74,7 +74,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_zeroed_aligned_memory_of_any_size),
-        cmocka_unit_test(copies_text),
+        cmocka_unit_test(copies_text_into_the_arena),
         cmocka_unit_test(a_reset_before_use_is_fine),
         cmocka_unit_test(a_vector_keeps_order_when_it_loses_elements),
     };

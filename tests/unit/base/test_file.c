@@ -136,7 +136,7 @@ static void makes_missing_parents_whatever_the_umask(void **state)
     assert_string_equal(err_message(e), "create directory f: a file has this name");
 }
 
-static void lists_sorted(void **state)
+static void a_directory_is_listed_in_order(void **state)
 {
     AUTO(err_freep) struct err *e = NULL;
     char **names = NULL;
@@ -221,7 +221,7 @@ int main(void)
                                         leave_dir),
         cmocka_unit_test_setup_teardown(makes_missing_parents_whatever_the_umask, enter_fresh_dir,
                                         leave_dir),
-        cmocka_unit_test_setup_teardown(lists_sorted, enter_fresh_dir, leave_dir),
+        cmocka_unit_test_setup_teardown(a_directory_is_listed_in_order, enter_fresh_dir, leave_dir),
         cmocka_unit_test_setup_teardown(removes_a_tree_but_not_where_its_links_lead,
                                         enter_fresh_dir, leave_dir),
         cmocka_unit_test_setup_teardown(removes_what_is_very_deep, enter_fresh_dir, leave_dir),

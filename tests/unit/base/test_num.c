@@ -151,7 +151,7 @@ static void says_what_was_found_instead_of_hexadecimal_digits(void **state)
     assert_string_equal(err_message(e), "number '12x': want 1 to 16 hexadecimal digits");
 }
 
-static void reads_durations(void **state)
+static void reads_durations_of_each_unit(void **state)
 {
     static const struct {
         const char *text;
@@ -242,7 +242,7 @@ int main(void)
         cmocka_unit_test(reads_hexadecimal_digits_of_either_case),
         cmocka_unit_test(refuses_what_is_not_all_hexadecimal_digits),
         cmocka_unit_test(says_what_was_found_instead_of_hexadecimal_digits),
-        cmocka_unit_test(reads_durations),
+        cmocka_unit_test(reads_durations_of_each_unit),
         cmocka_unit_test(refuses_durations_without_units_or_past_the_end),
         cmocka_unit_test(sorts_and_keeps_each_once),
         cmocka_unit_test(scatters_as_published),

@@ -97,7 +97,7 @@ static void stealing_nothing_gives_empty_text(void **state)
     assert_string_equal(text, "");
 }
 
-static void measures_utf8(void **state)
+static void measures_the_first_character_of_utf8(void **state)
 {
     static const struct {
         const char *text;
@@ -144,7 +144,7 @@ int main(void)
         cmocka_unit_test(a_buffer_grows_and_stays_terminated),
         cmocka_unit_test(a_buffer_keeps_to_its_cap),
         cmocka_unit_test(stealing_nothing_gives_empty_text),
-        cmocka_unit_test(measures_utf8),
+        cmocka_unit_test(measures_the_first_character_of_utf8),
         cmocka_unit_test(replaces_what_is_not_utf8),
     };
 

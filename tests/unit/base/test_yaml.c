@@ -133,7 +133,7 @@ static void leaves_empty_documents_out(void **state)
     }
 }
 
-static void refuses_bombs(void **state)
+static void refuses_aliases_and_depths_that_explode(void **state)
 {
     AUTO(buf_done) struct buf bomb = {0};
     AUTO(buf_done) struct buf uses = {0};
@@ -227,7 +227,7 @@ int main(void)
         cmocka_unit_test(copies_aliases_and_merges),
         cmocka_unit_test(says_where_it_is_wrong),
         cmocka_unit_test(leaves_empty_documents_out),
-        cmocka_unit_test(refuses_bombs),
+        cmocka_unit_test(refuses_aliases_and_depths_that_explode),
         cmocka_unit_test(writes_as_kubectl_does),
         cmocka_unit_test(wraps_no_line),
     };

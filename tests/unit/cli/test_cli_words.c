@@ -130,7 +130,7 @@ static void refuses_amounts_that_are_none(void **state)
     }
 }
 
-static void reads_addresses(void **state)
+static void reads_addresses_of_each_form(void **state)
 {
     static const struct {
         const char *text;
@@ -525,7 +525,7 @@ int main(void)
         cmocka_unit_test(makes_names_that_are_names),
         cmocka_unit_test(a_command_line_becomes_a_pod),
         cmocka_unit_test(refuses_amounts_that_are_none),
-        cmocka_unit_test(reads_addresses),
+        cmocka_unit_test(reads_addresses_of_each_form),
         cmocka_unit_test(flags_go_before_the_configuration),
         cmocka_unit_test(roots_of_flags_replace_those_of_the_configuration),
         cmocka_unit_test(a_configuration_is_read_strictly),

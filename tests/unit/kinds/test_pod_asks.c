@@ -52,7 +52,7 @@ static void requests_are_the_sum_or_the_largest_init_container(void **state)
     assert_int_equal(asks.others[0].amount, 9);
 }
 
-static void sums_saturate(void **state)
+static void sums_of_a_pods_requests_saturate(void **state)
 {
     AUTO(json_freep) json_t *pod = json_object();
     json_t *containers = json_array_at(json_object_at(pod, "spec"), "containers");
@@ -182,7 +182,7 @@ static void a_manifest_asks_for_what_it_is_made_for(void **state)
     }
 }
 
-static void asks_multiply(void **state)
+static void asks_for_gpus_multiply_by_the_number_of_pods(void **state)
 {
     AUTO(json_freep) json_t *pod = pod_with("'nvidia.com/gpu':'2','nvidia.com/gpu.shared':'1'");
     struct gpu_asks asks = pod_gpu_asks(pod);
@@ -277,12 +277,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_the_sum_or_the_largest_init_container),
-        cmocka_unit_test(sums_saturate),
+        cmocka_unit_test(sums_of_a_pods_requests_saturate),
         cmocka_unit_test(reads_every_way_to_ask_for_gpus),
         cmocka_unit_test(reads_the_annotations_of_fractions),
         cmocka_unit_test(splits_the_devices_among_the_containers),
         cmocka_unit_test(a_manifest_asks_for_what_it_is_made_for),
-        cmocka_unit_test(asks_multiply),
+        cmocka_unit_test(asks_for_gpus_multiply_by_the_number_of_pods),
         cmocka_unit_test(contradicting_asks_have_their_causes),
         cmocka_unit_test(contradicting_annotations_have_their_causes),
     };

@@ -105,7 +105,7 @@ static void sums_up_groups(void **state)
     assert_int_equal(s.jobs, 0);
 }
 
-static void sorts_sizes(void **state)
+static void a_size_has_its_class(void **state)
 {
     static const struct {
         int64_t milli;
@@ -124,7 +124,7 @@ int main(void)
         cmocka_unit_test(finds_shares_and_their_index),
         cmocka_unit_test(counts_a_preempted_job_as_asking),
         cmocka_unit_test(sums_up_groups),
-        cmocka_unit_test(sorts_sizes),
+        cmocka_unit_test(a_size_has_its_class),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

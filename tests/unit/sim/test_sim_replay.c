@@ -83,7 +83,7 @@ static void fills_around_what_does_not_fit(void **state)
 }
 
 /* The trace spans more than 292 years, the range of nanoseconds. */
-static void replays_centuries(void **state)
+static void replays_traces_longer_than_nanoseconds_reach(void **state)
 {
     struct sim_job jobs[JOBS_MOST];
     struct replay_job done[JOBS_MOST];
@@ -175,7 +175,7 @@ static void refuses_a_job_larger_than_the_pool(void **state)
     assert_string_equal(err_message(e), "the job submitted at 5 s wants 9 gpus: the pool has 8");
 }
 
-static void sums_up(void **state)
+static void a_summary_has_means_a_median_and_the_makespan(void **state)
 {
     const struct sim_job jobs[] = {job(10, 100, 4), job(10, 50, 8)};
     const struct replay_options options = {.jobs = jobs, .n = 2, .nodes = 2, .gpus_per_node = 4};
@@ -273,11 +273,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_and_ends_as_worked_out_by_hand),
         cmocka_unit_test(fills_around_what_does_not_fit),
-        cmocka_unit_test(replays_centuries),
+        cmocka_unit_test(replays_traces_longer_than_nanoseconds_reach),
         cmocka_unit_test(keeps_its_promises),
         cmocka_unit_test(a_wrong_estimate_delays_nobody_for_ever),
         cmocka_unit_test(refuses_a_job_larger_than_the_pool),
-        cmocka_unit_test(sums_up),
+        cmocka_unit_test(a_summary_has_means_a_median_and_the_makespan),
         cmocka_unit_test(knows_small_from_large),
         cmocka_unit_test(who_is_late_is_expected_to_take_a_quarter_longer),
         cmocka_unit_test(openb_counts_attempts_by_what_was_asked_for),

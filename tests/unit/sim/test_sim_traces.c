@@ -120,7 +120,7 @@ static void reads_what_clusters_know(void **state)
     assert_int_equal(job_trace_jobs(t)[1].ask, 0);          /* no ask */
 }
 
-static void reads_slices(void **state)
+static void reads_slices_of_a_trace_as_their_share_of_a_gpu(void **state)
 {
     AUTO(job_trace_freep) struct job_trace *t = NULL;
 
@@ -247,7 +247,7 @@ int main(void)
         cmocka_unit_test(says_what_is_wrong_with_jobs),
         cmocka_unit_test(reads_each_format_sorted_by_submit_time),
         cmocka_unit_test(reads_what_clusters_know),
-        cmocka_unit_test(reads_slices),
+        cmocka_unit_test(reads_slices_of_a_trace_as_their_share_of_a_gpu),
         cmocka_unit_test(errs_the_same_for_the_same_seed_with_a_median_of_one),
         cmocka_unit_test(reads_nodes_pods_and_orders),
         cmocka_unit_test(says_what_is_wrong_with_orders),
