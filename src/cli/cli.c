@@ -125,6 +125,7 @@ static char *default_hint(const struct cli *c, int code, const char *message)
 {
     const char *name = c->in ? c->in->command->name : NULL;
     const char *told = told_hint(code, message);
+    const char *listing = listing_of(c->in ? c->in->command : NULL);
 
     if (told)
         return mem_strdup(told);
@@ -134,9 +135,9 @@ static char *default_hint(const struct cli *c, int code, const char *message)
     case EXIT_NOT_FOUND:
         if (text_ends_with(message, "no such file or directory"))
             return NULL;
-        return mem_strdup(text_starts_with(message, "there is no node ")
-                              ? "mete nodes   lists the nodes"
-                              : listing_of(c->in ? c->in->command : NULL));
+        if (text_starts_with(message, "there is no node "))
+            return mem_strdup("mete nodes   lists the nodes");
+        return listing ? mem_strdup(listing) : NULL;
     case EXIT_DENIED:
         return mem_strdup("sudo mete ...   or ask an administrator: docs/users.md");
     case EXIT_UNREACHABLE:

@@ -140,8 +140,8 @@ def test_what_the_pages_of_slices_and_queues_say():
             main = {"name": "main", "image": "host", "command": ["true"], "resources": {"limits": limits}}
             r = m.mete("apply", "-f", "-", stdin=pod("part", "", containers=[main]))
             check(r.code == 1 and cause in r.err, r)
-        r = m.mete("run", "--gpus", "mig-1g.10gb", "--", "true")
-        check(r.code == 125 and "parts of a gpu are not supported yet" in r.err, r)
+        r = m.mete("run", "--gpus", "1.5", "--", "true")
+        check(r.code == 125 and "want a number of GPUs or a part of one" in r.err, r)
         equal(m.object("queues", "default")["spec"]["preemption"], {"within": "LowerPriority", "reclaim": "Never"})
         m.ok("create", "-f", "-", stdin=pod("plain", "true"))
         check("mete.dev/queue" not in m.object("pod", "plain")["metadata"]["labels"], "no label")

@@ -7,6 +7,11 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
+#include "model/gpu_ask.h"
+
+enum {
+    HOLDERS_SHOWN = 3
+};
 
 static json_t *number_text(const json_t *object, const char *key, int64_t divisor, const char *unit)
 {
@@ -23,17 +28,63 @@ static json_t *bytes_of(const json_t *object, const char *key)
     return n >= 0 ? json_integer(n) : json_null();
 }
 
+/* Adds "job 12 train", and of a part " (0.5,40Gi)", " (shared)", " (mig-1g.10gb)". */
+static void add_holder(struct buf *b, const json_t *holder)
+{
+    const char *device = json_text(holder, "device");
+    int64_t id = json_int(holder, "jobId", -1);
+    struct device d = {0};
+    AUTO(err_freep) struct err *e = device ? device_parse(device, &d) : NULL;
+    struct gpu_ask part = {.count = 1};
+    char text[GPU_ASK_TEXT_SIZE];
+
+    if (id >= 0)
+        buf_printf(b, "job %" PRId64 " ", id);
+    buf_add_text(b, text_or_empty(json_text(holder, "pod")));
+    if (!device || e || d.kind == DEVICE_WHOLE)
+        return;
+    part.kind = d.kind;
+    part.milli = d.milli;
+    part.bytes = d.bytes;
+    memcpy(part.profile, d.profile, sizeof(part.profile));
+    gpu_ask_format(&part, text);
+    buf_printf(b, " (%s)", text);
+}
+
 static json_t *holder_of(const json_t *status)
 {
-    const json_t *holder = json_object_get(status, "holder");
-    const char *pod = json_text(holder, "pod");
-    int64_t id = json_int(holder, "jobId", -1);
-    AUTO_FREE char *text = NULL;
+    const json_t *holders = json_object_get(status, "holders");
+    size_t n = json_array_size(holders);
+    AUTO(buf_done) struct buf b = {0};
 
-    if (!pod)
+    if (n == 0)
         return json_string("free");
-    text = id >= 0 ? mem_format("job %" PRId64 " %s", id, pod) : mem_strdup(pod);
-    return json_string(text);
+    for (size_t i = 0; i < n && i < HOLDERS_SHOWN; i++) {
+        if (i > 0)
+            buf_add_text(&b, ", ");
+        add_holder(&b, json_array_get(holders, i));
+    }
+    if (n > HOLDERS_SHOWN)
+        buf_printf(&b, " and %zu more", n - HOLDERS_SHOWN);
+    return json_string(b.at);
+}
+
+/* The user of all holders; "several". */
+static json_t *user_of(const json_t *status)
+{
+    const json_t *holders = json_object_get(status, "holders");
+    const char *user = json_text(json_array_get(holders, 0), "user");
+
+    for (size_t i = 1; i < json_array_size(holders); i++)
+        if (!text_equal(user, json_text(json_array_get(holders, i), "user")))
+            return json_string("several");
+    return json_text_new(user);
+}
+
+/* "hardware", ...; holders of one gpu have the same. */
+static json_t *isolation_of(const json_t *status)
+{
+    return json_text_new(json_text_at(status, "holder", "isolation", NULL));
 }
 
 static json_t *model_of(const json_t *spec)
@@ -100,7 +151,8 @@ static json_t *row_of(const json_t *gpu)
     (void)json_array_append_new(row, mode_of(spec));
     (void)json_array_append_new(row, json_text_new(json_text(status, "health")));
     (void)json_array_append_new(row, holder_of(status));
-    (void)json_array_append_new(row, json_text_new(json_text_at(status, "holder", "user", NULL)));
+    (void)json_array_append_new(row, user_of(status));
+    (void)json_array_append_new(row, isolation_of(status));
     (void)json_array_append_new(row, number_text(sample, "utilizationPct", 1, "%"));
     (void)json_array_append_new(row, bytes_of(sample, "memoryUsedBytes"));
     (void)json_array_append_new(row, bytes_of(spec, "memoryBytes"));
@@ -118,10 +170,10 @@ static json_t *row_of(const json_t *gpu)
 
 static void make_columns(struct listing *l)
 {
-    static const char *const names[] = {"NODE",    "#GPU",   "MODEL", "MODE",  "HEALTH",
-                                        "HELD BY", "!USER",  "#LOAD", "%USED", "%MEMORY",
-                                        "#TEMP",   "#POWER", "!UUID", "!PCI",  "!NUMA",
-                                        "!LINKS",  "!MIG",   "!ECC",  "!WHY"};
+    static const char *const names[] = {"NODE",    "#GPU",   "MODEL",      "MODE",  "HEALTH",
+                                        "HELD BY", "!USER",  "!ISOLATION", "#LOAD", "%USED",
+                                        "%MEMORY", "#TEMP",  "#POWER",     "!UUID", "!PCI",
+                                        "!NUMA",   "!LINKS", "!MIG",       "!ECC",  "!WHY"};
 
     for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);

@@ -10,12 +10,11 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "kinds/object/requeue.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/queue.h"
 #include "model/quantity.h"
-#include "model/resource.h"
 
 enum {
-    GPUS_MAX = 65536,
     NAME_STEM_MAX = 40,
     NAME_RANDOM = 5,
     MODEL_SIZE = 64
@@ -23,32 +22,41 @@ enum {
 
 static struct err *bad_gpus(const char *text)
 {
-    const char *const forms[] = {".", "Gi", "Mi", "mig-"};
-
-    for (size_t i = 0; i < COUNT(forms); i++)
-        if (strstr(text, forms[i]))
-            return err_new(ERR_BAD_REQUEST,
-                           "--gpus \"%s\": parts of a gpu are not supported yet: want 2 or a100:2",
-                           text);
-    return err_new(ERR_BAD_REQUEST,
-                   "--gpus \"%s\": want a number, or a model and a number: 2, a100:2", text);
+    return err_new(
+        ERR_BAD_REQUEST,
+        "--gpus \"%s\": want a number of GPUs or a part of one, with or without a model: "
+        "2, a100:2, 0.5, 20Gi, 0.3,20Gi, mig-1g.10gb, 2xmig-1g.10gb, shared",
+        text);
 }
 
-struct err *job_gpus_parse(const char *text, int64_t *ret_count, char *ret_model, size_t size)
+struct err *job_ask_parse(const char *text, struct gpu_ask *ret, char *ret_model, size_t size)
 {
     const char *colon = strrchr(text, ':');
     size_t length = colon ? (size_t)(colon - text) : 0;
-    int64_t count = 0;
-    AUTO(err_freep)
-    struct err *e = num_parse_int64(str_of(colon ? colon + 1 : text), 0, GPUS_MAX, &count);
+    struct gpu_ask ask;
+    AUTO(err_freep) struct err *e = gpu_ask_parse(colon ? colon + 1 : text, &ask);
 
-    if (e || (colon && length == 0) || length >= size || text_starts_with(text, "mig-"))
+    if (e || (colon && length == 0) || length >= size || (colon && text_starts_with(text, "mig-")))
         return bad_gpus(text);
     for (size_t i = 0; i < length; i++)
         ret_model[i] = (char)tolower((unsigned char)text[i]);
     ret_model[length] = '\0';
-    *ret_count = count;
+    *ret = ask;
     return NULL;
+}
+
+struct err *job_gpus_parse(const char *text, int64_t *ret_count, char *ret_model, size_t size)
+{
+    struct gpu_ask ask = {0};
+    AUTO(err_freep) struct err *e = job_ask_parse(text, &ask, ret_model, size);
+
+    if (!e && ask.kind == DEVICE_WHOLE) {
+        *ret_count = ask.count;
+        return NULL;
+    }
+    return err_new(ERR_BAD_REQUEST,
+                   "--gpus \"%s\": want a number of whole GPUs, or a model and a number: 2, a100:2",
+                   text);
 }
 
 /* Reads "K=V", or "K" for its value in this process: {"name","value"}. */
@@ -109,21 +117,22 @@ static struct err *add_quantity(const struct invocation *in, const char *flag, j
     return NULL;
 }
 
-static struct err *add_resources(const struct invocation *in, json_t *container, json_t *spec)
+static struct err *add_resources(const struct invocation *in, json_t *container, json_t *pod)
 {
     const char *gpus = flag_text(in, "gpus");
     json_t *limits = json_object_at(json_object_at(container, "resources"), "limits");
     char model[MODEL_SIZE] = "";
-    int64_t count = 0;
+    struct gpu_ask ask = {0};
 
     TRY(add_quantity(in, "cpu", limits));
     TRY(add_quantity(in, "memory", limits));
     if (gpus)
-        TRY(job_gpus_parse(gpus, &count, model, sizeof(model)));
-    if (count > 0)
-        json_put_int(limits, GPU_RESOURCE, count);
+        TRY(job_ask_parse(gpus, &ask, model, sizeof(model)));
+    if (ask.count > 0)
+        pod_ask_for(pod, container, &ask);
     if (model[0])
-        json_put_text(json_object_at(spec, "nodeSelector"), "mete.dev/gpu.model", model);
+        json_put_text(json_object_at(json_object_at(pod, "spec"), "nodeSelector"),
+                      "mete.dev/gpu.model", model);
     return NULL;
 }
 
@@ -210,7 +219,7 @@ static struct err *job_spec_fill(const struct invocation *in, const char *ns, co
         json_put_text(container, "workingDir", cwd);
     if (limit_ns > 0)
         json_put_int(spec, "activeDeadlineSeconds", (limit_ns + NS_PER_SEC - 1) / NS_PER_SEC);
-    TRY(add_resources(in, container, spec));
+    TRY(add_resources(in, container, pod));
     return add_env(in, container);
 }
 

@@ -3,9 +3,14 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "model/gpu_ask.h"
 
-/* Reads "2", "a100:2". Else ERR_BAD_REQUEST; parts of a gpu (0.5, 20Gi, mig-2g.20gb) are refused by
- * name. `*ret_model` is "" or lower case, cut at `size`. */
+/* Reads a text of model/gpu_ask.h, with or without a model before it: "2", "a100:2", "a100:0.5".
+ * Else ERR_BAD_REQUEST, also where the model has `size` characters. `*ret_model` is "" or lower
+ * case. */
+struct err *job_ask_parse(const char *text, struct gpu_ask *ret, char *ret_model,
+                          size_t size) MUST_CHECK;
+/* The same for whole gpus only: parts of gpus are refused. */
 struct err *job_gpus_parse(const char *text, int64_t *ret_count, char *ret_model,
                            size_t size) MUST_CHECK;
 

@@ -4,8 +4,9 @@
 
 #include "base/mem.h"
 #include "model/quantity.h"
+#include "model/resource.h"
 
-static const char gpus[] = "requests.nvidia.com/gpu";
+static const char gpus[] = "requests." GPU_RESOURCE;
 
 /* "exceeded quota: NAME, requested: K=V,..., used: K=V,..., limited: K=V,..." */
 struct excess {

@@ -150,8 +150,9 @@ static const struct flag run_flags[] = {
     {.name = "gpus",
      .letter = 'g',
      .type = FLAG_TEXT,
-     .value = "N|MODEL:N",
-     .doc = "number of GPUs, all on one node: 2, a100:2"},
+     .value = "N|PART|MODEL:N",
+     .doc = "GPUs, all on one node: 2, a100:2. Parts of a GPU: 0.5 (compute and memory), 20Gi, "
+            "0.3,20Gi, mig-1g.10gb, 2xmig-1g.10gb, shared"},
     {.name = "name",
      .type = FLAG_TEXT,
      .value = "NAME",

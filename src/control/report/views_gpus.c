@@ -31,21 +31,54 @@ static void copy_member(json_t *to, const json_t *from, const char *key)
     json_put(to, key, value ? json_deep_copy(value) : json_null());
 }
 
-static json_t *holder_tree(struct views *v, const char *uuid)
+/* What keeps the holder of a device and others on the gpu apart? */
+static const char *isolation_of(const struct device *d)
+{
+    switch (d->kind) {
+    case DEVICE_SHARE:
+        return "memory + compute";
+    case DEVICE_REPLICA:
+        return "none";
+    case DEVICE_WHOLE:
+    case DEVICE_SLICE:
+        break;
+    }
+    return "hardware";
+}
+
+static json_t *holder_tree(struct views *v, const char *uuid, size_t i)
 {
     struct scheduler_holder holder;
     AUTO_FREE char *ns = NULL;
+    char device[DEVICE_TEXT_SIZE];
     json_t *o;
 
-    if (!scheduler_gpu_holder(v->scheduler, uuid, 0, &holder))
+    if (!scheduler_gpu_holder(v->scheduler, uuid, i, &holder))
         return NULL;
+    device_format(holder.device, device);
     o = json_object();
     ns = mem_strndup(holder.key, (size_t)(holder.pod - holder.key) - 1);
     json_put_text(o, "namespace", ns);
     json_put_text(o, "pod", holder.pod);
     json_put(o, "jobId", holder.job_id > 0 ? json_integer(holder.job_id) : json_null());
     json_put_text(o, "user", *holder.user ? holder.user : NULL);
+    json_put_text(o, "device", device);
+    json_put_int(o, "milli", device_milli(holder.device));
+    json_put_text(o, "isolation", isolation_of(holder.device));
     return o;
+}
+
+/* All holders; NULL: the gpu is free. New reference. */
+static json_t *holders_tree(struct views *v, const char *uuid)
+{
+    json_t *list = NULL;
+    json_t *holder;
+
+    for (size_t i = 0; uuid && (holder = holder_tree(v, uuid, i)); i++) {
+        list = list ? list : json_array();
+        (void)json_array_append_new(list, holder); /* a fresh object: cannot fail */
+    }
+    return list;
 }
 
 /* null: the server has no fresh sample of the node, or the gpu does not answer. */
@@ -68,7 +101,7 @@ static json_t *sample_tree(const struct views *v, const char *node, const char *
 static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
 {
     const char *uuid = json_text(gpu, "uuid");
-    json_t *holder = uuid ? holder_tree(v, uuid) : NULL;
+    json_t *holders = holders_tree(v, uuid);
     json_t *o = json_object();
     json_t *metadata;
     json_t *status;
@@ -93,8 +126,10 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
     copy_member(status, gpu, "health");
     if (json_text(gpu, "healthReason"))
         copy_member(status, gpu, "healthReason");
-    if (holder)
-        json_put(status, "holder", holder);
+    if (holders) {
+        json_put(status, "holder", json_incref(json_array_get(holders, 0)));
+        json_put(status, "holders", holders);
+    }
     json_put(status, "sample", sample_tree(v, json_text(spec, "node"), uuid));
     return o;
 }

@@ -66,8 +66,15 @@ static const struct field holder_fields[] = {
     F_STRING("pod", "The pod that holds the gpu.", .size_max = 253),
     F_INT("jobId", "The job's number."),
     F_STRING("user", "The job's user.", .size_max = 253),
+    F_STRING("device", "The part that the pod holds, as in the annotation mete.dev/devices.",
+             .size_max = 256),
+    F_INT("milli", "The part's compute, in 1/1000 of the gpu."),
+    F_STRING("isolation",
+             "What keeps the pod and others on the gpu apart: none, memory + compute, hardware.",
+             .size_max = 32),
     F_END,
 };
+static const struct field holder_item = F_OBJECT(NULL, holder_fields, "A holder.");
 
 static const struct field sample_fields[] = {
     F_INT("utilizationPct", "Utilization in percent."),
@@ -87,7 +94,8 @@ static const struct field sample_fields[] = {
 static const struct field status_fields[] = {
     F_STRING("health", "healthy, unhealthy, not answering or lost.", .size_max = 32),
     F_STRING("healthReason", "The reason of bad health.", .size_max = 256),
-    F_OBJECT("holder", holder_fields, "The holder; absent: the gpu is free."),
+    F_OBJECT("holder", holder_fields, "The first holder; absent: the gpu is free."),
+    F_LIST("holders", &holder_item, "All holders, each with its part."),
     F_OBJECT("sample", sample_fields, "The last sample; absent members are unknown."),
     F_END,
 };

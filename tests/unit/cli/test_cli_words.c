@@ -32,9 +32,9 @@ static void reads_how_many_gpus(void **state)
         {"2", 2, ""},
         {"0", 0, ""},
         {"A100:2", 2, "a100"},
-        {"0.5", -1, "are not supported yet"},
-        {"20Gi", -1, "are not supported yet"},
-        {"mig-2g.20gb", -1, "are not supported yet"},
+        {"0.5", -1, "want a number of whole GPUs"},
+        {"20Gi", -1, "want a number of whole GPUs"},
+        {"mig-2g.20gb", -1, "want a number of whole GPUs"},
         {"a100:", -1, "want a number"},
         {":2", -1, "want a number"},
         {"eight", -1, "want a number"},
@@ -53,6 +53,41 @@ static void reads_how_many_gpus(void **state)
             assert_non_null(strstr(err_message(e), cases[i].model));
         else
             assert_string_equal(model, cases[i].model);
+    }
+}
+
+static void reads_parts_of_gpus(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *ask; /* NULL: an error */
+        const char *model;
+    } cases[] = {
+        {"A100:0.5", "0.5", "a100"},
+        {"20Gi", "20Gi", ""},
+        {"mig-1g.10gb", "mig-1g.10gb", ""},
+        {"h100:2xmig-1g.10gb", "2xmig-1g.10gb", "h100"},
+        {"2xshared", "2xshared", ""},
+        {"mig-1g.10gb:2", NULL, NULL},
+        {"1.5", NULL, NULL},
+        {"h100:", NULL, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct gpu_ask ask = {0};
+        char model[16] = "";
+        char text[GPU_ASK_TEXT_SIZE];
+        AUTO(err_freep) struct err *e = job_ask_parse(cases[i].text, &ask, model, sizeof(model));
+
+        if (!cases[i].ask) {
+            assert_non_null(strstr(err_message(e), "want a number of GPUs or a part of one"));
+            continue;
+        }
+        assert_null(e);
+        gpu_ask_format(&ask, text);
+        assert_string_equal(text, cases[i].ask);
+        assert_string_equal(model, cases[i].model);
     }
 }
 
@@ -522,6 +557,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_how_many_gpus),
+        cmocka_unit_test(reads_parts_of_gpus),
         cmocka_unit_test(makes_names_that_are_names),
         cmocka_unit_test(a_command_line_becomes_a_pod),
         cmocka_unit_test(refuses_amounts_that_are_none),
