@@ -17,6 +17,8 @@ struct watched_node {
     int64_t seen_ns; /* arrival of the latest renewal; monotonic */
     bool is_dirty;   /* in node_monitor.dirty */
     bool is_told;    /* Ready is Unknown */
+    bool is_fenced;  /* ends its pods itself, without its lease */
+    bool is_over;    /* the time of the fence has passed */
     bool is_ready;
 };
 
@@ -37,7 +39,8 @@ struct node_monitor {
 
 static const int64_t retry_ns = NS_PER_SEC;
 
-static const char taint_unreachable[] = "node.kubernetes.io/unreachable";
+static const char taint_unreachable[] = TAINT_UNREACHABLE;
+static const int64_t fence_ns = (NODE_FENCE_STOP_S + NODE_FENCE_MARGIN_S) * NS_PER_SEC;
 static const char taint_not_ready[] = "node.kubernetes.io/not-ready";
 static const char taint_unschedulable[] = "node.kubernetes.io/unschedulable";
 
@@ -117,6 +120,8 @@ static void node_monitor_on_node(struct node_monitor *m, const struct store_obje
         return;
     }
     node_set_ready(m, n, text_equal(ready_text(node, "status"), "True"));
+    n->is_fenced =
+        text_equal(json_text_at(node, "metadata", "annotations", NODE_FENCED, NULL), "true");
     node_mark(m, n);
     loop_timer_set(m->timer, 0);
 }
@@ -160,6 +165,7 @@ static void node_monitor_on_lease(struct node_monitor *m, const struct store_obj
     n->renewed = mem_strdup(renewed);
     n->seen_ns = loop_now_ns(m->options.loop);
     n->is_told = false;
+    n->is_over = false;
 }
 
 static void node_monitor_on_lease_change(void *arg, const struct store_change *change,
@@ -219,6 +225,15 @@ static bool is_silent(const struct node_monitor *m, const struct watched_node *n
     return loop_now_ns(m->options.loop) - n->seen_ns >= m->options.node_grace_ns;
 }
 
+/* Have the pods of a silent node that does not tolerate it surely ended? A node without a fence
+ * says nothing of its pods: its evictions may begin at once, and are not over before its word. */
+static bool is_over(const struct node_monitor *m, const struct watched_node *n)
+{
+    int64_t silent_ns = loop_now_ns(m->options.loop) - n->seen_ns;
+
+    return silent_ns >= m->options.node_grace_ns + (n->is_fenced ? fence_ns : 0);
+}
+
 static struct err *tell_unknown(struct node_monitor *m, const struct watched_node *n,
                                 const json_t *node)
 {
@@ -246,33 +261,42 @@ static bool is_ours(const json_t *taint)
            text_equal(key, taint_unschedulable);
 }
 
+static json_t *find_taint(const json_t *taints, const char *key, const char *effect)
+{
+    for (size_t i = 0; i < json_array_size(taints); i++) {
+        json_t *taint = json_array_get(taints, i);
+
+        if (text_equal(json_text(taint, "key"), key) &&
+            text_equal(json_text(taint, "effect"), effect))
+            return taint;
+    }
+    return NULL;
+}
+
 /* Adds the old taint if there is one, since it has timeAdded. */
 static void add_taint(json_t *taints, const json_t *old, const char *key, const char *effect)
 {
-    for (size_t i = 0; i < json_array_size(old); i++) {
-        json_t *taint = json_array_get(old, i);
+    json_t *taint = find_taint(old, key, effect);
 
-        if (text_equal(json_text(taint, "key"), key) &&
-            text_equal(json_text(taint, "effect"), effect)) {
-            (void)json_array_append(taints, taint); /* a valid item: cannot fail */
-            return;
-        }
-    }
-    /* A new object and constant texts: cannot fail. */
-    (void)json_array_append_new(taints, json_pack("{s:s, s:s}", "key", key, "effect", effect));
+    if (taint)
+        (void)json_array_append(taints, taint); /* a valid item: cannot fail */
+    else
+        /* A new object and constant texts: cannot fail. */
+        (void)json_array_append_new(taints, json_pack("{s:s, s:s}", "key", key, "effect", effect));
 }
 
 /* Without any ready node, pods have nowhere to go: they are not ended. */
 static void add_not_ready(const struct node_monitor *m, json_t *taints, const json_t *old,
-                          const char *key)
+                          const char *key, bool may_evict)
 {
     add_taint(taints, old, key, "NoSchedule");
-    if (m->n_ready > 0)
+    if (m->n_ready > 0 && may_evict)
         add_taint(taints, old, key, "NoExecute");
 }
 
 /* The taints of others in their order, then ours. */
-static json_t *wanted_taints(const struct node_monitor *m, const json_t *node)
+static json_t *wanted_taints(const struct node_monitor *m, const struct watched_node *n,
+                             const json_t *node)
 {
     const json_t *taints = json_at(node, "spec", "taints", NULL);
     const char *ready = ready_text(node, "status");
@@ -283,24 +307,13 @@ static json_t *wanted_taints(const struct node_monitor *m, const json_t *node)
             (void)json_array_append(wanted, json_array_get(taints, i)); /* as above */
     }
     if (text_equal(ready, "Unknown"))
-        add_not_ready(m, wanted, taints, taint_unreachable);
+        add_not_ready(m, wanted, taints, taint_unreachable,
+                      n->is_over || find_taint(taints, taint_unreachable, "NoExecute"));
     else if (!text_equal(ready, "True"))
-        add_not_ready(m, wanted, taints, taint_not_ready);
+        add_not_ready(m, wanted, taints, taint_not_ready, true);
     if (json_bool_at(node, "spec", "unschedulable", NULL))
         add_taint(wanted, taints, taint_unschedulable, "NoSchedule");
     return wanted;
-}
-
-static bool has_taint(const json_t *taints, const json_t *taint)
-{
-    for (size_t i = 0; i < json_array_size(taints); i++) {
-        const json_t *own = json_array_get(taints, i);
-
-        if (text_equal(json_text(own, "key"), json_text(taint, "key")) &&
-            text_equal(json_text(own, "effect"), json_text(taint, "effect")))
-            return true;
-    }
-    return false;
 }
 
 /* Are the keys and effects equal? Order, values and timeAdded do not matter. */
@@ -309,15 +322,18 @@ static bool same_taints(const json_t *a, const json_t *b)
     if (json_array_size(a) != json_array_size(b))
         return false;
     for (size_t i = 0; i < json_array_size(a); i++) {
-        if (!has_taint(b, json_array_get(a, i)))
+        const json_t *taint = json_array_get(a, i);
+
+        if (!find_taint(b, json_text(taint, "key"), json_text(taint, "effect")))
             return false;
     }
     return true;
 }
 
-static struct err *node_set_taints(struct node_monitor *m, const json_t *node)
+static struct err *node_set_taints(struct node_monitor *m, const struct watched_node *n,
+                                   const json_t *node)
 {
-    AUTO(json_freep) json_t *wanted = wanted_taints(m, node);
+    AUTO(json_freep) json_t *wanted = wanted_taints(m, n, node);
     json_t *patch;
 
     if (same_taints(wanted, json_at(node, "spec", "taints", NULL)))
@@ -339,7 +355,8 @@ static struct err *node_look_at(struct node_monitor *m, struct watched_node *n)
     if (is_silent(m, n) && !text_equal(ready_text(node, "status"), "Unknown"))
         return tell_unknown(m, n, node);
     n->is_told = is_silent(m, n);
-    return node_set_taints(m, node);
+    n->is_over = is_over(m, n);
+    return node_set_taints(m, n, node);
 }
 
 /*
@@ -350,11 +367,12 @@ static void node_scan(struct node_monitor *m, int64_t now_ns)
 {
     m->scan_at_ns = now_ns + m->options.node_grace_ns;
     for (struct watched_node *n = m->nodes; n; n = n->handle.next) {
-        int64_t at_ns = n->seen_ns + m->options.node_grace_ns;
+        int64_t at_ns =
+            n->seen_ns + m->options.node_grace_ns + (n->is_told && n->is_fenced ? fence_ns : 0);
 
         if (at_ns > now_ns)
             m->scan_at_ns = at_ns < m->scan_at_ns ? at_ns : m->scan_at_ns;
-        else if (!n->is_told)
+        else if (!n->is_told || !n->is_over)
             node_mark(m, n);
     }
 }

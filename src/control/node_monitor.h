@@ -9,6 +9,8 @@
  * (taints.h: pods tolerate these for 300 s by default); .../unschedulable with NoSchedule while
  * spec.unschedulable is set (cordon).
  *
+ * A fenced node (kinds/node_lease.h) gets NoExecute only once its pods have surely ended.
+ *
  * The server cannot know if the containers of a silent node run: a pod that is to end there keeps
  * its gpus until the node reports its end, or until the Node object is deleted (gc.h).
  */

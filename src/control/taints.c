@@ -9,6 +9,7 @@
 #include "control/writes.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
+#include "kinds/pod/toleration.h"
 
 #define NEVER INT64_MAX
 /* The longest pause between two looks at due pods: the wall clock may be set. */
@@ -98,31 +99,6 @@ static bool has_no_execute(const json_t *taints)
     return false;
 }
 
-static bool taint_is_tolerated(const json_t *toleration, const json_t *taint)
-{
-    const char *effect = text_or_empty(json_text(toleration, "effect"));
-    const char *key = text_or_empty(json_text(toleration, "key"));
-
-    if (*effect && !text_equal(effect, text_or_empty(json_text(taint, "effect"))))
-        return false;
-    if (*key && !text_equal(key, text_or_empty(json_text(taint, "key"))))
-        return false;
-    return text_equal(json_text(toleration, "operator"), "Exists") ||
-           text_equal(text_or_empty(json_text(toleration, "value")),
-                      text_or_empty(json_text(taint, "value")));
-}
-
-/* The first matching toleration counts, as in Kubernetes. */
-static const json_t *find_toleration(const json_t *pod, const json_t *taint)
-{
-    const json_t *list = json_at(pod, "spec", "tolerations", NULL);
-
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (taint_is_tolerated(json_array_get(list, i), taint))
-            return json_array_get(list, i);
-    return NULL;
-}
-
 /* When the pod was bound to its node. */
 static int64_t bound_ns(const json_t *pod)
 {
@@ -141,24 +117,17 @@ static int64_t due_ns(const json_t *pod, const json_t *taints)
 
     for (size_t i = 0; i < json_array_size(taints); i++) {
         const json_t *taint = json_array_get(taints, i);
-        const json_t *toleration = find_toleration(pod, taint);
         int64_t from = stamp_or(json_text(taint, "timeAdded"), 0);
-        int64_t seconds = json_int(toleration, "tolerationSeconds", 0);
+        int64_t tolerated_ns =
+            is_no_execute(taint) ? toleration_ns(pod, taint) : TOLERATED_FOR_EVER;
         int64_t end = 0;
 
-        if (!is_no_execute(taint))
-            continue;
-        if (!toleration)
+        if (tolerated_ns == 0)
             return 0;
-        if (!json_object_get(toleration, "tolerationSeconds"))
-            continue;
         if (from < bound_ns(pod))
             from = bound_ns(pod);
-        if (seconds > 0 && !__builtin_mul_overflow(seconds, NS_PER_SEC, &end) &&
-            !__builtin_add_overflow(from, end, &end))
+        if (tolerated_ns != TOLERATED_FOR_EVER && !__builtin_add_overflow(from, tolerated_ns, &end))
             due = end < due ? end : due;
-        else if (seconds <= 0)
-            return 0;
     }
     return due;
 }

@@ -90,6 +90,11 @@ bool lease_is_held(const struct lease *l)
     return loop_now_ns(l->o.loop) < l->held_to_ns;
 }
 
+int64_t lease_held_to_ns(const struct lease *l)
+{
+    return l->held_to_ns;
+}
+
 static void lease_renewed(struct lease *l)
 {
     bool was_held = lease_is_held(l);
@@ -97,6 +102,8 @@ static void lease_renewed(struct lease *l)
     l->held_to_ns = l->sent_ns + NODE_LEASE_S * NS_PER_SEC;
     l->retry_ns = 0;
     loop_timer_set(l->timer, every_ns);
+    if (l->o.renewed)
+        l->o.renewed(l->o.arg);
     if (!was_held && lease_is_held(l) && l->o.held)
         l->o.held(l->o.arg);
 }

@@ -19,11 +19,13 @@
 #include "node/image/host_driver.h"
 #include "node/image/root.h"
 #include "node/lease.h"
+#include "node/lease_file.h"
 #include "node/log/logs.h"
 #include "node/log/rotation.h"
 #include "node/node_images.h"
 #include "node/node_object.h"
 #include "node/pod/pinger.h"
+#include "node/pod/pod_fence.h"
 #include "node/pod/pods.h"
 #include "node/pod/prepare.h"
 #include "node/runtime/last_words.h"
@@ -180,6 +182,7 @@ static struct node_facts node_get_facts(const struct node *n, const json_t *imag
                            .runtime_version = n->runtime_version,
                            .version = METE_KUBERNETES_VERSION,
                            .gpus_known = !n->o.gpus || gpu_watch_is_ready(n->o.gpus),
+                           .is_fenced = n->o.is_fenced,
                            .began_ns = n->began_ns,
                            .now_ns = loop_wall_ns(n->o.loop)};
 
@@ -420,12 +423,28 @@ static void begin_rotation(struct node *n)
     n->rotation = rotation_new(&o);
 }
 
+/* A renewal that is not on disk counts for less after a restart of this process. */
+static void on_renewed(void *arg)
+{
+    struct node *n = arg;
+    int64_t held_to_ns = lease_held_to_ns(n->lease);
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!n->o.is_fenced)
+        return;
+    e = lease_file_write(n->dir, n->host.boot_id, held_to_ns);
+    if (e)
+        LOG(WARN, "lease was not noted", E(e));
+    pods_lease(n->pods, held_to_ns);
+}
+
 static void begin_lease(struct node *n)
 {
     const struct lease_options o = {.loop = n->o.loop,
                                     .client = n->o.client,
                                     .node = n->name,
                                     .held = report_if_due,
+                                    .renewed = on_renewed,
                                     .no_node = report_if_due,
                                     .arg = n};
 
@@ -501,6 +520,8 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
         loop_timer_set(n->list_timer, retry_pause(&n->list_retry_ns, RETRY_NS, RETRY_MAX_NS));
         return;
     }
+    if (n->o.is_fenced)
+        pods_fence(n->pods, lease_file_read(n->dir, n->host.boot_id, loop_now_ns(n->o.loop)));
     pods_adopt(n->pods, found, n_found);
     open_node(n);
 }

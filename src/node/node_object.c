@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "kinds/node_lease.h"
 #include "model/resource.h"
 #include "node/gpu_labels.h"
 
@@ -64,6 +65,8 @@ json_t *node_object_make(const struct node_facts *f, bool is_whole)
     json_put_text(labels, "kubernetes.io/hostname", hostname);
     json_put_text(labels, "kubernetes.io/os", "linux");
     json_put_text(labels, "kubernetes.io/arch", f->host->arch);
+    json_put(json_object_at(meta, "annotations"), NODE_FENCED,
+             f->is_fenced ? json_string("true") : json_null());
     if (f->gpus_known) {
         AUTO(json_freep) json_t *gpus = gpus_format(f);
         AUTO_FREE char *text = json_format(gpus);
@@ -77,6 +80,7 @@ json_t *node_object_make(const struct node_facts *f, bool is_whole)
     if (!is_whole)
         return object;
     drop_nulls(labels);
+    drop_nulls(json_object_at(meta, "annotations"));
     json_put_text(object, "apiVersion", "v1");
     json_put_text(object, "kind", "Node");
     json_put_text(meta, "name", f->name);

@@ -21,6 +21,7 @@ struct node_facts {
     const struct gpu_driver_info *driver; /* NULL: none */
     const char *mig_strategy;             /* "none", "single", "mixed"; NULL: mixed */
     const json_t *node;                   /* the Node as the server has it; NULL: unknown */
+    bool is_fenced;                       /* kinds/node_lease.h */
     int64_t began_ns;                     /* realtime */
     int64_t now_ns;                       /* realtime */
 };

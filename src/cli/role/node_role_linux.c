@@ -33,6 +33,7 @@ struct hands {
     const char *name;
     const char *self_path;
     const char *runtime;
+    bool is_fenced;
     struct log_limits log_limits;
     struct host_roots host_roots;
     struct sharing_config sharing;
@@ -86,6 +87,7 @@ static void begin_node(struct hands *h)
         .shares = h->shares,
         .share_library_dir = h->share_library_dir,
         .name = h->name,
+        .is_fenced = h->is_fenced,
         .dir = h->dir,
         .mask_dir = h->data,
         .runtime = h->runtime,
@@ -202,6 +204,7 @@ static struct err *node_begin(struct hands *h, struct cli *c)
     h->name = flag_text(c->in, "name");
     h->self_path = c->self_path;
     h->runtime = flag_text(c->in, "runtime");
+    h->is_fenced = flag_switch(c->in, "fenced");
     if (!h->name)
         return cli_usage(c, "node needs --name");
     TRY(role_init(&h->role, c, "node"));

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/stamp.h"
+#include "kinds/pod/toleration.h"
 #include "node/image/root.h"
 #include "node/log/log_parts.h"
 #include "node/pod/pod.h"
@@ -188,6 +189,8 @@ static json_t *make_intent(const struct pod *p, const struct container *c)
         json_put(intent, "gpus", json_deep_copy(c->gpus));
     if (c->stop_signal > 0)
         json_put_int(intent, "stopSignal", c->stop_signal);
+    if (p->set->fence)
+        json_put_int(intent, "toleratedNs", toleration_unreachable_ns(p->object));
     if (c->image_id) {
         json_put_text(intent, "imageId", c->image_id);
         json_put_text(intent, "imageRef", c->image_ref);

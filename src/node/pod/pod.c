@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/retry.h"
 #include "base/stamp.h"
+#include "node/pod/pod_fence.h"
 
 /* The kubelet's crash loop back-off: none, then 10 s doubling to 5 min; reset after running for 10
  * min. */
@@ -249,10 +250,14 @@ static bool container_step(struct pod *p, struct container *c)
             return true;
         container_again(p, c);
     }
-    if (c->state == CONTAINER_CREATED)
+    if (c->state == CONTAINER_CREATED && pods_may_start(p->set))
         container_start(p, c);
     if (c->state != CONTAINER_WAITING || pod_now_ns(p) < c->not_before_ns)
         return false;
+    if (!pods_may_start(p->set)) { /* pods_lease steps the pod again */
+        container_wait(c, "NodeLeaseLost", "the node does not hold its lease: nothing starts");
+        return false;
+    }
     if (p->preparation != PREP_DONE)
         pod_prepare(p);
     else if (container_image_ready(p, c))

@@ -112,6 +112,7 @@ struct pod {
     enum pod_life life;
     enum pod_record record;
     enum pod_removal removal;
+    int64_t tolerated_ns; /* of an unreachable node, by its containers' intents */
     bool is_past_deadline;
     bool is_unsent;     /* the server has not acknowledged `status` */
     bool is_final_sent; /* the server acknowledged a final phase */
@@ -153,6 +154,8 @@ struct pods {
     uint64_t disk_round;
     struct fetch *fetches;
     struct pending *pending;
+    struct loop_timer *fence; /* pod_fence.c; NULL: the node has no fence */
+    int64_t held_to_ns;       /* of the node's lease; monotonic */
     bool is_synced;
     VEC(struct pods_listener) listeners;
 };
@@ -186,8 +189,12 @@ char *container_words_path(const struct pod *p, const struct container *c);
 void pods_begin_disk(struct pods *set);
 
 /* pod_stop.c: ending pods and containers */
-/* Evicts the pod as the kubelet does under node pressure. No container of it starts again. */
-void pod_evict(struct pod *p, const char *why);
+/* Evicts the pod as the kubelet does under node pressure. No container of it starts again. Its
+ * containers get SIGKILL after `left_ns`. */
+void pod_evict(struct pod *p, const char *why, int64_t left_ns);
+/* terminationGracePeriodSeconds; of an unknown object the default. */
+int64_t pod_grace_ns(const struct pod *p);
+#define POD_EVICTION_GRACE_NS NS_PER_SEC /* as in the kubelet for local storage */
 bool pod_is_deleted(const struct pod *p);
 void pod_decide_stop(struct pod *p);
 void pod_step_stop(struct pod *p);

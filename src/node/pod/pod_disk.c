@@ -201,7 +201,7 @@ static void on_measured(void *message, const struct err *e)
     if (p && p->object && p->life == POD_ACTIVE)
         why = disk_judge(p, t);
     if (why)
-        pod_evict(p, why);
+        pod_evict(p, why, POD_EVICTION_GRACE_NS);
     turn_free(t);
     if (why)
         pod_step(p);

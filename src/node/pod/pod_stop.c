@@ -14,7 +14,6 @@
 #include "node/pod/pod.h"
 
 static const int64_t KILL_AGAIN_NS = 2 * NS_PER_SEC;
-static const int64_t EVICTION_GRACE_NS = NS_PER_SEC; /* as in the kubelet for local storage */
 static const int64_t TERM_MIN_NS = 2 * NS_PER_SEC;
 
 enum {
@@ -27,7 +26,7 @@ static int64_t in_ns(int64_t seconds)
     return (seconds < 0 ? 0 : seconds > GRACE_MAX_S ? GRACE_MAX_S : seconds) * NS_PER_SEC;
 }
 
-static int64_t grace_ns(const struct pod *p)
+int64_t pod_grace_ns(const struct pod *p)
 {
     return in_ns(json_int(json_object_get(p->object, "spec"), "terminationGracePeriodSeconds",
                           GRACE_DEFAULT_S));
@@ -83,25 +82,26 @@ void pod_decide_stop(struct pod *p)
     if (p->life != POD_ACTIVE || p->deadline_ns == 0 || pod_now_ns(p) < p->deadline_ns)
         return;
     p->is_past_deadline = true;
-    pod_begin_stop(p, grace_ns(p));
+    pod_begin_stop(p, pod_grace_ns(p));
     pod_events_add(p->set->events, p->object, NULL, "Normal", "DeadlineExceeded",
                    "Pod was active on the node longer than the specified deadline");
 }
 
-void pod_evict(struct pod *p, const char *why)
+void pod_evict(struct pod *p, const char *why, int64_t left_ns)
 {
     if (p->life != POD_ACTIVE)
         return;
     p->evicted = mem_strdup(why);
-    pod_begin_stop(p, EVICTION_GRACE_NS);
-    pod_events_add(p->set->events, p->object, NULL, "Warning", "Evicted", why);
+    pod_begin_stop(p, left_ns);
+    if (p->object)
+        pod_events_add(p->set->events, p->object, NULL, "Warning", "Evicted", why);
 }
 
 /* ---- one container ---- */
 
 void container_end_alone(struct pod *p, struct container *c, int64_t grace_s, const char *why)
 {
-    int64_t left_ns = grace_s >= 0 ? in_ns(grace_s) : grace_ns(p);
+    int64_t left_ns = grace_s >= 0 ? in_ns(grace_s) : pod_grace_ns(p);
 
     if (c->is_to_end)
         return;

@@ -320,6 +320,7 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
             continue;
         if (!p)
             p = pod_new(set, uid, ns ? ns : "", name ? name : "");
+        p->tolerated_ns = json_int(intent, "toleratedNs", 0);
         adopt_attempt(set, p, &found[i]);
     }
     pods_tell_shares(set);
@@ -435,7 +436,8 @@ void pods_put(struct pods *set, const json_t *object)
     if (is_new)
         pod_known(p);
     if (is_new && text_equal(json_text_at(object, "status", "reason", NULL), "Evicted"))
-        pod_evict(p, json_text_at(object, "status", "message", NULL)); /* before a restart */
+        pod_evict(p, json_text_at(object, "status", "message", NULL),
+                  POD_EVICTION_GRACE_NS); /* before a restart */
     if (is_relabelled)
         pod_refresh_again(p);
     pod_step(p);
@@ -553,5 +555,6 @@ void pods_free(struct pods *set)
     vec_done(&set->listeners);
     userns_free(set->ranges);
     loop_timer_free(set->disk_timer);
+    loop_timer_free(set->fence);
     free(set);
 }

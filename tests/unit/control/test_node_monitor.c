@@ -155,6 +155,84 @@ static void nobodys_wall_clock_counts(void **state)
     world_done(&w);
 }
 
+/* A second node, without a Lease of the test's, which is ready for as long as the test says so. */
+static void other_is_ready(struct world *w, int n)
+{
+    const struct target other = {.kind = "nodes", .name = "m", .sub = "status", .who = &ours};
+    const struct target lease = {.group = "coordination.k8s.io",
+                                 .kind = "leases",
+                                 .ns = "kube-node-lease",
+                                 .name = "m",
+                                 .who = &ours};
+    AUTO_FREE char *spec = mem_format("'spec':{'renewTime':'2001-01-01T00:00:%02d.000000Z'}}", n);
+    AUTO_FREE char *patch = mem_format("{%s", spec);
+    AUTO_FREE char *whole =
+        mem_format("{'metadata':{'name':'m','namespace':'kube-node-lease'},%s", spec);
+
+    if (n == 0) {
+        world_add_node(w, "m", 0);
+        world_must(world_create(w, lease, whole, NULL));
+    } else {
+        world_must(world_patch(w, lease, patch, NULL));
+    }
+    world_must(world_patch(w, other, "{'status':{'conditions':[{'type':'Ready','status':'True'}]}}",
+                           NULL));
+    sim_loop_run(w->loop);
+}
+
+/* Lets `seconds` pass, in which the other node renews its Lease. */
+static void pass(struct world *w, int seconds, int *n)
+{
+    for (int i = 0; i < seconds; i++) {
+        sim_loop_advance(w->loop, SEC);
+        if (i % 10 == 0)
+            other_is_ready(w, ++*n % 60);
+    }
+}
+
+static void a_fenced_node_is_evicted_from_once_its_pods_have_surely_ended(void **state)
+{
+    static const struct {
+        const char *annotation;
+        const char *early; /* after the lease */
+    } cases[] = {
+        {"null", "node.kubernetes.io/unreachable:NoSchedule,node.kubernetes.io/unreachable:"
+                 "NoExecute"},
+        {"'true'", "node.kubernetes.io/unreachable:NoSchedule"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_FREE char *mark =
+            mem_format("{'metadata':{'annotations':{'mete.dev/fenced':%s}}}", cases[i].annotation);
+        struct world w;
+        struct node_monitor *m;
+        int n = 0;
+
+        world_init(&w, 1);
+        prepare(&w);
+        other_is_ready(&w, 0);
+        world_must(world_patch(&w, NODE, mark, NULL));
+        m = start(&w);
+        beat(&w, "True", 1);
+        pass(&w, 42, &n);
+        is_now(&w, "Unknown", cases[i].early);
+        pass(&w, 36, &n); /* 78 s */
+        is_now(&w, "Unknown", cases[i].early);
+        pass(&w, 4, &n);
+        is_now(&w, "Unknown", cases[0].early);
+        node_monitor_free(m); /* a restart takes nothing back */
+        world_restart(&w);
+        m = start(&w);
+        pass(&w, 5, &n);
+        is_now(&w, "Unknown", cases[0].early);
+        beat(&w, "True", 30);
+        is_now(&w, "True", "");
+        node_monitor_free(m);
+        world_done(&w);
+    }
+}
+
 static void a_restart_gives_the_nodes_their_time_again(void **state)
 {
     struct world w;
@@ -228,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_silent_node_becomes_unknown_and_comes_back),
         cmocka_unit_test(only_a_renewal_is_a_sign_of_life),
         cmocka_unit_test(nobodys_wall_clock_counts),
+        cmocka_unit_test(a_fenced_node_is_evicted_from_once_its_pods_have_surely_ended),
         cmocka_unit_test(a_restart_gives_the_nodes_their_time_again),
         cmocka_unit_test(a_cordon_is_a_taint_and_others_stay),
         cmocka_unit_test(nothing_is_written_while_nothing_changes),

@@ -84,7 +84,7 @@ static void says_nothing_of_gpus_that_are_not_known_yet(void **state)
     f.gpus_known = false;
     object = node_object_make(&f, false);
     status = node_status_make(&f);
-    assert_null(json_at(object, "metadata", "annotations", NULL));
+    assert_null(json_at(object, "metadata", "annotations", "mete.dev/gpus", NULL));
     assert_null(json_at(object, "metadata", "labels", "nvidia.com/gpu.count", NULL));
     assert_null(json_at(status, "status", "capacity", "nvidia.com/gpu", NULL));
 }
