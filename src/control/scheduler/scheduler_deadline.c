@@ -19,11 +19,6 @@ void scheduler_await_answer(struct scheduler *s)
     loop_timer_set(s->answer_timer, s->options.answer_ns);
 }
 
-char *scheduler_deadline_text(const struct scheduler *s)
-{
-    return mem_format("no answer came within %" PRId64 " s", s->options.answer_ns / NS_PER_SEC);
-}
-
 /* Has the time since `since_ns` run out? Else the earliest such time goes to `*next_ns`. */
 static bool is_over(const struct scheduler *s, int64_t since_ns, int64_t *next_ns)
 {
@@ -65,7 +60,8 @@ static void end_evictions(struct scheduler *s, const char *why, int64_t *next_ns
 void scheduler_on_deadline(void *arg)
 {
     struct scheduler *s = arg;
-    AUTO_FREE char *text = scheduler_deadline_text(s);
+    AUTO_FREE char *text =
+        mem_format("no answer came within %" PRId64 " s", s->options.answer_ns / NS_PER_SEC);
     AUTO(err_freep) struct err *why = err_new(ERR_UNAVAILABLE, "%s", text);
     int64_t next_ns = 0;
 

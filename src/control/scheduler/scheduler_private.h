@@ -487,12 +487,9 @@ void sched_work_give_back(struct scheduler *s, struct sched_work *w, const struc
 /* Nobody waits for the binding's answer any more. */
 void sched_work_answered(struct scheduler *s, struct sched_work *w);
 
-/* scheduler_deadline.c: bindings and evictions that were not answered */
-/* Looks at them when the time for an answer is over. */
+/* scheduler_deadline.c: looks at a binding or eviction when the time for its answer is over. */
 void scheduler_await_answer(struct scheduler *s);
 void scheduler_on_deadline(void *scheduler);
-/* The text "no answer came within 60s". The caller frees it. */
-char *scheduler_deadline_text(const struct scheduler *s);
 
 /* scheduler_held.c */
 void scheduler_put_held(void *arg, const char *ns, const char *name, const json_t *entry);
