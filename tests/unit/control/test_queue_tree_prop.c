@@ -23,6 +23,7 @@ enum {
 struct model_queue {
     bool is_there;
     int parent; /* -1: none */
+    int64_t weight;
 };
 
 struct model {
@@ -118,7 +119,7 @@ static void put(struct model *m, int i)
     CHECK(m, (e != NULL) == is_circle);
     CHECK(m, !e || err_code(e) == ERR_INVALID);
     if (!e)
-        m->queues[i] = (struct model_queue){true, parent};
+        m->queues[i] = (struct model_queue){true, parent, weight};
 }
 
 static void drop(struct model *m, int i)
@@ -154,6 +155,7 @@ static void check_engine(struct model *m)
             name_of(m->queues[i].parent, above);
         CHECK(m, is_active(m, i));
         CHECK(m, text_equal(v.parent, above));
+        CHECK(m, v.weight == m->queues[i].weight);
     }
 }
 
