@@ -290,7 +290,7 @@ static struct err *make_target(const char *path)
 struct err *host_enter(const struct host_mounts *m)
 {
     TRY(dir_make(m->rootfs, 0711));
-    for (const char *const *target = m->targets; *target; target++)
+    for (const char *const *target = m->targets; target && *target; target++)
         TRY(make_target(*target));
     TRY(mount_ns_enter(m->rootfs));
     TRY(hide_unified(m->rootfs));

@@ -50,7 +50,7 @@ static void rows_are_what_people_know_from_kubectl(void **state)
          "\"containerStatuses\":[{\"ready\":true,\"restartCount\":3,\"state\":{\"running\":{}},"
          "\"lastState\":{\"terminated\":{\"finishedAt\":\"1970-01-01T00:15:40Z\"}}}]}}",
          "[\"p\",\"1/1\",\"Running\",\"3 (60s ago)\",\"1s\",\"10.0.0.1\",\"n\",\"<none>\","
-         "\"<none>\",2]"},
+         "\"<none>\",\"2\"]"},
         {"", "pods", "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{}]}}",
          "[\"p\",\"0/1\",\"Pending\",\"0\",\"<unknown>\",\"<none>\",\"<none>\",\"<none>\","
          "\"<none>\",0]"},
