@@ -15,6 +15,7 @@
 #include "client/informer.h"
 #include "gpu/gpusim_machine.h"
 #include "kinds/pod/pod_state.h"
+#include "node/cdi_writer.h"
 #include "node/gpu_modes.h"
 #include "node/image/host_driver.h"
 #include "node/image/root.h"
@@ -31,6 +32,7 @@
 #include "node/runtime/last_words.h"
 #include "node/session/sessions.h"
 #include "node/session/uplink.h"
+#include "node/spec/cdi_file.h"
 #include "node/spec/share_files.h"
 #include "node/stats.h"
 #include "node/volume/stage.h"
@@ -63,6 +65,7 @@ struct node {
     struct node_images *images;
     struct pinger *pinger;
     struct rotation *rotation;
+    struct cdi_writer *cdi; /* NULL: no file is asked for */
     struct pods *pods;
     struct informer *informer;
     struct informer *own; /* of the Node object */
@@ -302,6 +305,17 @@ static void tell_xids(const struct node *n)
         LOG(WARN, "gpu errors dropped", U("dropped", n_dropped));
 }
 
+static void write_cdi(struct node *n)
+{
+    size_t count = 0;
+    const struct gpu *list = NULL;
+
+    if (!n->cdi || !n->o.gpus)
+        return;
+    list = gpu_watch_list(n->o.gpus, &count);
+    cdi_writer_update(n->cdi, list, count, gpu_watch_root(n->o.gpus));
+}
+
 void node_gpus_changed(struct node *n)
 {
     if (n->o.gpus)
@@ -309,6 +323,7 @@ void node_gpus_changed(struct node *n)
     (void)update_modes(n);
     if (n->pods)
         pods_gpus_changed(n->pods);
+    write_cdi(n);
     report_if_due(n);
 }
 
@@ -540,6 +555,17 @@ static const char *const mount_targets[] = {GPUSIM_MACHINE_PATH,          SHARE_
                                             SHARE_DIR "/state",           SHARE_DIR "/libcuda.so",
                                             SHARE_DIR "/libnvidia-ml.so", NULL};
 
+static struct err *begin_cdi(struct node *n)
+{
+    if (!n->o.cdi_file)
+        return NULL;
+    TRY(cdi_writer_new(
+        &(struct cdi_writer_options){.loop = n->o.loop, .worker = n->worker, .path = n->o.cdi_file},
+        &n->cdi));
+    write_cdi(n);
+    return NULL;
+}
+
 static struct err *node_begin(struct node *n)
 {
     struct runtime_crun_options ro = {.loop = n->o.loop, .dir = n->dir};
@@ -550,6 +576,7 @@ static struct err *node_begin(struct node *n)
                               .rootfs = n->rootfs,
                               .host = &n->host,
                               .make_points = host_driver_make,
+                              .read_cdi = cdi_request_work,
                               .prepare = prepare_pod,
                               .unprepare = unprepare_pod,
                               .make_stage = stage_make,
@@ -592,6 +619,7 @@ static struct err *node_begin(struct node *n)
     po.worker = n->worker;
     po.pinger = n->pinger;
     po.runtime = n->runtime;
+    TRY(begin_cdi(n));
     n->pods = pods_new(&po);
     list_containers(n);
     return NULL;
@@ -646,6 +674,7 @@ void node_free(struct node *n)
     pods_free(n->pods);
     node_images_free(n->images);
     pinger_free(n->pinger);
+    cdi_writer_free(n->cdi);
     runtime_free(n->runtime);
     gpu_modes_free(n->modes);
     drop_holdings(n);

@@ -28,6 +28,7 @@ struct node_options {
     const char *mask_dir;          /* DATA: hidden from containers of the image `host` */
     bool has_emulated_gpus;
     bool is_fenced;        /* without its lease, ends its pods (kinds/node_lease.h) */
+    const char *cdi_file;  /* to be kept up to date; NULL: none */
     const char *runtime;   /* "auto", "crun" or "runc"; NULL: auto */
     const char *self_path; /* the program that children run, in other roles */
     int64_t log_max_bytes; /* size at which a container's log is rotated (rotation.h); 0: 10 MiB */

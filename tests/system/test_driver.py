@@ -72,9 +72,12 @@ def musl():
     return layer.add(f"lib/ld-musl-{ARCH}.so.1", octets_of(MUSL), mode=0o755)
 
 
+def image_of(layer):
+    return Image([layer.octets()], {"Env": ["PATH=/usr/bin:/bin"]}, arch={"x86_64": "amd64", "aarch64": "arm64"}[ARCH])
+
+
 def import_image(m, name, layer):
-    image = Image([layer.octets()], {"Env": ["PATH=/usr/bin:/bin"]}, arch={"x86_64": "amd64", "aarch64": "arm64"}[ARCH])
-    path = image_kit.write(os.path.join(m.dir, "image.tar"), image.layout())
+    path = image_kit.write(os.path.join(m.dir, "image.tar"), image_of(layer).layout())
     r = m.mete("image", "import", path, name)
     check(r.code == 0, r)
 

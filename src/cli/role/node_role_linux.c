@@ -40,6 +40,7 @@ struct hands {
     char *socket;
     char *dir;
     char *driver_root;
+    const char *cdi_file;
     char *machine; /* file of the emulated machine; NULL: the gpus are real */
     char *token;
     struct client *client;
@@ -93,6 +94,7 @@ static void begin_node(struct hands *h)
         .runtime = h->runtime,
         .self_path = h->self_path,
         .has_emulated_gpus = h->machine != NULL,
+        .cdi_file = h->cdi_file[0] ? h->cdi_file : NULL,
         .log_max_bytes = h->log_limits.max_bytes,
         .log_max_files = (size_t)h->log_limits.max_files,
         .sharing = &h->sharing,
@@ -205,6 +207,7 @@ static struct err *node_begin(struct hands *h, struct cli *c)
     h->self_path = c->self_path;
     h->runtime = flag_text(c->in, "runtime");
     h->is_fenced = flag_switch(c->in, "fenced");
+    h->cdi_file = flag_text(c->in, "cdi-file");
     if (!h->name)
         return cli_usage(c, "node needs --name");
     TRY(role_init(&h->role, c, "node"));

@@ -15,6 +15,7 @@ struct up_options {
     char *log_format;
     char *runtime;      /* "auto", "crun", "runc" */
     char *driver_root;  /* directory; "": to be found */
+    char *cdi_file;     /* CDI file to be kept up to date; "": none */
     char *log_max_size; /* of containers; both checked by log_limits_parse */
     char *log_max_files;
     char *learn_every;            /* a duration; 0s: never */
@@ -34,6 +35,7 @@ struct up_given {
     const char *log_format;
     const char *runtime;
     const char *driver_root;
+    const char *cdi_file;
     const char *log_max_size;
     const char *log_max_files;
     const char *const *host_path_roots; /* NULL-terminated; may be NULL or empty */
@@ -42,9 +44,9 @@ struct up_given {
 /*
  * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
  * and the members data, gpus, gpuConfig, listen, logLevel, logFormat, runtime, driverRoot,
- * containerLogMaxSize, containerLogMaxFiles, learnEvery, learnAfter, networkTiers, schedulerNames
- * and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names an unknown or malformed member, or
- * a member of a later version (dashboard, metrics).
+ * cdiFile, containerLogMaxSize, containerLogMaxFiles, learnEvery, learnAfter, networkTiers,
+ * schedulerNames and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names an unknown or
+ * malformed member, or a member of a later version (dashboard, metrics).
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;

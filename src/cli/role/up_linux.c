@@ -122,6 +122,7 @@ static struct err *read_options(struct up *u)
     given.log_format = flag_text(in, "log-format");
     given.runtime = flag_text(in, "runtime");
     given.driver_root = flag_text(in, "driver-root");
+    given.cdi_file = flag_text(in, "cdi-file");
     given.log_max_size = flag_text(in, "container-log-max-size");
     given.log_max_files = flag_text(in, "container-log-max-files");
     for (size_t i = 0; i < HOST_ROOTS_MAX + 1; i++)
@@ -255,6 +256,8 @@ static struct err *start_node(struct up *u)
                  u->node_name,
                  "--gpus",
                  u->gpus,
+                 "--cdi-file",
+                 u->options.cdi_file,
                  "--driver-root",
                  u->options.driver_root,
                  "--runtime",
@@ -498,6 +501,11 @@ static const struct flag up_flags[] = {
      .value = "DIR",
      .doc = "directory below which the GPU driver is installed. Default: /, else "
             "/run/nvidia/driver"},
+    {.name = "cdi-file",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "CDI file of the GPUs for other container engines, kept up to date, such as "
+            "/var/run/cdi/nvidia.com-gpu.json. Default: none"},
     {.name = "config",
      .type = FLAG_TEXT,
      .value = "FILE",

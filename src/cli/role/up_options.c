@@ -7,6 +7,7 @@
 #include "cli/role/up.h"
 #include "kinds/network_tiers.h"
 #include "kinds/scheduler_names.h"
+#include "node/cdi_writer.h"
 
 enum {
     PORT_MAX = 65535
@@ -51,6 +52,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "hostPathRoots",
                                           "runtime",
                                           "driverRoot",
+                                          "cdiFile",
                                           "containerLogMaxSize",
                                           "containerLogMaxFiles",
                                           "learnEvery",
@@ -163,6 +165,8 @@ static struct err *check_words(const struct up_options *o)
                        o->log_level);
     if (!is_among(runtimes, o->runtime))
         return err_new(ERR_BAD_REQUEST, "runtime \"%s\": want auto, crun or runc", o->runtime);
+    if (o->cdi_file[0])
+        TRY(cdi_path_check(o->cdi_file));
     if (o->driver_root[0] && o->driver_root[0] != '/')
         return err_new(ERR_BAD_REQUEST, "driver root \"%s\": want an absolute path",
                        o->driver_root);
@@ -201,6 +205,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.gpu_config = option_choose(given->gpu_config, config, "gpuConfig", "");
     o.log_level = option_choose(given->log_level, config, "logLevel", "info");
     o.runtime = option_choose(given->runtime, config, "runtime", "auto");
+    o.cdi_file = option_choose(given->cdi_file, config, "cdiFile", "");
     o.driver_root = option_choose(given->driver_root, config, "driverRoot", "");
     o.log_format = option_choose(given->log_format, config, "logFormat", "text");
     o.log_max_size =
@@ -232,6 +237,7 @@ void up_options_done(struct up_options *o)
     free(o->log_format);
     free(o->runtime);
     free(o->driver_root);
+    free(o->cdi_file);
     free(o->log_max_size);
     free(o->log_max_files);
     free(o->learn_every);

@@ -248,11 +248,13 @@ struct rooting {
     struct pending *pending;
     struct root *root;          /* NULL: the image `host` */
     struct host_driver *driver; /* of the image `host` */
+    struct cdi_request *cdi;    /* of an image's container with gpus; NULL: none */
     struct stage stage;
     char *words;
     struct share_files share;
     struct err *(*make)(struct root *r);
     struct err *(*make_points)(struct host_driver *h);
+    struct err *(*read_cdi)(struct cdi_request *r);
     struct err *(*make_stage)(struct stage *s);
     struct err *(*make_words)(const char *path);
     struct err *(*make_share)(const struct share_files *f);
@@ -262,16 +264,32 @@ static void rooting_free(struct rooting *m)
 {
     root_free(m->root);
     host_driver_free(m->driver);
+    cdi_request_free(m->cdi);
     stage_done(&m->stage);
     share_files_done(&m->share);
     free(m->words);
     free(m);
 }
 
+static void add_devices(const json_t *edits, struct root *root)
+{
+    const json_t *node = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(edits, "deviceNodes"), i, node)
+        if (root->n_devices < ROOT_DEVICES_MAX)
+            root->devices[root->n_devices++] = (struct root_device){
+                .major = json_int(node, "major", 0), .minor = json_int(node, "minor", 0)};
+}
+
 static struct err *make_root(void *message)
 {
     struct rooting *m = message;
 
+    if (m->cdi) {
+        TRY(m->read_cdi(m->cdi));
+        add_devices(m->cdi->edits, m->root);
+    }
     if (m->root)
         TRY(m->make(m->root));
     else
@@ -285,10 +303,13 @@ static struct err *make_root(void *message)
 static void on_rooted(void *message, const struct err *e)
 {
     struct rooting *m = message;
-    const struct container_place place = {m->root, m->driver, &m->stage};
+    const struct container_place place = {m->root, m->driver, &m->stage,
+                                          m->cdi ? m->cdi->edits : NULL};
     struct pod *p = NULL;
     struct container *c = pending_take(m->pending, &p);
 
+    if (m->cdi && m->cdi->problem)
+        LOG(WARN, "CDI files are not used", S("cause", m->cdi->problem));
     if (c && c->state == CONTAINER_CREATING) {
         container_move(c, CONTAINER_WAITING); /* not created yet */
         if (e && p->life != POD_STOPPING)
@@ -299,17 +320,6 @@ static void on_rooted(void *message, const struct err *e)
     rooting_free(m);
     if (p)
         pod_step(p);
-}
-
-static void add_devices(const json_t *edits, struct root *root)
-{
-    const json_t *node = NULL;
-    size_t i = 0;
-
-    json_array_foreach (json_object_get(edits, "deviceNodes"), i, node)
-        if (root->n_devices < ROOT_DEVICES_MAX)
-            root->devices[root->n_devices++] = (struct root_device){
-                .major = json_int(node, "major", 0), .minor = json_int(node, "minor", 0)};
 }
 
 static void add_driver_names(const struct driver_root *driver, struct root *root)
@@ -376,6 +386,7 @@ static struct err *plan_rooting(const struct pod *p, struct container *c, struct
 {
     m->make = p->set->o.make_root;
     m->make_points = p->set->o.make_points;
+    m->read_cdi = p->set->o.read_cdi;
     m->make_stage = p->set->o.make_stage;
     m->make_words = p->set->o.make_words;
     m->make_share = p->set->o.make_share;
@@ -384,6 +395,7 @@ static struct err *plan_rooting(const struct pod *p, struct container *c, struct
     if (container_image(pod_container_spec(p, c))) {
         m->root = mem_alloc(sizeof(*m->root));
         TRY(plan_root(p, c, m->root));
+        TRY(container_request(p, c, &m->cdi));
     } else {
         m->driver = host_driver_new(container_driver(p, c), p->set->o.dir, p->set->o.rootfs);
     }

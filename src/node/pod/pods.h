@@ -46,6 +46,7 @@ struct image_source {
     void *arg;
 };
 
+struct cdi_request;
 struct driver_root;
 struct host_driver;
 struct root;
@@ -71,6 +72,7 @@ struct pods_options {
     struct err *(*measure)(const char *path, struct disk_usage *ret); /* disk_usage_measure */
     struct err *(*remove_root)(const char *dir);                      /* images.h */
     struct err *(*make_points)(struct host_driver *h);                /* host_driver.h */
+    struct err *(*read_cdi)(struct cdi_request *r);                   /* cdi_file.h */
     struct err *(*make_stage)(struct stage *s);                       /* stage.h */
     struct err *(*strike_stage)(const char *dir);
     struct err *(*make_words)(const char *path); /* last_words.h */

@@ -27,6 +27,7 @@ struct creation {
     char *intent_path;
     char *intent;
     char *config;
+    int64_t hook_uid; /* of the root that hooks run as; -1: none does */
     char *log_dir;
     int lock_fd;
     int sync_fd; /* the fifo `monitor`, to read; and: */
@@ -61,6 +62,19 @@ static struct err *take_locks(struct creation *p)
     return take_lock(monitor, O_WRONLY | O_NONBLOCK, &p->monitor_fd);
 }
 
+/* Some hooks run in the container's user namespace: in the bundle's directory, and they read
+ * config.json. All other files of the bundle stay closed. */
+static struct err *open_to_hooks(const struct creation *p, const char *config_path)
+{
+    const uid_t uid = (uid_t)p->hook_uid;
+
+    if (chmod(p->bundle, 0711) < 0)
+        return err_errno(errno, "open %s to hooks", p->bundle);
+    if (chown(config_path, uid, uid) < 0)
+        return err_errno(errno, "give %s to hooks", config_path);
+    return NULL;
+}
+
 static struct err *creation_prepare(void *message)
 {
     struct creation *p = message;
@@ -74,7 +88,8 @@ static struct err *creation_prepare(void *message)
     TRY(take_locks(p));
     if (file_exists(mark))
         return err_new(ERR_INTERNAL, "attempt %s was started before", p->id);
-    return file_write(config_path, 0600, str_of(p->config));
+    TRY(file_write(config_path, 0600, str_of(p->config)));
+    return p->hook_uid < 0 ? NULL : open_to_hooks(p, config_path);
 }
 
 static void creation_free(struct creation *p)
@@ -346,6 +361,14 @@ static struct err *check_create(const struct runtime_create *c)
     return NULL;
 }
 
+/* The id on this machine of the root that hooks of the container run as; -1: no hook runs there. */
+static int64_t hook_uid_of(const json_t *config)
+{
+    const json_t *map = json_array_get(json_at(config, "linux", "uidMappings", NULL), 0);
+
+    return json_object_get(config, "hooks") ? json_int(map, "hostID", -1) : -1;
+}
+
 void crun_create(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg)
 {
     struct crun *r = self;
@@ -389,6 +412,7 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
                            .intent_path = attempt_intent_path(b),
                            .intent = json_format(intent),
                            .config = json_format(c->config),
+                           .hook_uid = hook_uid_of(c->config),
                            .log_dir = mem_strndup(c->log_path, (size_t)(slash - c->log_path)),
                            .lock_fd = -1,
                            .sync_fd = -1,

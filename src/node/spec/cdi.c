@@ -139,8 +139,26 @@ static struct err *add_device(json_t *edits, const struct driver_root *root,
     return add_capability(edits, root, d, d->compute_instance);
 }
 
-/* Adds the variable that tells programs their gpus. */
-static void add_variable(json_t *edits, const struct cdi_device *devices, size_t n)
+struct err *cdi_device_edits(const struct cdi_device *d, const struct driver_root *root,
+                             json_t **ret)
+{
+    AUTO(json_freep) json_t *edits = json_object();
+
+    TRY(add_device(edits, root, d));
+    *ret = TAKE(edits);
+    return NULL;
+}
+
+void cdi_driver_edits(json_t *edits, const struct driver_root *root,
+                      const struct cdi_target *target)
+{
+    VEC_EACH (&root->nodes, node)
+        add_node(edits, node->path, node->major, node->minor);
+    if (target)
+        add_files(edits, root, target);
+}
+
+void cdi_name_devices(json_t *edits, const struct cdi_device *devices, size_t n)
 {
     AUTO(buf_done) struct buf text = {0};
 
@@ -160,11 +178,8 @@ struct err *cdi_gpu_edits(const struct cdi_device *devices, size_t n,
     for (size_t i = 0; i < n; i++)
         TRY(add_device(edits, root, &devices[i]));
     if (n > 0) {
-        VEC_EACH (&root->nodes, node)
-            add_node(edits, node->path, node->major, node->minor);
-        if (target)
-            add_files(edits, root, target);
-        add_variable(edits, devices, n);
+        cdi_driver_edits(edits, root, target);
+        cdi_name_devices(edits, devices, n);
     }
     *ret = TAKE(edits);
     return NULL;
@@ -205,6 +220,15 @@ static void put_or_drop(json_t *to, const char *name, const json_t *from)
         (void)json_object_set_new(to, name, json_deep_copy(value));
 }
 
+/* A node without an owner belongs to the user of the process. */
+static void put_owner(json_t *device, const char *key, const json_t *user)
+{
+    int64_t id = json_int(user, key, 0);
+
+    if (id != 0 && !json_object_get(device, key))
+        json_put_int(device, key, id);
+}
+
 static struct err *apply_device(const json_t *node, json_t *spec)
 {
     static const char *const members[] = {"path",     "type", "major", "minor",
@@ -215,6 +239,7 @@ static struct err *apply_device(const json_t *node, json_t *spec)
     const char *path = json_text(node, "path");
     const char *type = json_text(node, "type");
     const char *permissions = json_text(node, "permissions");
+    const json_t *user = json_at(spec, "process", "user", NULL);
     json_t *device = NULL;
     json_t *rule = NULL;
 
@@ -225,6 +250,8 @@ static struct err *apply_device(const json_t *node, json_t *spec)
     device = json_object();
     for (size_t i = 0; i < COUNT(members); i++)
         put_or_drop(device, members[i], node);
+    put_owner(device, "uid", user);
+    put_owner(device, "gid", user);
     remove_where(devices, "path", path);
     (void)json_array_append_new(devices, device);
     rule = json_object();
@@ -256,6 +283,22 @@ static struct err *apply_mount(const json_t *edit, json_t *spec)
     put_or_drop(mount, "options", edit);
     remove_where(mounts, "destination", to);
     (void)json_array_append_new(mounts, mount);
+    return NULL;
+}
+
+static struct err *apply_hook(const json_t *edit, json_t *spec)
+{
+    const char *stage = json_text(edit, "hookName");
+    json_t *hook = NULL;
+
+    if (!stage || !json_text(edit, "path"))
+        return err_new(ERR_INVALID, "hook '%s' lacks hookName or path", stage ? stage : "");
+    hook = json_object();
+    put_or_drop(hook, "path", edit);
+    put_or_drop(hook, "args", edit);
+    put_or_drop(hook, "env", edit);
+    put_or_drop(hook, "timeout", edit);
+    (void)json_array_append_new(json_array_at(json_object_at(spec, "hooks"), stage), hook);
     return NULL;
 }
 
@@ -309,7 +352,8 @@ struct err *cdi_apply(const json_t *edits, json_t *spec)
 
     json_object_foreach ((json_t *)(uintptr_t)edits, key, item) {
         if (!text_equal(key, "env") && !text_equal(key, "deviceNodes") &&
-            !text_equal(key, "mounts") && !text_equal(key, "additionalGids"))
+            !text_equal(key, "hooks") && !text_equal(key, "mounts") &&
+            !text_equal(key, "additionalGids"))
             return err_new(ERR_INVALID, "container edit '%s' is not supported", key);
     }
     json_array_foreach (json_object_get(edits, "env"), i, item)
@@ -320,6 +364,8 @@ struct err *cdi_apply(const json_t *edits, json_t *spec)
         TRY(apply_device(item, spec));
     json_array_foreach (json_object_get(edits, "mounts"), i, item)
         TRY(apply_mount(item, spec));
+    json_array_foreach (json_object_get(edits, "hooks"), i, item)
+        TRY(apply_hook(item, spec));
     cdi_sort_mounts(spec);
     json_array_foreach (json_object_get(edits, "additionalGids"), i, item)
         apply_gid(item, spec);

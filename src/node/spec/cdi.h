@@ -2,8 +2,9 @@
  * cdi.h - Container Device Interface edits, which make gpus appear in a container
  *
  * Computed from host data alone, and applied to an OCI spec by the rules of the CDI specification
- * (containerEdits: env, deviceNodes, mounts, additionalGids; no hooks). Every device node comes
- * with its type, major and minor, so applying needs no look at the host.
+ * (containerEdits: env, deviceNodes, hooks, mounts, additionalGids). Every device node comes with
+ * its type, major and minor, so applying needs no look at the host. Hooks come from files of the
+ * administrator alone (cdi_file.h).
  *
  * The driver's libraries are bound into the directory that the container's own loader searches, one
  * by one and under each of their names. So programs find them without any variable, and nothing in
@@ -46,7 +47,16 @@ struct err *cdi_gpu_edits(const struct cdi_device *devices, size_t n,
                           const struct driver_root *root, const struct cdi_target *target,
                           json_t **ret) MUST_CHECK;
 
-/* Applies edits. ERR_INVALID: an unknown edit, or one that lacks a member. */
+/* The parts of cdi_gpu_edits: the nodes of one device; the nodes and files of the driver, and the
+ * variable CDI_VISIBLE, which are added to `edits`. */
+struct err *cdi_device_edits(const struct cdi_device *d, const struct driver_root *root,
+                             json_t **ret) MUST_CHECK;
+void cdi_driver_edits(json_t *edits, const struct driver_root *root,
+                      const struct cdi_target *target);
+void cdi_name_devices(json_t *edits, const struct cdi_device *devices, size_t n);
+
+/* Applies edits. ERR_INVALID: an unknown edit, one that this machine's runtimes do not know
+ * (netDevices, intelRdt), or one that lacks a member. */
 struct err *cdi_apply(const json_t *edits, json_t *spec) MUST_CHECK;
 
 /* Puts "NAME=value" into a list of variables, replacing one of that name. */

@@ -69,6 +69,33 @@ static struct err *add_share(const struct pod *p, const struct driver_root *root
     return share_edits_apply(edits, root, target, &mounts);
 }
 
+/* Finds the container's devices, and checks that their driver is known. */
+static struct err *find_devices(const struct pod *p, const struct container *c,
+                                struct container_devices *ret)
+{
+    TRY(container_devices_find(p, c, ret));
+    if (ret->all.n > 0 && !container_driver(p, c))
+        return err_new(ERR_UNAVAILABLE, "the files of the gpus' driver are not known yet");
+    return NULL;
+}
+
+/* The share library loads the driver's libraries by itself: from where Mete put them. */
+struct err *container_request(const struct pod *p, const struct container *c,
+                              struct cdi_request **ret)
+{
+    AUTO(container_devices_done) struct container_devices devices = {0};
+    AUTO_FREE struct cdi_device *list = NULL;
+
+    TRY(find_devices(p, c, &devices));
+    if (devices.all.n == 0 || has_shares(&devices)) {
+        *ret = NULL;
+        return NULL;
+    }
+    list = cdi_devices(&devices);
+    *ret = cdi_request_new(list, devices.all.n, container_driver(p, c));
+    return NULL;
+}
+
 struct err *container_edits(const struct pod *p, const struct container *c,
                             const struct container_place *place, json_t **ret)
 {
@@ -78,12 +105,16 @@ struct err *container_edits(const struct pod *p, const struct container *c,
     AUTO(json_freep) json_t *edits = NULL;
     struct cdi_target target = {0};
 
-    TRY(container_devices_find(p, c, &devices));
-    if (devices.all.n > 0 && !root)
-        return err_new(ERR_UNAVAILABLE, "the files of the gpus' driver are not known yet");
+    TRY(find_devices(p, c, &devices));
+    list = cdi_devices(&devices);
+    if (place && place->edits) {
+        edits = json_deep_copy(place->edits);
+        cdi_name_devices(edits, list, devices.all.n);
+        *ret = TAKE(edits);
+        return NULL;
+    }
     if (devices.all.n > 0 && place)
         target = driver_target(place);
-    list = cdi_devices(&devices);
     TRY(cdi_gpu_edits(list, devices.all.n, root, place ? &target : NULL, &edits));
     if (place && has_shares(&devices))
         TRY(add_share(p, root, &target, edits));

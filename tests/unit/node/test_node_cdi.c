@@ -30,6 +30,20 @@ static void applies_edits_by_the_rules(void **state)
          "b\","
          "\"type\":\"bind\",\"source\":\"/h\",\"options\":[\"ro\"]},{\"destination\":\"/a/b/"
          "c\"}]}"},
+        {"{\"hooks\":[{\"hookName\":\"createContainer\",\"path\":\"/"
+         "h\",\"args\":[\"h\"],\"timeout\":3}]}",
+         "{\"mounts\":[],\"hooks\":{\"createContainer\":[{\"path\":\"/a\"}]}}",
+         "{\"mounts\":[],\"hooks\":{\"createContainer\":[{\"path\":\"/a\"},{\"path\":\"/"
+         "h\",\"args\":["
+         "\"h\"],\"timeout\":3}]}}"},
+        {"{\"deviceNodes\":[{\"path\":\"/dev/"
+         "x\",\"type\":\"c\",\"major\":1,\"minor\":2,\"gid\":7}]}",
+         "{\"process\":{\"user\":{\"uid\":5,\"gid\":6}},\"mounts\":[]}",
+         "{\"process\":{\"user\":{\"uid\":5,\"gid\":6}},\"mounts\":[],\"linux\":{\"devices\":[{"
+         "\"path\":"
+         "\"/dev/x\",\"type\":\"c\",\"major\":1,\"minor\":2,\"gid\":7,\"uid\":5}],\"resources\":{"
+         "\"devices\":[{\"allow\":true,\"type\":\"c\",\"major\":1,\"minor\":2,\"access\":\"rwm\"}]}"
+         "}}"},
         {"{\"additionalGids\":[0,5,7]}",
          "{\"process\":{\"user\":{\"additionalGids\":[5]}},\"mounts\":[]}",
          "{\"process\":{\"user\":{\"additionalGids\":[5,7]}},\"mounts\":[]}"},
@@ -60,7 +74,9 @@ static void refuses_edits_that_it_does_not_know(void **state)
         const char *edits;
         const char *message;
     } cases[] = {
-        {"{\"hooks\":[]}", "container edit 'hooks' is not supported"},
+        {"{\"netDevices\":[]}", "container edit 'netDevices' is not supported"},
+        {"{\"intelRdt\":{}}", "container edit 'intelRdt' is not supported"},
+        {"{\"hooks\":[{\"path\":\"/h\"}]}", "hook '' lacks hookName or path"},
         {"{\"deviceNodes\":[{\"path\":\"/dev/x\"}]}",
          "device node '/dev/x' lacks type, major or minor"},
         {"{\"mounts\":[{\"containerPath\":\"/x\"}]}", "mount '/x' lacks hostPath or containerPath"},

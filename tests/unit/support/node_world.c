@@ -545,6 +545,12 @@ static void note_shares(void *arg, json_t *list)
     w->shares = list;
 }
 
+static struct err *fake_read_cdi(struct cdi_request *r)
+{
+    (void)r;
+    return NULL;
+}
+
 static struct err *fake_make_points(struct host_driver *h)
 {
     (void)snprintf(h->loader.dir, sizeof(h->loader.dir), "/usr/lib/x86_64-linux-gnu");
@@ -594,6 +600,7 @@ void node_world_init_images(struct node_world *w, const struct image_source *ima
                              .share_library_dir = "/lib/mete",
                              .make_share = fake_make_share,
                              .on_shares = note_shares,
+                             .read_cdi = fake_read_cdi,
                              .images = images,
                              .make_root = make_root,
                              .remove_root = fake_remove_root,

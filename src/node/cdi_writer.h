@@ -1,0 +1,33 @@
+/* cdi_writer.h - keeps a CDI file of this machine's gpus up to date, for other container engines */
+#pragma once
+
+#include "base/loop.h"
+#include "node/image/image_loader_linux.h"
+#include "node/spec/cdi_file.h"
+#include "node/worker.h"
+
+struct cdi_writer;
+
+struct cdi_writer_options {
+    struct loop *loop;
+    struct worker *worker; /* freed before the writer */
+    const char *path;      /* *.json or *.yaml; the directory is made */
+};
+
+/* Looks at the machine's own loader: call before the loop runs. */
+struct err *cdi_writer_new(const struct cdi_writer_options *o, struct cdi_writer **ret) MUST_CHECK;
+void cdi_writer_free(struct cdi_writer *w); /* accepts NULL; the file stays */
+
+/* Writes the file if its content has changed. Without gpus the last file stays. */
+void cdi_writer_update(struct cdi_writer *w, const struct gpu *gpus, size_t n,
+                       const struct driver_root *root);
+
+/* Is the path that of a JSON or YAML file, as readers of CDI files want it? ERR_BAD_REQUEST. */
+struct err *cdi_path_check(const char *path) MUST_CHECK;
+
+/* The text of the file at `path`: JSON or YAML. The caller frees it. */
+char *cdi_text_format(const json_t *file, const char *path);
+
+/* Where libraries go in the containers of an engine that looks at no image: into the directory of
+ * this machine's own loader (cdi_writer_linux.c). ERR_NOT_FOUND: it has none. */
+struct err *cdi_machine_loader(struct image_loader *ret) MUST_CHECK;
