@@ -53,7 +53,7 @@ static void rows_are_what_people_know_from_kubectl(void **state)
          "\"<none>\",\"2\"]"},
         {"", "pods", "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{}]}}",
          "[\"p\",\"0/1\",\"Pending\",\"0\",\"<unknown>\",\"<none>\",\"<none>\",\"<none>\","
-         "\"<none>\",0]"},
+         "\"<none>\",\"0\"]"},
         {"", "events",
          "{\"metadata\":{\"name\":\"e\"},\"involvedObject\":{\"kind\":\"Pod\",\"name\":\"p\"},"
          "\"type\":\"Warning\",\"reason\":\"FailedScheduling\",\"message\":\"no room\","
