@@ -120,9 +120,9 @@ def test_every_door_makes_gangs():
         wait(lambda: m.object("podgroups.scheduling.volcano.sh", "v").get("status", {}).get("phase") == "Completed",
              "Volcano's phase")
         for name in ("n", "o"):
-            conditions = {c["type"]: c["status"]
+            wait(lambda: {c["type"]: c["status"]
                           for c in m.object("podgroups.scheduling.k8s.io", name)["status"]["conditions"]}
-            equal(conditions, {"PodGroupInitiallyScheduled": "True", "PodGroupScheduled": "True"})
+                 == {"PodGroupInitiallyScheduled": "True", "PodGroupScheduled": "True"}, f"the conditions of {name}")
         refused = m.kubectl("create", "-f", "-", stdin=json.dumps({
             **json.loads(pod("mixed", "true", schedulingGroup={"podGroupName": "n"})),
             "metadata": {"name": "mixed", "labels": {LABEL: "v"}}}))
