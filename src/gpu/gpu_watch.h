@@ -32,6 +32,14 @@ struct gpu_watch_options {
 struct err *gpu_watch_new(const struct gpu_watch_options *o, struct gpu_watch **ret) MUST_CHECK;
 void gpu_watch_free(struct gpu_watch *w); /* accepts NULL */
 
+/* The number of lists that have come so far. */
+uint64_t gpu_watch_list_number(const struct gpu_watch *w);
+
+/* Ends the helpers, so that no process of the watch uses the driver; samples and events stop. */
+void gpu_watch_pause(struct gpu_watch *w);
+/* Starts the helpers again: the gpus are listed anew. */
+void gpu_watch_resume(struct gpu_watch *w);
+
 /* True once the first list has come, or the absence of a driver is known. */
 bool gpu_watch_is_ready(const struct gpu_watch *w);
 

@@ -65,6 +65,7 @@ struct gpu_watch {
     unsigned abandoned; /* number of hung helpers */
     bool is_renewed;    /* restart the sampler, to skip fewer gpus */
     bool is_skipped[GPUS_MAX];
+    bool is_paused;
     bool is_ready;
     bool is_driver_there;
     char problem[256];
@@ -76,6 +77,7 @@ struct gpu_watch {
     struct gpu listed[GPUS_MAX]; /* the list being received */
     size_t n_listed;
     int64_t listed_ns;
+    uint64_t n_lists;
     bool is_list_partial; /* a gpu of it could not be read */
     struct gpu_conditions conditions;
 };
@@ -192,6 +194,8 @@ static void on_restart(void *arg)
 {
     struct gpu_watch *w = arg;
 
+    if (w->is_paused)
+        return;
     if (!w->sampler.proc && w->abandoned <= SUCCESSORS_MAX)
         start_helper(w, &w->sampler);
     if (!w->events.proc && w->is_driver_there)
@@ -251,6 +255,7 @@ static void take_list(struct gpu_watch *w)
         (void)gpu_judge(w, i);
     }
     w->listed_ns = loop_now_ns(w->o.loop);
+    w->n_lists++;
     w->is_ready = true;
     w->is_driver_there = true;
     w->problem[0] = '\0';
@@ -518,6 +523,27 @@ static void start_helper(struct gpu_watch *w, struct helper_link *h)
     loop_io_want(h->io, true, false);
     if (!h->is_events)
         watch_ask(w, ASK_LIST, 0);
+}
+
+uint64_t gpu_watch_list_number(const struct gpu_watch *w)
+{
+    return w->n_lists;
+}
+
+void gpu_watch_pause(struct gpu_watch *w)
+{
+    w->is_paused = true;
+    w->question = ASK_NOTHING;
+    loop_timer_stop(w->deadline);
+    loop_timer_stop(w->tick);
+    close_link(&w->sampler); /* the helpers end with their input */
+    close_link(&w->events);
+}
+
+void gpu_watch_resume(struct gpu_watch *w)
+{
+    w->is_paused = false;
+    loop_timer_set(w->restart, 0);
 }
 
 struct err *gpu_watch_new(const struct gpu_watch_options *o, struct gpu_watch **ret)

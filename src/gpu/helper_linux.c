@@ -11,6 +11,8 @@
  * Before the last line, {"root":{...}} tells the driver's files (driver_root.h): with the first
  * list, and whenever the driver's version or the machine's device numbers have changed.
  *
+ * `partition UUID` changes MIG instances (partition_serve.h).
+ *
  * `shares` measures capped shares (share_meter.h).
  *
  * `events` writes {"event":{"uuid":...,"xid":N}} for each XID. All end at the end of their input.
@@ -27,6 +29,7 @@
 #include "base/num.h"
 #include "gpu/driver_root.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/partition_serve.h"
 #include "gpu/share_meter.h"
 
 enum {
@@ -252,12 +255,14 @@ static struct err *helper_open(struct helper *h)
 int gpu_helper_main(int argc, char **argv)
 {
     struct helper h = {.machine = variable("METE_GPUSIM_MACHINE")};
+    bool is_partition;
     struct err *e;
     int result;
 
     if (argc < 2)
         return 2;
-    for (int i = 2; i < argc; i++) {
+    is_partition = strcmp(argv[1], "partition") == 0 && argc == 3;
+    for (int i = 2; i < argc && !is_partition; i++) {
         int64_t index = 0;
 
         e = num_parse_int64(str_of(argv[i]), 0, HELPER_GPUS_MAX - 1, &index);
@@ -270,6 +275,7 @@ int gpu_helper_main(int argc, char **argv)
         return say_error(e) ? 0 : 1;
     result = strcmp(argv[1], "events") == 0   ? serve_events(&h)
              : strcmp(argv[1], "shares") == 0 ? share_meter_serve(h.driver)
+             : is_partition                   ? partition_serve(h.driver, argv[2])
                                               : serve_samples(&h);
     gpu_driver_free(h.driver);
     free(h.told_version);

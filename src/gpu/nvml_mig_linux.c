@@ -68,6 +68,16 @@ static bool read_profile(const struct gpu_driver *d, nvmlDevice_t device, unsign
     return CALL(d->mig.profile, device, number, &ret->info) == NVML_SUCCESS;
 }
 
+static bool has_profiles(const struct gpu_driver *d, nvmlDevice_t device)
+{
+    struct driver_profile p;
+
+    for (unsigned i = 0; i < NVML_GPU_INSTANCE_PROFILES; i++)
+        if (read_profile(d, device, i, &p))
+            return true;
+    return false;
+}
+
 /* The table's name for an instance that the driver does not name. */
 static void name_by_table(const struct gpu *g, unsigned compute, unsigned size,
                           char ret[GPU_PROFILE_SIZE])
@@ -171,7 +181,8 @@ void nvml_mig_read(struct gpu_driver *d, nvmlDevice_t device, struct gpu *g)
     unsigned current = 0;
     unsigned pending = 0;
 
-    if (CALL(d->mig.mode, device, &current, &pending) != NVML_SUCCESS)
+    if (CALL(d->mig.mode, device, &current, &pending) != NVML_SUCCESS ||
+        (current != 1 && !has_profiles(d, device)))
         return;
     g->mig_mode = current == 1;
     g->mig_pending = pending == 1;

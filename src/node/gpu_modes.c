@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gpu/mig_config.h"
 #include "kinds/pod/pod_state.h"
 
 enum {
@@ -14,6 +15,12 @@ enum {
 };
 
 struct gpu_modes {
+    struct gpu_partitions *partitions; /* NULL: MIG instances stay as they are */
+    json_t *parted;                    /* the node's mig-parted file; NULL: none */
+    struct mig_config mig;             /* that the label names */
+    bool has_mig_label;
+    struct err *mig_error; /* why `mig` cannot be used; NULL: it can */
+    enum gpu_partition_state mig_state;
     struct sharing_config own;
     struct sharing_config given; /* by the server */
     bool is_given;
@@ -26,12 +33,14 @@ struct gpu_modes {
     size_t n;
 };
 
-struct gpu_modes *gpu_modes_new(const struct sharing_config *own)
+struct gpu_modes *gpu_modes_new(const struct gpu_modes_options *o)
 {
     struct gpu_modes *m = mem_alloc(sizeof(*m));
 
-    if (own)
-        m->own = *own;
+    if (o->sharing)
+        m->own = *o->sharing;
+    m->parted = o->parted ? json_incref((json_t *)(uintptr_t)o->parted) : NULL;
+    m->partitions = o->partitions;
     return m;
 }
 
@@ -43,6 +52,8 @@ void gpu_modes_free(struct gpu_modes *m)
     free(m->config_text);
     json_decref(m->modes);
     json_decref(m->node);
+    json_decref(m->parted);
+    err_free(m->mig_error);
     free(m);
 }
 
@@ -79,6 +90,27 @@ static void read_modes(struct gpu_modes *m)
     set_problem(m, NODE_GPU_MODES, e);
 }
 
+/* Reads the mig-config of the annotation, which names it and may contain it. */
+static void read_mig(struct gpu_modes *m, const json_t *config)
+{
+    const char *name = json_text_at(config, "mig", "name", NULL);
+    const json_t *document = json_at(config, "mig", "document", NULL);
+
+    err_free(m->mig_error);
+    m->mig_error = NULL;
+    m->mig = (struct mig_config){0};
+    m->has_mig_label = name != NULL;
+    if (!name)
+        return;
+    if (!document)
+        document = m->parted;
+    m->mig_error = document
+                       ? mig_config_parse(document, name, &m->mig)
+                       : err_new(ERR_NOT_FOUND, "there is no mig-parted file for '%.63s'", name);
+    if (m->mig_error)
+        LOG(WARN, "mig-config cannot be used", S("config", name), E(m->mig_error));
+}
+
 static void read_config(struct gpu_modes *m)
 {
     AUTO(json_freep) json_t *config = NULL;
@@ -88,6 +120,7 @@ static void read_config(struct gpu_modes *m)
     m->is_given = false;
     if (m->config_text)
         e = json_parse(str_of(m->config_text), &config);
+    read_mig(m, config);
     plugin = json_object_get(config, "plugin");
     if (!e && plugin)
         e = sharing_config_parse(plugin, NULL, &m->given);
@@ -123,16 +156,43 @@ static bool is_same_mode(const struct gpu *a, const struct gpu *b)
     return text_equal(a->uuid, b->uuid) && a->mode == b->mode && a->replicas == b->replicas &&
            a->is_renamed == b->is_renamed && a->is_single == b->is_single &&
            a->is_flexible == b->is_flexible && a->n_slices == b->n_slices &&
-           text_equal(a->mode_problem, b->mode_problem);
+           a->health == b->health && text_equal(a->mode_problem, b->mode_problem);
+}
+
+/* Notes the state of a gpu that the mig-config is about. */
+static void note_mig(struct gpu_modes *m, enum gpu_partition_state state)
+{
+    if (state > m->mig_state)
+        m->mig_state = state;
+}
+
+/* The mig-config counts after mete.dev/gpu-modes. True: it is about the gpu. */
+static bool wish_by_mig(const struct gpu_modes *m, const struct gpu *g, struct gpu_wish *w)
+{
+    struct gpu_wish mig = {0};
+
+    if (w->is_asked || m->mig_error || !mig_config_wish(&m->mig, g, &mig))
+        return false;
+    if (mig.kind == GPU_WISH_SLICES)
+        *w = mig;
+    w->is_asked = true;
+    return true;
 }
 
 static void modes_apply(struct gpu_modes *m, const struct gpu_holding *holdings, size_t n_holdings,
                         struct gpu *g)
 {
     struct gpu_wish w = {0};
+    enum gpu_partition_state state = GPU_PARTITION_DONE;
+    bool is_by_mig = false;
     AUTO(err_freep) struct err *e = gpu_wish_of(g, m->modes, modes_config(m), &w);
 
+    is_by_mig = wish_by_mig(m, g, &w);
     gpu_wish_apply(&w, holdings, n_holdings, g);
+    if (m->partitions)
+        state = gpu_partitions_apply(m->partitions, &w, holdings, n_holdings, g);
+    if (is_by_mig)
+        note_mig(m, state);
     if (e)
         (void)snprintf(g->mode_problem, sizeof(g->mode_problem), "%s: %.160s", NODE_GPU_MODES,
                        err_message(e));
@@ -143,7 +203,10 @@ static void modes_apply(struct gpu_modes *m, const struct gpu_holding *holdings,
 bool gpu_modes_update(struct gpu_modes *m, const struct gpu *read, size_t n,
                       const struct gpu_holding *holdings, size_t n_holdings)
 {
+    enum gpu_partition_state before = m->mig_state;
     bool has_changed = n != m->n;
+
+    m->mig_state = m->mig_error ? GPU_PARTITION_FAILED : GPU_PARTITION_DONE;
 
     for (size_t i = 0; i < n && i < MODES_GPUS_MAX; i++) {
         struct gpu g = read[i];
@@ -153,7 +216,14 @@ bool gpu_modes_update(struct gpu_modes *m, const struct gpu *read, size_t n,
         m->gpus[i] = g;
     }
     m->n = n < MODES_GPUS_MAX ? n : MODES_GPUS_MAX;
-    return has_changed;
+    return has_changed || before != m->mig_state;
+}
+
+const char *gpu_modes_mig_state(const struct gpu_modes *m)
+{
+    static const char *const texts[] = {"success", "pending", "failed"};
+
+    return m->has_mig_label ? texts[m->mig_state] : NULL;
 }
 
 const struct gpu *gpu_modes_list(const struct gpu_modes *m, size_t *ret_count)

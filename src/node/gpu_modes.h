@@ -4,17 +4,25 @@
  * For each gpu the first of these counts: the annotation mete.dev/gpu-modes of the Node
  * (gpu/gpu_wish.h; `mete gpus set`), the device plugin's configuration that the server found for
  * the node (annotation mete.dev/gpu-config, written by control/gpu_config.h), the configuration
- * file of the node. Pods that hold a gpu keep it in its present mode until they end. Nothing is
- * remembered: after a restart the modes follow from the Node object and its pods.
+ * file of the node. The mig-config that the node's label nvidia.com/mig.config names comes from the
+ * same annotation, else from the node's mig-parted file; it counts after mete.dev/gpu-modes. Pods
+ * that hold a gpu keep it in its present mode until they end. Nothing is remembered: after a
+ * restart the modes follow from the Node object and its pods.
  */
 #pragma once
 
-#include "gpu/gpu_wish.h"
+#include "node/gpu_partitions.h"
 
 struct gpu_modes;
 
-/* `own` (may be NULL): from the configuration file; copied. */
-struct gpu_modes *gpu_modes_new(const struct sharing_config *own);
+/* From files of this node. */
+struct gpu_modes_options {
+    const struct sharing_config *sharing; /* copied; NULL: none */
+    const json_t *parted;                 /* mig-parted file; kept; NULL: none */
+    struct gpu_partitions *partitions;    /* changes MIG instances; borrowed; NULL: nobody does */
+};
+
+struct gpu_modes *gpu_modes_new(const struct gpu_modes_options *o);
 void gpu_modes_free(struct gpu_modes *m); /* accepts NULL */
 
 /* Takes the Node as the server has it. True: its configuration of gpus has changed. */
@@ -30,6 +38,10 @@ const struct gpu *gpu_modes_list(const struct gpu_modes *m, size_t *ret_count);
 
 /* "none", "single" or "mixed". */
 const char *gpu_modes_strategy(const struct gpu_modes *m);
+
+/* The value of the label nvidia.com/mig.config.state: "pending", "success", "failed"; NULL: the
+ * node has no label nvidia.com/mig.config. */
+const char *gpu_modes_mig_state(const struct gpu_modes *m);
 
 /* The Node as the server has it; NULL: not known yet. Borrowed. */
 const json_t *gpu_modes_node(const struct gpu_modes *m);

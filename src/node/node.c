@@ -17,6 +17,7 @@
 #include "kinds/pod/pod_state.h"
 #include "node/cdi_writer.h"
 #include "node/gpu_modes.h"
+#include "node/gpu_partitions.h"
 #include "node/image/host_driver.h"
 #include "node/image/root.h"
 #include "node/lease.h"
@@ -70,7 +71,8 @@ struct node {
     struct informer *informer;
     struct informer *own; /* of the Node object */
     struct gpu_modes *modes;
-    VEC(struct gpu_holding) holdings; /* of the last update of `modes` */
+    struct gpu_partitions *partitions; /* NULL: MIG instances stay as they are */
+    VEC(struct gpu_holding) holdings;  /* of the last update of `modes` */
     bool are_pods_known;
     bool is_own_known;
     struct uplink *uplink;
@@ -139,6 +141,8 @@ static bool update_modes(struct node *n)
         pods_each_device(n->pods, add_holding, n);
     has_changed = gpu_modes_update(n->modes, list, count, n->holdings.at, n->holdings.n);
     drop_holdings(n);
+    if (n->partitions)
+        gpu_partitions_advance(n->partitions, gpu_modes_node(n->modes));
     return has_changed;
 }
 
@@ -190,6 +194,7 @@ static struct node_facts node_get_facts(const struct node *n, const json_t *imag
                            .now_ns = loop_wall_ns(n->o.loop)};
 
     f.mig_strategy = gpu_modes_strategy(n->modes);
+    f.mig_state = gpu_modes_mig_state(n->modes);
     f.node = gpu_modes_node(n->modes);
     if (n->o.gpus && f.gpus_known) {
         f.gpus = gpu_modes_list(n->modes, &f.n_gpus);
@@ -345,6 +350,8 @@ static void on_own(void *arg, const json_t *object)
 
     if (gpu_modes_set_node(n->modes, object))
         tell_modes(n);
+    else if (n->partitions)
+        gpu_partitions_advance(n->partitions, object);
     /* The server lost sight of this node, and now sees it again. */
     if (n->step == REPORT_IDLE && n->is_told && !is_ready && lease_is_held(n->lease))
         report_if_due(n);
@@ -550,6 +557,33 @@ static void list_containers(void *arg)
 
 /* ---- start and end ---- */
 
+static void on_partitions(void *arg)
+{
+    struct node *n = arg;
+
+    tell_modes(n);
+}
+
+static struct err *begin_modes(struct node *n)
+{
+    AUTO_FREE char *dir = mem_format("%s/partitions", n->dir);
+    const struct gpu_partitions_options po = {.loop = n->o.loop,
+                                              .client = n->o.client,
+                                              .node = n->name,
+                                              .dir = dir,
+                                              .gpus = n->o.gpus,
+                                              .run = n->o.partition_run,
+                                              .changed = on_partitions,
+                                              .arg = n};
+    struct gpu_modes_options mo = {.sharing = n->o.sharing, .parted = n->o.parted};
+
+    if (n->o.gpus && n->o.partition_run)
+        TRY(gpu_partitions_new(&po, &n->partitions));
+    mo.partitions = n->partitions;
+    n->modes = gpu_modes_new(&mo);
+    return NULL;
+}
+
 /* In containers of the image `host`; the runtime would make them on the host, too. */
 static const char *const mount_targets[] = {GPUSIM_MACHINE_PATH,          SHARE_DIR "/limits",
                                             SHARE_DIR "/state",           SHARE_DIR "/libcuda.so",
@@ -598,6 +632,7 @@ static struct err *node_begin(struct node *n)
                                        .targets = mount_targets};
 
     TRY(dir_make(n->dir, 0711));
+    TRY(begin_modes(n));
     TRY(host_info_read(n->dir, &n->host));
     TRY(host_enter(&mounts));
     TRY(worker_new(n->o.loop, &n->worker));
@@ -639,7 +674,6 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     n->dir = mem_strdup(o->dir);
     n->rootfs = mem_format("%s/host", o->dir);
     n->began_ns = loop_wall_ns(o->loop);
-    n->modes = gpu_modes_new(o->sharing);
     n->timer = loop_timer_new(o->loop, report_if_due, n);
     n->list_timer = loop_timer_new(o->loop, list_containers, n);
     e = node_begin(n);
@@ -677,6 +711,7 @@ void node_free(struct node *n)
     cdi_writer_free(n->cdi);
     runtime_free(n->runtime);
     gpu_modes_free(n->modes);
+    gpu_partitions_free(n->partitions);
     drop_holdings(n);
     vec_done(&n->holdings);
     loop_timer_free(n->timer);

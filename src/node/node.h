@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/partition_run.h"
 #include "gpu/share_watch.h"
 #include "gpu/sharing_config.h"
 #include "model/host_roots.h"
@@ -33,7 +34,9 @@ struct node_options {
     const char *self_path; /* the program that children run, in other roles */
     int64_t log_max_bytes; /* size at which a container's log is rotated (rotation.h); 0: 10 MiB */
     size_t log_max_files;  /* files kept of one log; 0: 5 */
+    struct partition_run *partition_run;  /* changes MIG instances; NULL: nobody does */
     const struct sharing_config *sharing; /* from the configuration file; NULL: none */
+    const json_t *parted;                 /* mig-parted file; NULL: none */
     const struct host_roots *host_roots;  /* hostPath directories of all users; NULL: none */
     void (*on_ready)(void *arg); /* once, after the first acknowledged report; NULL: not called */
     void *arg;

@@ -22,6 +22,7 @@ static void put_number(json_t *object, const char *key, int64_t value, const cha
 
 static void put_gpu_labels(const struct node_facts *f, json_t *labels)
 {
+    static const char state_key[] = "nvidia.com/mig.config.state";
     const struct gpu_labels_facts l = {.gpus = f->gpus,
                                        .n_gpus = f->n_gpus,
                                        .driver = f->driver,
@@ -31,6 +32,10 @@ static void put_gpu_labels(const struct node_facts *f, json_t *labels)
                                        .began_ns = f->began_ns};
 
     gpu_labels_put(&l, labels);
+    if (f->mig_state)
+        json_put_text(labels, state_key, f->mig_state);
+    else if (json_at(f->node, "metadata", "labels", state_key, NULL))
+        json_put(labels, state_key, json_null());
 }
 
 static json_t *gpus_format(const struct node_facts *f)

@@ -20,6 +20,7 @@ struct node_facts {
     size_t n_gpus;
     const struct gpu_driver_info *driver; /* NULL: none */
     const char *mig_strategy;             /* "none", "single", "mixed"; NULL: mixed */
+    const char *mig_state;                /* of the label mig.config.state; NULL: none */
     const json_t *node;                   /* the Node as the server has it; NULL: unknown */
     bool is_fenced;                       /* kinds/node_lease.h */
     int64_t began_ns;                     /* realtime */

@@ -1,7 +1,8 @@
-/* gpu_config.h - the file of --gpu-config: the configuration of NVIDIA's device plugin */
+/* gpu_config.h - the files of --gpu-config (NVIDIA's device plugin) and --mig-config (mig-parted)
+ */
 #pragma once
 
-#include "gpu/sharing_config.h"
+#include "gpu/mig_config.h"
 
 /* Reads the file; "": {0}. Logs the settings without effect. ERR_INVALID names the file and the
  * member. */
@@ -9,3 +10,7 @@ struct err *gpu_config_read(const char *path, struct sharing_config *ret) MUST_C
 
 /* The same, without a log. */
 struct err *gpu_config_check(const char *path) MUST_CHECK;
+
+/* Reads a mig-parted file; "": NULL. Every configuration in the file is checked. A new tree. */
+struct err *mig_config_read(const char *path, json_t **ret) MUST_CHECK;
+struct err *mig_config_check(const char *path) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* gpu_config_linux.c - reads the file of --gpu-config */
+/* gpu_config_linux.c - reads the files of --gpu-config and --mig-config */
 
 #include "base/file.h"
 #include "base/log.h"
@@ -10,19 +10,29 @@ enum {
     GPU_CONFIG_MAX = 1 << 20
 };
 
-static struct err *config_load(const char *path, json_t *warnings, struct sharing_config *ret)
+/* Reads a file with one document. A new tree. */
+static struct err *document_load(const char *path, json_t **ret)
 {
     AUTO(json_freep) json_t *documents = NULL;
     AUTO(buf_done) struct buf b = {0};
-    struct err *e = NULL;
 
-    if (!*path)
-        return NULL;
     TRY(file_read(path, GPU_CONFIG_MAX, &b));
     TRY(yaml_parse(path, (struct str){.at = b.at, .size = b.size}, &documents));
     if (json_array_size(documents) != 1)
         return err_new(ERR_INVALID, "%s: want one document", path);
-    e = sharing_config_parse(json_array_get(documents, 0), warnings, ret);
+    *ret = json_incref(json_array_get(documents, 0));
+    return NULL;
+}
+
+static struct err *config_load(const char *path, json_t *warnings, struct sharing_config *ret)
+{
+    AUTO(json_freep) json_t *document = NULL;
+    struct err *e = NULL;
+
+    if (!*path)
+        return NULL;
+    TRY(document_load(path, &document));
+    e = sharing_config_parse(document, warnings, ret);
     return e ? err_wrap(e, "%s", path) : NULL;
 }
 
@@ -42,4 +52,34 @@ struct err *gpu_config_check(const char *path)
     AUTO_FREE struct sharing_config *config = mem_alloc(sizeof(*config));
 
     return config_load(path, NULL, config);
+}
+
+struct err *mig_config_read(const char *path, json_t **ret)
+{
+    AUTO(json_freep) json_t *document = NULL;
+    AUTO_FREE struct mig_config *config = mem_alloc(sizeof(*config));
+    struct err *e = NULL;
+    const char *name;
+    json_t *value;
+
+    if (!*path)
+        return NULL;
+    TRY(document_load(path, &document));
+    if (!json_is_object(json_object_get(document, "mig-configs")))
+        return err_new(ERR_INVALID, "%s: mig-configs: want an object of named configurations",
+                       path);
+    json_object_foreach (json_object_get(document, "mig-configs"), name, value) {
+        e = mig_config_parse(document, name, config);
+        if (e)
+            return err_wrap(e, "%s", path);
+    }
+    *ret = TAKE(document);
+    return NULL;
+}
+
+struct err *mig_config_check(const char *path)
+{
+    AUTO(json_freep) json_t *document = NULL;
+
+    return mig_config_read(path, &document);
 }

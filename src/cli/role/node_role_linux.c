@@ -46,6 +46,8 @@ struct hands {
     struct client *client;
     struct gpu_watch *gpus;
     struct share_watch *shares;
+    struct partition_run *partition_run;
+    json_t *parted;              /* mig-parted file; NULL: none */
     char *share_library_dir;     /* NULL: not installed */
     bool is_without_driver;      /* the missing driver was logged */
     struct loop_timer *patience; /* limits the wait for gpus that do not answer */
@@ -58,6 +60,8 @@ static void hands_done(struct hands *h)
     loop_timer_free(h->patience);
     gpu_watch_free(h->gpus);
     share_watch_free(h->shares);
+    partition_run_free(h->partition_run);
+    json_decref(h->parted);
     client_free(h->client);
     role_done(&h->role);
     host_roots_done(&h->host_roots);
@@ -86,6 +90,8 @@ static void begin_node(struct hands *h)
         .client = h->client,
         .gpus = h->gpus,
         .shares = h->shares,
+        .partition_run = h->partition_run,
+        .parted = h->parted,
         .share_library_dir = h->share_library_dir,
         .name = h->name,
         .is_fenced = h->is_fenced,
@@ -181,6 +187,17 @@ static void begin_shares(struct hands *h, const struct cli *c)
     h->shares = share_watch_new(&o);
 }
 
+static void begin_partitions(struct hands *h, const struct cli *c)
+{
+    const struct partition_run_options o = {.loop = h->role.loop,
+                                            .watch = h->gpus,
+                                            .self_path = c->self_path,
+                                            .driver_root = h->driver_root,
+                                            .machine = h->machine};
+
+    h->partition_run = partition_run_new(&o);
+}
+
 static struct err *watch_gpus(struct hands *h, const struct cli *c)
 {
     const char *which = flag_text(c->in, "gpus");
@@ -198,7 +215,9 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
     o.driver_root = h->driver_root;
     o.machine = h->machine;
     begin_shares(h, c);
-    return gpu_watch_new(&o, &h->gpus);
+    TRY(gpu_watch_new(&o, &h->gpus));
+    begin_partitions(h, c);
+    return NULL;
 }
 
 static struct err *node_begin(struct hands *h, struct cli *c)
@@ -213,6 +232,7 @@ static struct err *node_begin(struct hands *h, struct cli *c)
     TRY(role_init(&h->role, c, "node"));
     TRY(role_host_roots(c, &h->host_roots));
     TRY(gpu_config_read(flag_text(c->in, "gpu-config"), &h->sharing));
+    TRY(mig_config_read(flag_text(c->in, "mig-config"), &h->parted));
     TRY(log_limits_parse(flag_text(c->in, "container-log-max-size"),
                          flag_text(c->in, "container-log-max-files"), &h->log_limits));
     TRY(connect_server(h));

@@ -9,6 +9,7 @@ struct up_options {
     char *data;
     char *gpus;       /* "auto", "none", "emulated:PROFILE" */
     char *gpu_config; /* path of the device plugin's configuration; "": none */
+    char *mig_config; /* path of a mig-parted file; "": none */
     char *host;       /* of --listen */
     unsigned port;
     char *log_level;
@@ -30,6 +31,7 @@ struct up_given {
     const char *data;
     const char *gpus;
     const char *gpu_config;
+    const char *mig_config;
     const char *listen;
     const char *log_level;
     const char *log_format;
@@ -43,10 +45,10 @@ struct up_given {
 
 /*
  * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
- * and the members data, gpus, gpuConfig, listen, logLevel, logFormat, runtime, driverRoot,
- * cdiFile, containerLogMaxSize, containerLogMaxFiles, learnEvery, learnAfter, networkTiers,
- * schedulerNames and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names an unknown or
- * malformed member, or a member of a later version (dashboard, metrics).
+ * and the members data, gpus, gpuConfig, migConfig, listen, logLevel, logFormat, runtime,
+ * driverRoot, cdiFile, containerLogMaxSize, containerLogMaxFiles, learnEvery, learnAfter,
+ * networkTiers, schedulerNames and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names an
+ * unknown or malformed member, or a member of a later version (dashboard, metrics).
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;

@@ -116,6 +116,7 @@ static struct err *read_options(struct up *u)
     struct err *e;
 
     given.gpus = flag_text(in, "gpus");
+    given.mig_config = flag_text(in, "mig-config");
     given.gpu_config = flag_text(in, "gpu-config");
     given.listen = flag_text(in, "listen");
     given.log_level = flag_text(in, "log-level");
@@ -159,6 +160,8 @@ static struct err *check_options(struct up *u)
         e = emulate_check(emulated_profile(u));
     if (!e)
         e = gpu_config_check(u->options.gpu_config);
+    if (!e)
+        e = mig_config_check(u->options.mig_config);
     if (!e)
         return NULL;
     u->cli->exit_code = EXIT_USAGE;
@@ -272,6 +275,8 @@ static struct err *start_node(struct up *u)
                  u->options.log_max_files,
                  "--gpu-config",
                  u->options.gpu_config,
+                 "--mig-config",
+                 u->options.mig_config,
                  NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
                 [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd},
@@ -473,6 +478,10 @@ static const struct flag up_flags[] = {
      .type = FLAG_TEXT,
      .value = "FILE",
      .doc = "configuration of NVIDIA's device plugin: replicas of GPUs (time-slicing)"},
+    {.name = "mig-config",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "mig-parted file: the node label nvidia.com/mig.config names a configuration in it"},
     {.name = "listen",
      .type = FLAG_TEXT,
      .value = "HOST:PORT",

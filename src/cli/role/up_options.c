@@ -46,6 +46,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "data",
                                           "gpus",
                                           "gpuConfig",
+                                          "migConfig",
                                           "listen",
                                           "logLevel",
                                           "logFormat",
@@ -202,6 +203,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     TRY(listen_parse(listen, &o.host, &o.port));
     o.data = option_choose(given->data, config, "data", "/var/lib/mete");
     o.gpus = option_choose(given->gpus, config, "gpus", "auto");
+    o.mig_config = option_choose(given->mig_config, config, "migConfig", "");
     o.gpu_config = option_choose(given->gpu_config, config, "gpuConfig", "");
     o.log_level = option_choose(given->log_level, config, "logLevel", "info");
     o.runtime = option_choose(given->runtime, config, "runtime", "auto");
@@ -232,6 +234,7 @@ void up_options_done(struct up_options *o)
     free(o->data);
     free(o->gpus);
     free(o->gpu_config);
+    free(o->mig_config);
     free(o->host);
     free(o->log_level);
     free(o->log_format);

@@ -35,6 +35,9 @@ static struct err *device_find(const struct pods *set, const char *text,
     if (ret->gpu->health == GPU_LOST || ret->gpu->minor < 0)
         return err_new(ERR_UNAVAILABLE, "gpu %s is lost: %s", ret->device.gpu,
                        ret->gpu->health_reason);
+    if (ret->device.kind != DEVICE_SLICE && ret->gpu->mig_mode == 1)
+        return err_new(ERR_UNAVAILABLE, "gpu %s is still divided into MIG instances",
+                       ret->device.gpu);
     if (ret->device.kind != DEVICE_SLICE)
         return NULL;
     ret->slice = slice_find(ret->gpu, &ret->device);
