@@ -1,7 +1,20 @@
 /* driver.h - the driver's own library behind the share library */
 #pragma once
 
-#include "cuda_abi.h"
+#include "gpu/cuda_abi.h"
+
+/* A context, stream, array, pool, graph or function: a pointer of the driver, passed on unread. */
+typedef void *CUhandle;
+
+/* Functions of the driver that the library only calls. */
+CUresult cuCtxGetCurrent(CUhandle *context);
+CUresult cuCtxGetDevice(CUdevice *device);
+CUresult cuDeviceGetUuid(struct CUuuid *uuid, CUdevice device);
+CUresult cuDeviceGetUuid_v2(struct CUuuid *uuid, CUdevice device);
+CUresult cuDeviceGetMemPool(CUhandle *pool, CUdevice device);
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, int attribute, void *value);
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *is_active);
+CUresult cuMemPoolGetAttribute(CUhandle pool, int attribute, void *value);
 
 /* The driver's function of this name; NULL: this driver has none. */
 void *driver_find(const char *name);

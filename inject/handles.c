@@ -4,7 +4,6 @@
  * The memory of a handle is free when the handle and all its mappings are released.
  */
 
-#include "driver.h"
 #include "hooks.h"
 #include "memory.h"
 #include "share.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "cuda_abi.h"
+#include "driver.h"
 
 #define HOOKS(X)                    \
     X(cuInit)                       \

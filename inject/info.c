@@ -1,6 +1,5 @@
 /* info.c - what a program reads of its gpu: the share instead of the whole */
 
-#include "driver.h"
 #include "hooks.h"
 #include "share.h"
 

@@ -1,6 +1,5 @@
 /* launch.c - launches of kernels, which wait for the share's part of the compute */
 
-#include "driver.h"
 #include "hooks.h"
 #include "share.h"
 
@@ -56,8 +55,8 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
          void **extra)                                                                    \
     {                                                                                     \
         if (config)                                                                       \
-            launch_wait(volume(config->grid_x, config->grid_y, config->grid_z),           \
-                        volume(config->block_x, config->block_y, config->block_z));       \
+            launch_wait(volume(config->gridDimX, config->gridDimY, config->gridDimZ),     \
+                        volume(config->blockDimX, config->blockDimY, config->blockDimZ)); \
         return DRIVER(name, config, function, parameters, extra);                         \
     }
 

@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "driver.h"
 #include "hooks.h"
 
 struct hook {

@@ -2,7 +2,6 @@
 
 #include "memory.h"
 
-#include "driver.h"
 #include "hooks.h"
 #include "share.h"
 
@@ -113,7 +112,7 @@ HOOK(cuMemFree_v2, CUdeviceptr address)
 /* ---- arrays ---- */
 
 /* Bytes of one channel by CUarray_format; formats of blocks and planes are counted as 4 bytes. */
-static uint64_t format_bytes(int format)
+static uint64_t format_bytes(unsigned format)
 {
     switch (format) {
     case 0x01: /* unsigned 8 */
@@ -128,7 +127,7 @@ static uint64_t format_bytes(int format)
     }
 }
 
-static uint64_t array_bytes(uint64_t width, uint64_t height, uint64_t depth, int format,
+static uint64_t array_bytes(uint64_t width, uint64_t height, uint64_t depth, unsigned format,
                             unsigned channels)
 {
     unsigned __int128 n = (unsigned __int128)width * (height ? height : 1);
@@ -145,7 +144,7 @@ static uint64_t array_bytes(uint64_t width, uint64_t height, uint64_t depth, int
 HOOK(cuArrayCreate_v2, CUhandle *array, const struct CUDA_ARRAY_DESCRIPTOR *d)
 {
     struct memory_claim c =
-        memory_claim_here(d ? array_bytes(d->width, d->height, 0, d->format, d->num_channels) : 0);
+        memory_claim_here(d ? array_bytes(d->Width, d->Height, 0, d->Format, d->NumChannels) : 0);
     CUresult result;
 
     if (c.is_refused)
@@ -157,7 +156,7 @@ HOOK(cuArrayCreate_v2, CUhandle *array, const struct CUDA_ARRAY_DESCRIPTOR *d)
 HOOK(cuArray3DCreate_v2, CUhandle *array, const struct CUDA_ARRAY3D_DESCRIPTOR *d)
 {
     struct memory_claim c = memory_claim_here(
-        d ? array_bytes(d->width, d->height, d->depth, d->format, d->num_channels) : 0);
+        d ? array_bytes(d->Width, d->Height, d->Depth, d->Format, d->NumChannels) : 0);
     CUresult result;
 
     if (c.is_refused)
@@ -170,7 +169,7 @@ HOOK(cuArray3DCreate_v2, CUhandle *array, const struct CUDA_ARRAY3D_DESCRIPTOR *
 HOOK(cuMipmappedArrayCreate, CUhandle *array, const struct CUDA_ARRAY3D_DESCRIPTOR *d,
      unsigned levels)
 {
-    uint64_t bytes = d ? array_bytes(d->width, d->height, d->depth, d->format, d->num_channels) : 0;
+    uint64_t bytes = d ? array_bytes(d->Width, d->Height, d->Depth, d->Format, d->NumChannels) : 0;
     struct memory_claim c =
         memory_claim_here(levels > 1 && bytes < UINT64_MAX / 2 ? 2 * bytes : bytes);
     CUresult result;

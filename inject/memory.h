@@ -1,7 +1,7 @@
 /* memory.h - what the hooks of memory share with each other */
 #pragma once
 
-#include "cuda_abi.h"
+#include "driver.h"
 #include "table.h"
 
 /* An allocation that is about to be made. */

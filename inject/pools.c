@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 
-#include "driver.h"
 #include "hooks.h"
 #include "memory.h"
 #include "share.h"
@@ -177,8 +176,8 @@ static void graphs_look(CUdevice device, int gpu)
 HOOK(cuGraphAddMemAllocNode, CUhandle *node, CUhandle graph, const CUhandle *after, size_t n_after,
      struct CUDA_MEM_ALLOC_NODE_PARAMS *params)
 {
-    int gpu = params && params->pool_props.location.type == CU_MEM_LOCATION_TYPE_DEVICE
-                  ? driver_gpu(params->pool_props.location.id)
+    int gpu = params && params->poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE
+                  ? driver_gpu(params->poolProps.location.id)
                   : SHARE_NONE;
 
     if (gpu != SHARE_NONE && params->bytesize > share_memory_bytes(gpu))

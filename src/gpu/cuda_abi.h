@@ -166,6 +166,10 @@ enum {
     CU_GET_PROC_ADDRESS_SUCCESS = 0,
     CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
     CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2,
+    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2, /* a flag */
+    CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5,
+    CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7,
+    CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2,
 };
 
 #define CU_STREAM_LEGACY               ((CUstream)(uintptr_t)1)
@@ -383,6 +387,14 @@ struct CUmemPoolProps {
     size_t maxSize;
     unsigned short usage;
     unsigned char reserved[54];
+};
+
+struct CUDA_MEM_ALLOC_NODE_PARAMS {
+    struct CUmemPoolProps poolProps;
+    const struct CUmemAccessDesc *accessDescs;
+    size_t accessDescCount;
+    size_t bytesize;
+    CUdeviceptr dptr;
 };
 
 struct CUipcMemHandle {
