@@ -1,0 +1,102 @@
+"""Capped shares inside containers: memory and compute of a gpu hold against what a program tries."""
+
+import json
+import os
+import re
+import shutil
+
+import image_kit
+import test_driver
+from harness import BUILD, Mete, check, equal, pod, wait
+
+GIB = 1 << 30
+SMOKE = os.path.join(BUILD, "tests", "gpu", "cuda_smoke")
+
+
+def share(name, image, script, mib, cores=50, **spec):
+    limits = {"nvidia.com/gpu": 1, "nvidia.com/gpumem": mib, "nvidia.com/gpucores": cores}
+    c = {"name": "main", "image": image, "command": ["sh", "-c", script], "stdin": True,
+         "resources": {"limits": limits}}
+    if image != "host":
+        c["imagePullPolicy"] = "Never"
+    return pod(name, "", containers=[c], **spec)
+
+
+def has_line(m, name, line):
+    wait(lambda: line in m.kubectl("logs", name).out.splitlines(), f"{name} says {line}")
+
+
+class Capped(Mete):
+    """One machine with one gpu of 80 GiB, and an image with the test program."""
+
+    def __init__(self):
+        super().__init__(gpus="emulated:1xH100")
+
+    def start(self):
+        super().start()
+        layer = test_driver.debian()
+        for name in ("libdl.so.2", "libpthread.so.0"):
+            layer.add(f"usr/lib/{test_driver.MULTIARCH}/{name}", test_driver.octets_of(test_driver.host_library(name)), mode=0o755)
+        layer.add("usr/bin/cuda_smoke", test_driver.octets_of(SMOKE), mode=0o755)
+        test_driver.import_image(self, "test/cuda:1", layer)
+        return self
+
+    def run(self, name, script, mib, cores=50):
+        self.ok("create", "-f", "-", stdin=share(name, "test/cuda:1", script, mib, cores))
+
+
+def ends_with(m, name):
+    m.wait_phase(name, ("Succeeded", "Failed"))
+    return m.ok("logs", name).split()
+
+
+def test_two_shares_of_20_gib_do_not_notice_each_other():
+    with Capped() as m, m.unharmed():
+        m.run("one", "cuda_smoke fill 1024; cuda_smoke hold 10240", 20480)
+        m.run("two", "cuda_smoke fill 1024; env -i /usr/bin/cuda_smoke fill 1024; cuda_smoke | tail -n 1", 20480)
+        equal(ends_with(m, "two"), ["20", "20", "passed"])
+        has_line(m, "one", "holding")
+        # The tools of the driver show the share.
+        said = m.ok("exec", "one", "--", "nvidia-smi", "--query-gpu=memory.total,memory.used", "--format=csv,noheader,nounits")
+        equal([int(n) for n in re.findall(r"\d+", said)], [20480, 10240], said)
+        # A second process, and a second container, count in the same share; a killed one gives its memory back.
+        equal(m.ok("exec", "one", "--", "cuda_smoke", "fill", "1024").split(), ["10"])
+        m.kubectl("exec", "one", "--", "sh", "-c", "cuda_smoke hold 8192 & sleep 1; kill -9 $!")
+        wait(lambda: m.ok("exec", "one", "--", "cuda_smoke", "fill", "1024").split() == ["10"], "the killed process's memory")
+
+
+def test_no_environment_switches_a_share_off():
+    with Capped() as m:
+        tries = ("LD_LIBRARY_PATH=/run/mete/share cuda_smoke fill 1024",
+                 "LD_LIBRARY_PATH=/nowhere cuda_smoke fill 1024",
+                 "env -i METE_TEST_SHARE=/tmp /usr/bin/cuda_smoke fill 1024",
+                 "CUDA_VISIBLE_DEVICES=0 sh -c 'cuda_smoke fill 1024'")
+        m.run("tries", "; ".join(tries), 4096)
+        equal(ends_with(m, "tries"), ["4"] * len(tries))
+
+
+def test_an_image_with_musl_is_refused():
+    with Mete(gpus="emulated:1xH100") as m:
+        test_driver.import_image(m, "test/musl:1", test_driver.musl())
+        m.ok("create", "-f", "-", stdin=share("musl", "test/musl:1", "true", 4096))
+        wait(lambda: "this one has musl" in m.ok("describe", "pod", "musl"), "the reason")
+
+
+def test_the_image_host_gets_its_share():
+    with Mete(gpus="emulated:1xH100") as m:
+        program = os.path.join(m.dir, "cuda_smoke")
+        shutil.copy(SMOKE, program)
+        m.ok("create", "-f", "-", stdin=share("host", "host", f"{program} fill 1024", 4096))
+        equal(ends_with(m, "host"), ["4"])
+        left = [f for f in os.listdir("/run/mete/share") if os.path.getsize(os.path.join("/run/mete/share", f))]
+        equal(left, [], "only empty mount points are on the host")
+
+
+def test_compute_is_held_to_its_part():
+    """Two programs that keep the gpu busy, at 30 and 70 percent; the first seconds are the controller's."""
+    with Capped() as m:
+        m.run("small", "cuda_smoke spin 4000 >/dev/null; cuda_smoke spin 6000", 4096, cores=30)
+        m.run("large", "cuda_smoke spin 4000 >/dev/null; cuda_smoke spin 6000", 4096, cores=70)
+        small, large = int(ends_with(m, "small")[0]), int(ends_with(m, "large")[0])
+        check(0.3 < small / large < 0.6, small, large)  # 3/7 = 0.43
+        check(0.2 < small / 6000 < 0.4, small)
