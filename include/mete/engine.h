@@ -98,6 +98,7 @@ struct mete_gpu {
     size_t n_slices;
     bool is_flexible;
     bool is_renamed; /* METE_GPU_REPLICAS: only asks with is_replica get these replicas */
+    bool is_fenced;  /* shares and replicas at one time are for pods of one namespace */
 };
 
 struct mete_node {

@@ -17,6 +17,7 @@ static const char *check_node(struct mete_engine *e, const struct node *n)
     uint64_t held = 0;
     uint64_t shared = 0;
     uint64_t sized = 0;
+    uint64_t fenced = 0;
     uint64_t healthy = 0;
     uint64_t wholes = 0;
     uint64_t parted = 0;
@@ -34,10 +35,11 @@ static const char *check_node(struct mete_engine *e, const struct node *n)
         parted |= (uint64_t)(g->parts != NULL) << i;
         shared |= (uint64_t)(g->n_shares > 0) << i;
         sized |= (uint64_t)(g->bytes_used > 0) << i;
+        fenced |= (uint64_t)(g->is_fenced && g->n_shares > 0) << i;
         healthy |= (uint64_t)g->is_healthy << i;
     }
-    if (held != n->held || shared != n->shared || sized != n->sized || healthy != n->healthy ||
-        wholes != n->wholes || parted != n->parted)
+    if (held != n->held || shared != n->shared || sized != n->sized || fenced != n->fenced ||
+        healthy != n->healthy || wholes != n->wholes || parted != n->parted)
         return "a node's sets of gpus differ from its gpus";
     for (const struct pod *p = n->pods; p; p = p->after) {
         if (p->node != n || p->before != before || !p->workload->is_placed)

@@ -57,6 +57,8 @@ static bool is_of_shape(const struct mete_engine *e, const struct shape *s,
 {
     uint32_t milli = set->gpus > 0 && set->gpu_milli > 0 ? set->gpu_milli : MILLI;
 
+    if (s->ns != 0 && !text_equal(set->ns ? set->ns : "", intern_text(e->texts, s->ns)))
+        return false;
     return set->gpus == s->gpus && set->gpu_milli <= MILLI && milli == s->milli &&
            set->gpu_memory_bytes == s->gpu_bytes && has_requests(e, s, set);
 }

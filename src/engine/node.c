@@ -110,6 +110,7 @@ static void clear_gpus(struct mete_engine *e, struct node *n)
     n->held = 0;
     n->shared = 0;
     n->sized = 0;
+    n->fenced = 0;
     n->wholes = 0;
     n->parted = 0;
 }
@@ -240,11 +241,14 @@ static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
     intern_unref(e->texts, g->model);
     g->model = model;
     g->memory_bytes = from->memory_bytes;
+    if (g->memory_at_share == 0) /* shares by memory are not held yet: they need it */
+        g->memory_at_share = from->memory_bytes;
     g->numa_node = from->numa_node;
     if (g->link_group != from->link_group)
         e->labels_version++; /* earlier decisions need not meet the new link groups */
     g->link_group = from->link_group;
     g->is_healthy = from->is_healthy;
+    g->is_fenced = from->is_fenced;
     g->node = n;
     g->bit = bit;
     n->gpus[bit] = g;
@@ -261,6 +265,8 @@ static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
         n->shared |= UINT64_C(1) << bit;
     if (g->bytes_used > 0)
         n->sized |= UINT64_C(1) << bit;
+    if (g->is_fenced && g->n_shares > 0)
+        n->fenced |= UINT64_C(1) << bit;
     n->free_milli[bit] = gpu_free_milli(g);
     group_add(&n->models, &n->n_models, (int)model, bit);
     if (g->numa_node >= 0)

@@ -225,6 +225,7 @@ static struct shape *shape_read(struct mete_engine *e, const struct mete_pod_set
 
     read_gpus(e, set, s);
     s->node = set->node ? intern_ref(e->texts, set->node) : 0;
+    s->ns = shape_is_share(s) || s->n_asks > 0 ? intern_ref(e->texts, set->ns ? set->ns : "") : 0;
     for (size_t i = 0; i < set->n_requests; i++)
         if (set->requests[i].amount > 0) {
             s->requests[s->n_requests++] = (struct request){
@@ -268,6 +269,7 @@ static void shape_free(struct mete_engine *e, struct shape *s)
     for (size_t i = 0; i < s->n_models; i++)
         intern_unref(e->texts, s->models[i]);
     intern_unref(e->texts, s->node);
+    intern_unref(e->texts, s->ns);
     asks_free(e, s);
     node_rules_free(e, s->nodes);
     affinity_detach(e, s);
@@ -305,6 +307,7 @@ static void shape_spell(const struct shape *s, struct words *w)
     for (size_t i = 0; i < s->n_models; i++)
         vec_add(w, s->models[i]);
     vec_add(w, s->node);
+    vec_add(w, s->ns);
     vec_add(w, (uint32_t)s->n_requests);
     for (size_t i = 0; i < s->n_requests; i++) {
         vec_add(w, s->requests[i].resource);
@@ -377,6 +380,7 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
         .asks = asks_scratch(e, s),
         .n_asks = s->n_asks,
         .node = s->node,
+        .ns = s->ns,
         .is_linked = s->is_linked,
         .requests = arena_alloc(e->scratch, requests_size),
         .n_requests = s->n_requests,

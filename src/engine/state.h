@@ -41,6 +41,9 @@ enum {
 /* The end of a pod without a time limit: not known. */
 #define NEVER_NS INT64_MAX
 
+/* Holders of several namespaces, from before the fence: nobody joins them. */
+#define FENCE_MIXED UINT32_MAX
+
 /* Sums over gpus, in 1/1000; the fragment is multiplied by the weight of the demand. */
 struct node_sums {
     int64_t capacity;
@@ -122,6 +125,8 @@ struct gpu {
     uint32_t memory_milli_used; /* by shares that asked for as much memory as compute */
     int64_t bytes_used;         /* by shares that asked for bytes */
     int64_t memory_at_share;    /* memory_bytes when the first of the shares was taken */
+    bool is_fenced;             /* shares and replicas are for pods of one namespace: */
+    uint32_t fence;             /* that of the holders, interned; FENCE_MIXED: of several */
     struct parts *parts;        /* slices or replicas of it; NULL: none. device_parts.h */
 };
 
@@ -137,6 +142,7 @@ struct node {
     uint64_t held;      /* bit i: gpus[i] is held, whole or in part, or is never given whole */
     uint64_t shared;    /* bit i: gpus[i] is held in shares */
     uint64_t sized;     /* bit i: gpus[i] has a share with bytes of memory */
+    uint64_t fenced;    /* bit i: gpus[i] has shares, and is for pods of one namespace */
     struct room *rooms; /* by resource number */
     size_t n_rooms;
     struct backfill *backfill; /* the backfill reservation on this node; NULL: none */
@@ -212,7 +218,7 @@ enum change_list {
 struct glance {
     bool is_known;
     bool is_open;     /* takes pods, and has no reservation */
-    bool is_plain;    /* no taints, and no shares with bytes of memory */
+    bool is_plain;    /* no taints, no shares with bytes of memory or behind a fence */
     uint8_t whole;    /* wholly free gpus */
     uint16_t largest; /* most free compute of one gpu, in 1/1000 */
     uint8_t tier;
@@ -256,6 +262,7 @@ struct shape {
                          device_asks.h */
     size_t n_asks;
     uint32_t node;            /* interned name; 0: any */
+    uint32_t ns;              /* of shares and of asks: the pods' namespace, interned; else 0 */
     struct request *requests; /* by resource number */
     size_t n_requests;
     int64_t cpu; /* of the requests */

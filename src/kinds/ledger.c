@@ -611,6 +611,24 @@ struct err *ledger_load(const struct store *s, const char *uuid, const struct gp
     return NULL;
 }
 
+bool ledger_is_held_outside(const struct store *s, const char *uuid, const char *ns)
+{
+    const struct store_object *o = store_get_applied(s, ledger_key(uuid));
+    AUTO(json_freep) json_t *entry = NULL;
+    AUTO(err_freep) struct err *e = o ? ledger_entry_parse(o->bytes, &entry) : NULL;
+    json_t *holder;
+    size_t i;
+
+    json_array_foreach (json_object_get(entry, "holders"), i, holder) {
+        const char *pod = text_or_empty(json_text(holder, "pod"));
+        size_t size = strlen(ns);
+
+        if (!text_starts_with(pod, ns) || pod[size] != '/')
+            return true;
+    }
+    return e != NULL;
+}
+
 bool ledger_is_free(const struct store *s, const char *uuid)
 {
     return store_get_applied(s, ledger_key(uuid)) == NULL;

@@ -99,6 +99,10 @@ char *ledger_holder(const struct store *s, const char *uuid);
 struct err *ledger_load(const struct store *s, const char *uuid, const struct gpu *gpu,
                         struct device_load *ret) MUST_CHECK;
 
+/* Does a pod outside the namespace hold something of the gpu? As ledger_load; also true if the
+ * ledger object is damaged. */
+bool ledger_is_held_outside(const struct store *s, const char *uuid, const char *ns);
+
 /* Is the gpu free in the applied state? As ledger_load. */
 bool ledger_is_free(const struct store *s, const char *uuid);
 

@@ -52,7 +52,8 @@ static bool is_accounted(const struct scheduler *s, const struct sched_holder *h
 static void holder_stand_in(struct scheduler *s, const char *node, struct sched_holder *h)
 {
     struct arena *a = arena_new();
-    struct mete_pod_set set = {.name = "main", .count = 1};
+    const char *ns = arena_strndup(a, h->pod, strcspn(h->pod, "/"));
+    struct mete_pod_set set = {.name = "main", .count = 1, .ns = ns};
     struct sched_pod with_device = {0};
     struct mete_pod_placement pod = {.node = node};
     struct mete_workload w = {.id = METE_ID_UNNAMED + ++s->next_unnamed,

@@ -132,6 +132,7 @@ static json_t *read_facts(const struct scheduler *s, const json_t *node, const c
 {
     json_t *facts = json_object();
     json_t *labels = json_at(node, "metadata", "labels", NULL);
+    const char *across = json_text_at(node, "metadata", "annotations", NODE_SHARES_ACROSS, NULL);
     const char *ready = json_text(object_condition(node, "Ready"), "status");
 
     json_put(facts, "amounts", read_amounts(s, node));
@@ -139,6 +140,7 @@ static json_t *read_facts(const struct scheduler *s, const json_t *node, const c
     json_put(facts, "taints", read_taints(node));
     json_put(facts, "gpus", read_gpus(node, name));
     json_put_bool(facts, "isReady", text_equal(ready, "True"));
+    json_put_bool(facts, "isFenced", !text_equal(across, "true"));
     json_put_bool(facts, "isCordoned", json_bool_at(node, "spec", "unschedulable", NULL));
     json_put_text(facts, "reason",
                   json_text_at(node, "metadata", "annotations", "mete.dev/drain-reason", NULL));
@@ -242,6 +244,7 @@ static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
             .replicas = count_at(gpu, "replicas"),
             .is_flexible = json_bool(gpu, "flexible", false),
             .is_renamed = json_bool(gpu, "renamed", false),
+            .is_fenced = json_bool(facts, "isFenced", true),
         };
         list_slices(a, gpu, &list[n->n_gpus++]);
     }

@@ -104,6 +104,13 @@ static inline uint16_t gpu_free_milli(const struct gpu *g)
     return (uint16_t)(MILLI - g->milli_used);
 }
 
+/* Do shares or replicas of another namespace keep the shape's pods from the gpu? */
+static inline bool gpu_keeps_out(const struct gpu *g, const struct shape *s)
+{
+    return g->is_fenced && g->fence != s->ns &&
+           (g->n_shares > 0 || (g->parts && g->parts->n_replicas > 0));
+}
+
 static inline bool gpu_is_held(const struct gpu *g)
 {
     return g->holder || g->n_shares > 0 || (g->parts && parts_block(g->parts));

@@ -113,7 +113,7 @@ static bool device_pick_give_least(struct device_pick *d, const struct wanted *w
  * sliced. */
 static bool device_pick_shares(struct device_pick *d, const struct ask *a)
 {
-    const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes, .gpus = 1};
+    const struct shape one = {.milli = a->milli, .gpu_bytes = a->bytes, .gpus = 1, .ns = d->s->ns};
     const struct wanted w = wanted_by(d, a);
     const struct node *n = d->n;
     uint64_t gpus = wholes(d, a);
@@ -135,11 +135,12 @@ static bool device_pick_shares(struct device_pick *d, const struct ask *a)
     return device_pick_give_least(d, &w, gpus, ranks);
 }
 
-/* Is a replica free? Devices held from another mode have to be given back first. */
-static bool has_replica(const struct gpu *g)
+/* Is a replica free for the shape's pods? Devices held from another mode have to be given back
+ * first. */
+static bool has_replica(const struct gpu *g, const struct shape *s)
 {
     return g->parts->n_replicas < g->parts->replicas && g->parts->held == 0 && !g->holder &&
-           g->n_shares == 0;
+           g->n_shares == 0 && !gpu_keeps_out(g, s);
 }
 
 static bool device_pick_replicas(struct device_pick *d, const struct ask *a, const struct wanted *w)
@@ -157,7 +158,7 @@ static bool device_pick_replicas(struct device_pick *d, const struct ask *a, con
         uint32_t free = p->replicas - (d->how == DEVICE_PICK_EMPTY ? 0 : p->n_replicas);
 
         if (p->replicas == 0 || (is_for_whole && p->is_renamed) ||
-            (d->how != DEVICE_PICK_EMPTY && !has_replica(g)))
+            (d->how != DEVICE_PICK_EMPTY && !has_replica(g, d->s)))
             ranks[bit] = NO_RANK;
         else
             ranks[bit] = d->how == DEVICE_PICK_SPREAD ? REPLICAS_MAX - free : free;
@@ -543,7 +544,7 @@ int64_t device_pick_free(const struct node *n, const struct shape *s)
     uint64_t ret = 0;
 
     for (size_t i = 0; i < s->n_asks; i++) {
-        struct shape one = {.asks = &s->asks[i], .n_asks = 1};
+        struct shape one = {.asks = &s->asks[i], .n_asks = 1, .ns = s->ns};
         struct ask ask = s->asks[i];
 
         one.asks = &ask;

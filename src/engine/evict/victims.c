@@ -470,7 +470,8 @@ static bool device_fits_back(const struct pod *p, size_t i)
 {
     const struct ask *a = pod_ask(p, i);
     const struct gpu *g = p->gpus[i];
-    const struct shape one = {.milli = ask_share_milli(a, g), .gpu_bytes = a->bytes};
+    const struct shape one = {
+        .milli = ask_share_milli(a, g), .gpu_bytes = a->bytes, .ns = pod_shape(p)->ns};
     uint16_t span;
 
     switch (a->kind) {
@@ -478,7 +479,8 @@ static bool device_fits_back(const struct pod *p, size_t i)
         return !g->holder && g->n_shares == 0 && !(g->parts && parts_block(g->parts));
     case ASK_SHARE:
         return !g->holder && !(g->parts && parts_block(g->parts)) &&
-               g->milli_used + one.milli <= MILLI && fit_share_memory(g, &one);
+               g->milli_used + one.milli <= MILLI && fit_share_memory(g, &one) &&
+               !gpu_keeps_out(g, &one);
     case ASK_SLICE:
         span = parts_span(g->parts, a->profile, pod_start(p, i));
         for (unsigned left = g->parts->held; left; left &= left - 1) {
@@ -490,7 +492,7 @@ static bool device_fits_back(const struct pod *p, size_t i)
         return !g->holder && g->n_shares == 0 && g->parts->n_replicas == 0;
     case ASK_REPLICA:
         return g->parts->n_replicas < g->parts->replicas && g->parts->held == 0 && !g->holder &&
-               g->n_shares == 0;
+               g->n_shares == 0 && !gpu_keeps_out(g, &one);
     }
     return false;
 }
@@ -510,7 +512,8 @@ static bool fits_back(const struct pod *p, const struct node *n, size_t n_gpus)
             return false;
         if (g->holder || (!shape_is_share(s) && g->n_shares > 0))
             return false;
-        if (shape_is_share(s) && (g->milli_used + s->milli > MILLI || !fit_share_memory(g, s)))
+        if (shape_is_share(s) &&
+            (g->milli_used + s->milli > MILLI || !fit_share_memory(g, s) || gpu_keeps_out(g, s)))
             return false;
     }
     return fit_rooms(n, s, false);

@@ -124,7 +124,7 @@ uint64_t fit_shares(const struct node *n, const struct shape *s, uint64_t gpus)
     for (uint64_t left = gpus; left; left &= left - 1) {
         int bit = __builtin_ctzll(left);
 
-        if (n->free_milli[bit] >= s->milli &&
+        if (n->free_milli[bit] >= s->milli && !gpu_keeps_out(n->gpus[bit], s) &&
             ((unsized >> bit & 1) || fit_share_memory(n->gpus[bit], s)))
             ret |= left & -left;
     }

@@ -30,9 +30,21 @@ static void gpu_count(struct mete_engine *e, const struct gpu *g, const struct n
     set_bit(e, &n->held, bit, gpu_is_held(g));
     set_bit(e, &n->shared, bit, g->n_shares > 0);
     set_bit(e, &n->sized, bit, g->bytes_used > 0);
+    set_bit(e, &n->fenced, bit, g->is_fenced && g->n_shares > 0);
     SET(e, n->free_milli[g->bit], gpu_free_milli(g));
     if (n != here)
         node_touch(e, n);
+}
+
+/* Notes the namespace of a share's or replica's holder, before the gpu counts it. */
+static void fence_note(struct mete_engine *e, struct gpu *g, const struct shape *s)
+{
+    bool is_first = g->n_shares == 0 && !(g->parts && g->parts->n_replicas > 0);
+
+    if (is_first)
+        SET(e, g->fence, s->ns);
+    else if (g->fence != s->ns)
+        SET(e, g->fence, FENCE_MIXED);
 }
 
 static void share_take(struct mete_engine *e, struct gpu *g, uint32_t milli, int64_t bytes)
@@ -59,10 +71,12 @@ static void share_give(struct mete_engine *e, struct gpu *g, uint32_t milli, int
 
 static void gpu_take(struct mete_engine *e, struct gpu *g, struct pod *p, const struct shape *s)
 {
-    if (shape_is_share(s))
+    if (shape_is_share(s)) {
+        fence_note(e, g, s);
         share_take(e, g, s->milli, s->gpu_bytes);
-    else
+    } else {
         SET(e, g->holder, p);
+    }
     if (g->parts)
         parts_leave(e, g->parts);
     gpu_count(e, g, p->node);
@@ -82,6 +96,8 @@ static void gpu_give(struct mete_engine *e, struct gpu *g, const struct shape *s
 static void device_take(struct mete_engine *e, struct gpu *g, struct pod *p, const struct ask *a,
                         unsigned start)
 {
+    if (a->kind == ASK_SHARE || a->kind == ASK_REPLICA)
+        fence_note(e, g, pod_shape(p));
     switch (a->kind) {
     case ASK_WHOLE:
         SET(e, g->holder, p);

@@ -169,7 +169,8 @@ static void glance_look(const struct mete_engine *e, const struct node *n, struc
     g->is_known = true;
     /* nodes with reservations are searched apart: the answer depends on the asker */
     g->is_open = node_takes_pods(n) && !n->backfill && n->n_reserved == 0;
-    g->is_plain = n->n_taints == 0 && n->n_reserved == 0 && n->parted == 0 && n->sized == 0;
+    g->is_plain =
+        n->n_taints == 0 && n->n_reserved == 0 && n->parted == 0 && n->sized == 0 && n->fenced == 0;
     g->whole = (uint8_t)l->whole;
     g->rank = n->is_present ? n->rank : NO_SLOT;
     g->cpu = l->cpu;

@@ -133,6 +133,7 @@ static void gpu_leave(struct gpu *g, const struct pod *p, size_t i)
         g->holder = NULL;
     if (!pod_has_share(p, i))
         return;
+    g->n_shares--;
     g->milli_used -= milli;
     g->bytes_used -= bytes;
     g->memory_milli_used -= bytes > 0 ? 0 : milli;
@@ -156,7 +157,8 @@ static int64_t time_until_shares(const struct mete_engine *e, const struct node 
             if (g->node != n || !(gpus >> g->bit & 1))
                 continue;
             gpu_leave(&after[g->bit], h->pod, k);
-            if (gpu_free_milli(&after[g->bit]) < s->milli || !fit_share_memory(&after[g->bit], s))
+            if (gpu_free_milli(&after[g->bit]) < s->milli || !fit_share_memory(&after[g->bit], s) ||
+                gpu_keeps_out(&after[g->bit], s))
                 continue;
             gpus &= ~(UINT64_C(1) << g->bit);
             missing--;

@@ -94,6 +94,7 @@ static const struct record_field gpu_fields[] = {
     LIST(struct mete_gpu, slices, n_slices, &slice),
     BOOL(struct mete_gpu, is_flexible),
     BOOL(struct mete_gpu, is_renamed),
+    BOOL(struct mete_gpu, is_fenced),
 };
 TYPE(gpu, struct mete_gpu, 72);
 

@@ -56,6 +56,8 @@ const char *why_gpus(struct mete_engine *e, const struct shape *s, int64_t count
 /* why_asks.c: pods with asks. "1 H100 and 2 x mig 1g.10gb" */
 const char *why_asks(struct mete_engine *e, const struct shape *s);
 const char *why_asks_resource(struct mete_engine *e, const struct shape *s);
+/* "; free ones are for pods of another namespace only", or "". */
+const char *why_fenced(struct mete_engine *e, const struct shape *s);
 const char *why_asks_place_text(struct mete_engine *e, const struct shape *s,
                                 const struct answer *best);
 const char *why_asks_never_text(struct mete_engine *e, const struct shape *s);

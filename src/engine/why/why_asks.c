@@ -71,13 +71,34 @@ const char *why_asks_resource(struct mete_engine *e, const struct shape *s)
     return arena_format(e->answers, "nvidia.com/mig-%s", intern_text(e->texts, s->asks[0].profile));
 }
 
+const char *why_fenced(struct mete_engine *e, const struct shape *s)
+{
+    struct shape *other = shape_scratch(e, s);
+
+    for (size_t i = 0; i < e->order.n; i++) {
+        const struct node *n = e->order.at[i];
+
+        for (uint64_t left = n->fenced | n->parted; left; left &= left - 1) {
+            const struct gpu *g = n->gpus[__builtin_ctzll(left)];
+
+            if (!gpu_keeps_out(g, s) || !node_takes_pods(n))
+                continue;
+            other->ns = g->fence;
+            if (fit_gpus_now(n, other))
+                return "; free ones are for pods of another namespace only";
+        }
+    }
+    return "";
+}
+
 const char *why_asks_place_text(struct mete_engine *e, const struct shape *s,
                                 const struct answer *best)
 {
     const char *asked = why_asks(e, s);
 
     if (best->free == 0)
-        return arena_format(e->answers, "needs %s; no such device is free", asked);
+        return arena_format(e->answers, "needs %s; no such device is free%s", asked,
+                            why_fenced(e, s));
     if (asks_named(s) == 1)
         return arena_format(e->answers, "needs %s on one node; most free is %" PRId64 " (%s)",
                             asked, best->free, best->node->name);

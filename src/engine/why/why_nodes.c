@@ -264,8 +264,8 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
     if (s->n_asks > 0 && best->trouble == TROUBLE_SHORT_GPUS)
         return why_asks_place_text(e, s, best);
     if (best->resource == 0 && best->free == 0)
-        return arena_format(e->answers, "needs %s; none of %" PRId64 " is free", asked,
-                            answers->kind_gpus);
+        return arena_format(e->answers, "needs %s; none of %" PRId64 " is free%s", asked,
+                            answers->kind_gpus, shape_is_share(s) ? why_fenced(e, s) : "");
     return arena_format(e->answers, "needs %s on one node; most free is %s (%s)", asked,
                         best->resource ? why_number(e, best->resource, best->free)
                                        : arena_format(e->answers, "%" PRId64, best->free),

@@ -22,6 +22,7 @@ struct bind_gpu {
     struct gpu facts;
     struct device_load load;
     bool is_chosen; /* for a device of this pod that is no slice */
+    bool is_closed; /* shares and replicas are for pods of another namespace */
 };
 
 struct choosing {
@@ -40,12 +41,12 @@ static int bind_gpu_compare(const void *a, const void *b)
     return strcmp(one->uuid, other->uuid);
 }
 
-static void list_gpus(const struct store *s, const json_t *gpus, struct choosing *c)
+static void list_gpus(const struct store *s, const struct bind_ask *ask, struct choosing *c)
 {
     json_t *gpu;
     size_t i;
 
-    json_array_foreach (gpus, i, gpu) {
+    json_array_foreach (ask->gpus, i, gpu) {
         struct bind_gpu g = {.index = json_int(gpu, "index", INT64_MAX),
                              .uuid = json_text(gpu, "uuid"),
                              .tree = gpu,
@@ -55,6 +56,7 @@ static void list_gpus(const struct store *s, const json_t *gpus, struct choosing
         if (!g.uuid || c->n == BIND_GPUS_MAX ||
             !text_equal(json_text(gpu, "health"), gpu_health_text(GPU_HEALTHY)))
             continue;
+        g.is_closed = ask->is_fenced && ledger_is_held_outside(s, g.uuid, ask->ns);
         e = ledger_load(s, g.uuid, &g.facts, &g.load);
         if (!e) /* of a damaged entry nothing is given */
             c->gpus[c->n++] = g;
@@ -84,7 +86,7 @@ static bool gpu_replica(struct bind_gpu *g, bool is_for_whole, struct device *d)
 {
     int64_t replicas = json_int(g->tree, "replicas", 0);
 
-    if (!is_mode(g, "replicas") || replicas < 1 || replicas > DEVICE_REPLICAS_MAX ||
+    if (g->is_closed || !is_mode(g, "replicas") || replicas < 1 || replicas > DEVICE_REPLICAS_MAX ||
         (is_for_whole && json_bool(g->tree, "renamed", false)))
         return false;
     d->kind = DEVICE_REPLICA;
@@ -97,7 +99,7 @@ static bool gpu_share(struct bind_gpu *g, const struct gpu_ask *ask, struct devi
     __extension__ typedef __int128 wide;
     wide memory = g->facts.memory_bytes;
 
-    if (!is_mode(g, "whole") || memory <= 0 || ask->bytes > memory)
+    if (g->is_closed || !is_mode(g, "whole") || memory <= 0 || ask->bytes > memory)
         return false;
     d->kind = DEVICE_SHARE;
     d->milli = ask->milli;
@@ -161,9 +163,10 @@ static bool choose_one(struct choosing *c, const struct gpu_ask *ask)
     return false;
 }
 
-void bind_devices_choose(const struct store *s, const json_t *gpus, const struct gpu_asks *asked,
+void bind_devices_choose(const struct store *s, const struct bind_ask *ask,
                          struct bind_devices *ret)
 {
+    const struct gpu_asks *asked = ask->asked;
     const size_t max = (size_t)BIND_GPUS_MAX * MIG_UNITS_MAX;
     int64_t total = gpu_asks_count(asked);
     struct choosing c = {.ret = ret};
@@ -174,7 +177,7 @@ void bind_devices_choose(const struct store *s, const json_t *gpus, const struct
     ret->at = mem_alloc(((uint64_t)total < max ? (size_t)total : max) * sizeof(*ret->at) +
                         sizeof(*ret->at));
     c.gpus = mem_alloc(BIND_GPUS_MAX * sizeof(*c.gpus));
-    list_gpus(s, gpus, &c);
+    list_gpus(s, ask, &c);
     for (size_t i = 0; i < asked->n && ret->missing == 0; i++) {
         int64_t n = 0;
 

@@ -18,7 +18,15 @@ struct bind_devices {
     struct gpu_ask short_of;
 };
 
-/* `gpus`: the annotation, decoded. bind_devices_done frees `*ret`. */
-void bind_devices_choose(const struct store *s, const json_t *gpus, const struct gpu_asks *asked,
+/* The pod's namespace, and its node's gpus. */
+struct bind_ask {
+    const struct gpu_asks *asked;
+    const char *ns;
+    const json_t *gpus; /* the annotation mete.dev/gpus, decoded */
+    bool is_fenced;     /* shares and replicas of a gpu are for pods of one namespace */
+};
+
+/* bind_devices_done frees `*ret`. */
+void bind_devices_choose(const struct store *s, const struct bind_ask *ask,
                          struct bind_devices *ret);
 void bind_devices_done(struct bind_devices *b);

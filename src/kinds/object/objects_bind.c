@@ -17,6 +17,7 @@
 
 struct choice {
     json_t *gpus; /* the node's list */
+    bool is_fenced;
     struct bind_devices devices;
     VEC(struct pod_part) parts;
     struct arena *arena; /* of the containers */
@@ -38,12 +39,15 @@ static struct err *load_node(struct change *c, const char *name, struct choice *
     const struct store_object *o =
         store_get_applied(c->objects->store, objects_key(nodes, "", name));
     AUTO(json_freep) json_t *node = NULL;
+    const char *across;
     const char *gpus;
 
     if (!o)
         return objects_not_found(nodes, name);
     TRY(json_parse(o->bytes, &node));
     gpus = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
+    across = json_text_at(node, "metadata", "annotations", NODE_SHARES_ACROSS, NULL);
+    choice->is_fenced = !text_equal(across, "true");
     if (gpus)
         TRY(json_parse(str_of(gpus), &choice->gpus));
     return NULL;
@@ -59,10 +63,11 @@ static void choice_add_part(void *arg, const struct pod_part *part)
 static struct err *choice_make(struct change *c, const char *node, struct choice *choice)
 {
     struct gpu_asks asked = pod_gpu_asks(c->before);
+    const struct bind_ask ask = {&asked, c->request->ns, choice->gpus, choice->is_fenced};
     const struct bind_devices *found = &choice->devices;
     char text[GPU_ASK_TEXT_SIZE];
 
-    bind_devices_choose(c->objects->store, choice->gpus, &asked, &choice->devices);
+    bind_devices_choose(c->objects->store, &ask, &choice->devices);
     gpu_ask_format(&found->short_of, text);
     if (found->missing > 0 && found->short_of.kind == DEVICE_WHOLE)
         return conflict(c, "node \"%s\" has %lld free healthy gpus, the pod asks for %s", node,

@@ -19,6 +19,9 @@
 #define NODE_GPUS      "mete.dev/gpus"       /* annotation of a node: its gpus, a JSON array */
 /* Annotations of a node: modes that administrators set (gpu/gpu_wish.h), and the configuration
  * that the server found for the node (control/gpu_config.h). */
+#define NODE_SHARES_ACROSS                                                              \
+    "mete.dev/share-across-namespaces" /* annotation of a node, "true": pods of several \
+                                          namespaces may have shares and replicas of one gpu */
 #define NODE_GPU_MODES  "mete.dev/gpu-modes"
 #define NODE_GPU_CONFIG "mete.dev/gpu-config"
 

@@ -243,6 +243,48 @@ static void a_binding_gives_devices_too(void **state)
                   "such as the pod asks for with mig-1g.10gb");
 }
 
+static void add_pod_in(const char *ns, const char *name, const char *limits)
+{
+    AUTO_FREE char *text =
+        mem_format("{'metadata':{'name':'%s'},'spec':{'restartPolicy':'Never','containers':[{"
+                   "'name':'main','image':'host','resources':{'limits':{%s}}}]}}",
+                   name, limits);
+
+    sched_world_create(&s, (struct target){.kind = "pods", .ns = ns}, text);
+}
+
+static const char *node_in(const char *ns, const char *name)
+{
+    AUTO(json_freep)
+    json_t *pod = world_get(&s.w, (struct target){.kind = "pods", .ns = ns, .name = name});
+
+    return *pod_node(pod) ? "placed" : "waits";
+}
+
+static void gpus_are_not_shared_across_namespaces_unless_the_node_says_so(void **state)
+{
+    (void)state;
+    set_gpus("a", GPU("GPU-0", REPLICAS(4)), true);
+    world_must(world_create(&s.w, (struct target){.kind = "namespaces", .who = &root},
+                            "{'metadata':{'name':'team-b'}}", NULL));
+    add_pod_in("default", "mine", "'nvidia.com/gpu.shared':'1'");
+    add_pod_in("team-b", "theirs", "'nvidia.com/gpu.shared':'1'");
+    assert_string_equal(node_in("default", "mine"), "placed");
+    assert_string_equal(node_in("team-b", "theirs"), "waits");
+    sched_world_restart(&s);
+    add_pod_in("team-b", "more", "'nvidia.com/gpu.shared':'1'");
+    assert_string_equal(node_in("team-b", "more"), "waits");
+    world_refused(world_bind(&s.w, "team-b", "more", "a"), 409,
+                  "Operation cannot be fulfilled on pods \"more\": node \"a\" has 0 free devices "
+                  "such as the pod asks for with shared");
+    world_must(world_patch(
+        &s.w, (struct target){.kind = "nodes", .name = "a", .who = &root},
+        "{'metadata':{'annotations':{'mete.dev/share-across-namespaces':'true'}}}", NULL));
+    sim_loop_run(s.w.loop);
+    assert_string_equal(node_in("team-b", "theirs"), "placed");
+    assert_string_equal(node_in("team-b", "more"), "placed");
+}
+
 static void what_a_pod_asks_for_does_not_change(void **state)
 {
     (void)state;
@@ -267,6 +309,7 @@ int main(void)
         TEST(containers_get_what_each_asks_for),
         TEST(a_restart_knows_what_is_held),
         TEST(a_binding_gives_devices_too),
+        TEST(gpus_are_not_shared_across_namespaces_unless_the_node_says_so),
         TEST(what_a_pod_asks_for_does_not_change),
     };
 

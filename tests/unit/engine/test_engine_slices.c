@@ -462,6 +462,48 @@ static void a_share_by_memory_has_compute_in_proportion(void **state)
     mete_engine_free(e);
 }
 
+static void a_fence_keeps_the_shares_of_one_namespace_together(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    struct gpu_spec gpus[] = {{.model = "h100", .gib = 80, .is_fenced = true},
+                              {.model = "h100", .gib = 80, .replicas = 2, .is_fenced = true},
+                              {0}};
+    const struct mete_gpu_ask half = {.count = 1, .gpu_milli = 400};
+    const struct mete_gpu_ask replica = {.count = 1, .is_replica = true};
+    struct mete_reason r;
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", gpus), METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .ns = "blue", .asks = {half}});
+    add_asks(e, (struct ask_job){.id = 2, .ns = "blue", .asks = {replica}});
+    ASSERT_CYCLE(e, "1:a(0:400,32Gi) 2:a(1/2)");
+    add_asks(e, (struct ask_job){.id = 3, .ns = "green", .asks = {half}});
+    add_asks(e, (struct ask_job){.id = 4, .ns = "green", .asks = {replica}});
+    ASSERT_CYCLE(e, "");
+    assert_int_equal(mete_why(e, 3, 100 * SECOND, &r), METE_OK);
+    assert_string_equal(r.message, "needs 1 x 400/1000 of a gpu; none of 1 is free; free ones are "
+                                   "for pods of another namespace only");
+    assert_int_equal(mete_why(e, 4, 100 * SECOND, &r), METE_OK);
+    assert_string_equal(r.message, "needs 1 replica; no such device is free; free ones are for "
+                                   "pods of another namespace only");
+    assert_int_equal(mete_workload_remove(e, 1), METE_OK);
+    assert_int_equal(mete_workload_remove(e, 2), METE_OK);
+    ASSERT_CYCLE(e, "3:a(0:400,32Gi) 4:a(1/2)");
+    /* without the fence namespaces mix; with it again, nobody joins until all have left */
+    gpus[0].is_fenced = false;
+    assert_int_equal(set_sliced(e, "a", gpus), METE_OK);
+    add_asks(e, (struct ask_job){.id = 5, .ns = "blue", .asks = {half}});
+    ASSERT_CYCLE(e, "5:a(0:400,32Gi)");
+    gpus[0].is_fenced = true;
+    assert_int_equal(set_sliced(e, "a", gpus), METE_OK);
+    assert_int_equal(mete_workload_remove(e, 3), METE_OK);
+    add_asks(e, (struct ask_job){.id = 6, .ns = "blue", .asks = {half}});
+    ASSERT_CYCLE(e, "");
+    assert_int_equal(mete_workload_remove(e, 5), METE_OK);
+    ASSERT_CYCLE(e, "6:a(0:400,32Gi)");
+    mete_engine_free(e);
+}
+
 static void refuses_what_cannot_be(void **state)
 {
     static const struct {
@@ -630,6 +672,7 @@ int main(void)
         cmocka_unit_test(evicts_for_a_slice),
         cmocka_unit_test(replicas_serve_for_whole_gpus_unless_renamed),
         cmocka_unit_test(a_share_by_memory_has_compute_in_proportion),
+        cmocka_unit_test(a_fence_keeps_the_shares_of_one_namespace_together),
         cmocka_unit_test(refuses_what_cannot_be),
         cmocka_unit_test(refuses_parts_that_are_not_of_the_mode),
         cmocka_unit_test(takes_back_what_was_held_before_a_restart),

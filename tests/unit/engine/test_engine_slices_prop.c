@@ -50,6 +50,7 @@ struct card {
     bool is_fixed;
     uint32_t replicas;
     bool is_renamed;
+    bool is_fenced;
     int has[UNITS]; /* by start: profile and 1; 0 */
 };
 
@@ -75,6 +76,7 @@ struct model {
     struct job jobs[JOBS + 1];
 };
 
+static const char *const namespaces[] = {"blue", "green"};
 static const char *const node_names[NODES] = {"n0", "n1", "n2", "n3"};
 
 static bool is_slice(const struct mete_gpu_ask *a)
@@ -108,6 +110,7 @@ struct used {
     unsigned n_me;
     unsigned n_all;
     unsigned n_usual;
+    const char *ns; /* of a share or replica */
 };
 
 static void count_slice(const struct card *c, const char *profile, unsigned start, struct used *u)
@@ -129,6 +132,8 @@ static void count_device(const struct model *m, const struct job *j, const struc
 {
     const struct mete_gpu_ask *a = &j->spec.asks[d->ask];
 
+    if (is_share(a) || d->kind == METE_DEVICE_REPLICA)
+        u->ns = j->spec.ns;
     if (is_slice(a)) {
         count_slice(&m->cards[d->node][d->gpu], a->profile, d->start, u);
     } else if (d->kind == METE_DEVICE_REPLICA) {
@@ -194,8 +199,8 @@ static bool model_is_asked(const struct card *c, const struct mete_gpu_ask *a)
     return a->n_models == 0 || strcmp(a->models[0], c->model) == 0;
 }
 
-static bool may_have(const struct model *m, int node, int gpu, const struct mete_gpu_ask *a,
-                     unsigned start)
+static bool may_have(const struct model *m, int node, int gpu, const struct job *j,
+                     const struct mete_gpu_ask *a, unsigned start)
 {
     const struct card *c = &m->cards[node][gpu];
     struct used u = used_of(m, node, gpu);
@@ -205,6 +210,8 @@ static bool may_have(const struct model *m, int node, int gpu, const struct mete
         return false;
     if (is_slice(a))
         return may_start(c, &u, a->profile, start);
+    if (c->is_fenced && u.ns && u.ns != j->spec.ns)
+        return false; /* whole gpus are held by neither shares nor replicas */
     if (a->is_replica || (a->or_replica && c->replicas > 0 && !c->is_renamed))
         return u.replicas < c->replicas;
     if (!can_be_whole || u.starts != 0 || u.wholes > 0)
@@ -298,7 +305,7 @@ static void take_decision(struct model *m, const struct mete_placement *p)
                      (d.gpu_milli == share_milli(&m->cards[j->node][gpu], a) &&
                       (a->memory_bytes == 0 || d.memory_bytes == a->memory_bytes)));
         m->tally->replicas_for_wholes += d.kind == METE_DEVICE_REPLICA && !a->is_replica;
-        CHECK(m, may_have(m, j->node, gpu, a, d.start));
+        CHECK(m, may_have(m, j->node, gpu, j, a, d.start));
         CHECK(m, is_slice(a) || !(taken >> gpu & 1));
         taken |= is_slice(a) ? 0 : 1u << gpu;
         carry_out(m, j->node, gpu, a, &d);
@@ -321,7 +328,7 @@ static bool fits(const struct model *m, const struct job *j)
         for (int gpu = 0; gpu < m->n_cards[node]; gpu++)
             for (unsigned start = 0; start < UNITS; start++)
                 if (cpu_used(m, node) + j->spec.cpu <= 64000 &&
-                    may_have(m, node, gpu, &j->spec.asks[0], start))
+                    may_have(m, node, gpu, j, &j->spec.asks[0], start))
                     return true;
     return false;
 }
@@ -409,6 +416,7 @@ static void make_card(struct model *m, struct card *c)
     };
 
     *c = kinds[prop_below(&m->prop, COUNT(kinds))];
+    c->is_fenced = prop_chance(&m->prop, 50);
     if (strcmp(c->model, "t4") == 0)
         return;
     c->geometry = mig_geometry_of(c->model, c->gib * GIB);
@@ -430,6 +438,7 @@ static void tell_node(struct model *m, struct mete_engine *e, int node)
                                      .is_flexible = c->is_flexible,
                                      .replicas = c->replicas,
                                      .is_renamed = c->is_renamed,
+                                     .is_fenced = c->is_fenced,
                                      .is_sliced = c->is_fixed};
         for (unsigned start = 0; start < UNITS && told < SLICES_TOLD; start++)
             if (c->has[start] > 0) {
@@ -449,7 +458,7 @@ static void make_ask(struct model *m, struct job *j, int i)
     *a = (struct mete_gpu_ask){.count = 1 + (uint32_t)prop_below(&m->prop, 3)};
     if (prop_chance(&m->prop, 60))
         a->count = 1;
-    switch (prop_below(&m->prop, 7)) {
+    switch (prop_below(&m->prop, 9)) {
     case 0:
         a->or_replica = prop_chance(&m->prop, 60);
         break;
@@ -492,7 +501,8 @@ static void put_job(struct model *m, int id)
         return;
     }
     j->is_there = true;
-    j->spec = (struct ask_job){.id = (uint64_t)id, .cpu = 1000};
+    j->spec = (struct ask_job){
+        .id = (uint64_t)id, .cpu = 1000, .ns = namespaces[prop_below(&m->prop, 2)]};
     if (m->is_crowded) {
         j->spec.cpu = 1000 * (1 + (int64_t)prop_below(&m->prop, 24));
         j->spec.priority = (int32_t)prop_below(&m->prop, 3);

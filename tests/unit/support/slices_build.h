@@ -20,6 +20,7 @@ struct gpu_spec {
     bool is_sick;
     bool is_sliced; /* also without instances */
     bool is_renamed;
+    bool is_fenced;
 };
 
 /* Sets a node; uuids of gpus are NODE-INDEX, of instances MIG-NODE-INDEX-START. */
@@ -58,6 +59,7 @@ static inline enum mete_result set_sliced(struct mete_engine *e, const char *nam
             .n_slices = told,
             .is_flexible = s->is_flexible,
             .is_renamed = s->is_renamed,
+            .is_fenced = s->is_fenced,
         };
     }
     return mete_node_set(e, &(struct mete_node){.name = name,
@@ -74,6 +76,7 @@ struct ask_job {
     int64_t cpu;                 /* milli; 0: 1 cpu */
     uint32_t pods;               /* 0: 1 */
     const char *queue;           /* NULL: "default" */
+    const char *ns;              /* NULL: "" */
     int32_t priority;
     bool is_preemptible;
 };
@@ -100,6 +103,7 @@ static inline const struct mete_workload *ask_parts(const struct ask_job *j, str
         .n_requests = 2,
         .asks = j->asks,
         .n_asks = n,
+        .ns = j->ns,
     };
     p->workload = (struct mete_workload){
         .id = j->id,
