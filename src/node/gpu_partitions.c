@@ -141,7 +141,7 @@ static void tell_problem(struct gpu *g, const char *problem)
 
 static bool is_settled(const struct gpu_partitions *p, const struct gpu_partition *e)
 {
-    return e->phase != PHASE_SETTLING || gpu_watch_list_number(p->o.gpus) != e->list;
+    return e->phase != PHASE_SETTLING || p->o.driver.list_number(p->o.driver.self) != e->list;
 }
 
 /* The plan is empty, or cannot be made. */
@@ -212,7 +212,7 @@ static void on_partitioned(void *arg, const struct err *e)
 
     p->active = NULL;
     entry->phase = PHASE_SETTLING;
-    entry->list = gpu_watch_list_number(p->o.gpus);
+    entry->list = p->o.driver.list_number(p->o.driver.self);
     if (e)
         partition_failed(p, entry, e);
     else
@@ -227,7 +227,7 @@ static void partition_start(struct gpu_partitions *p, struct gpu_partition *e)
     p->active = e;
     e->phase = PHASE_RUNNING;
     if (!failed)
-        failed = partition_run_start(p->o.run, e->uuid, &e->plan, on_partitioned, p);
+        failed = p->o.driver.start(p->o.driver.self, e->uuid, &e->plan, on_partitioned, p);
     if (!failed)
         return;
     p->active = NULL;
@@ -301,7 +301,7 @@ static void on_pods(void *arg, const struct err *e, const struct client_reply *r
 static void ask_for_pods(struct gpu_partitions *p, struct gpu_partition *e)
 {
     AUTO_FREE char *path = mem_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", p->o.node);
-    const struct client_request r = {.path = path};
+    const struct client_request r = {.method = "GET", .path = path};
 
     p->active = e;
     e->phase = PHASE_CHECKING;

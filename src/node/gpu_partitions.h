@@ -11,18 +11,28 @@
  */
 #pragma once
 
+#include "base/loop.h"
 #include "client/client.h"
-#include "gpu/partition_run.h"
+#include "gpu/partition.h"
 
 struct gpu_partitions;
+
+/* The driver as changes need it: gpu_watch and partition_run, or a fake. */
+struct partition_driver {
+    /* As partition_run_start. */
+    struct err *(*start)(void *self, const char *uuid, const struct partition_plan *plan,
+                         void (*done)(void *arg, const struct err *e), void *arg);
+    /* The number of lists of gpus that have come so far. */
+    uint64_t (*list_number)(void *self);
+    void *self;
+};
 
 struct gpu_partitions_options {
     struct loop *loop;
     struct client *client;
-    const char *node;           /* its name */
-    const char *dir;            /* for the wishes on disk; made if missing */
-    struct gpu_watch *gpus;     /* borrowed */
-    struct partition_run *run;  /* borrowed */
+    const char *node; /* its name */
+    const char *dir;  /* for the wishes on disk; made if missing */
+    struct partition_driver driver;
     void (*changed)(void *arg); /* the state of a gpu has changed */
     void *arg;
 };

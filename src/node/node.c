@@ -564,6 +564,21 @@ static void on_partitions(void *arg)
     tell_modes(n);
 }
 
+static struct err *start_partition(void *self, const char *uuid, const struct partition_plan *plan,
+                                   void (*done)(void *arg, const struct err *e), void *arg)
+{
+    const struct node *n = self;
+
+    return partition_run_start(n->o.partition_run, uuid, plan, done, arg);
+}
+
+static uint64_t list_number(void *self)
+{
+    const struct node *n = self;
+
+    return gpu_watch_list_number(n->o.gpus);
+}
+
 static struct err *begin_modes(struct node *n)
 {
     AUTO_FREE char *dir = mem_format("%s/partitions", n->dir);
@@ -571,8 +586,7 @@ static struct err *begin_modes(struct node *n)
                                               .client = n->o.client,
                                               .node = n->name,
                                               .dir = dir,
-                                              .gpus = n->o.gpus,
-                                              .run = n->o.partition_run,
+                                              .driver = {start_partition, list_number, n},
                                               .changed = on_partitions,
                                               .arg = n};
     struct gpu_modes_options mo = {.sharing = n->o.sharing, .parted = n->o.parted};
