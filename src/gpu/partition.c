@@ -24,6 +24,9 @@ struct partitioning {
 
 static bool is_held_by(const struct gpu_holding *h, const struct gpu *g, const struct gpu_slice *s)
 {
+    /* The strategy `single` gives a slice as a gpu with the MIG device's uuid. */
+    if (s->uuid[0] && text_equal(h->device.gpu, s->uuid))
+        return true;
     return text_equal(h->device.gpu, g->uuid) && h->device.kind == DEVICE_SLICE &&
            h->device.start == s->start && text_equal(h->device.profile, s->profile);
 }

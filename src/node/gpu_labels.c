@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "node/gpu_offer.h"
 
 /* All labels that this file sets, but those of profiles. */
 static const char *const fixed_keys[] = {
@@ -21,6 +22,14 @@ static const char *const fixed_keys[] = {
     "nvidia.com/gpu.compute.minor",
     "nvidia.com/gpu.machine",
     "nvidia.com/gpu.mode",
+    "nvidia.com/gpu.multiprocessors",
+    "nvidia.com/gpu.slices.gi",
+    "nvidia.com/gpu.slices.ci",
+    "nvidia.com/gpu.engines.copy",
+    "nvidia.com/gpu.engines.decoder",
+    "nvidia.com/gpu.engines.encoder",
+    "nvidia.com/gpu.engines.jpeg",
+    "nvidia.com/gpu.engines.ofa",
     "nvidia.com/cuda.driver.major",
     "nvidia.com/cuda.driver.minor",
     "nvidia.com/cuda.driver.rev",
@@ -209,11 +218,10 @@ static int64_t count_slices(const struct gpu_labels_facts *f, const char *profil
     return n;
 }
 
-/* Puts the labels of a profile, once: with the numbers of its first slice. */
-static void put_profile(const struct gpu_labels_facts *f, json_t *labels, const struct gpu *g,
-                        const struct gpu_slice *s)
+/* Puts the labels of a profile under a resource, once: with the numbers of its first slice. */
+static void put_profile(const struct gpu_labels_facts *f, json_t *labels, const char *resource,
+                        const struct gpu *g, const struct gpu_slice *s)
 {
-    AUTO_FREE char *resource = resource_of(s->profile);
     AUTO_FREE char *product = mem_format("%s-MIG-%s", g->product, s->profile);
     AUTO_FREE char *count_key = mem_format("%s.count", resource);
 
@@ -236,16 +244,17 @@ static void put_profile(const struct gpu_labels_facts *f, json_t *labels, const 
 
 static void put_slices(const struct gpu_labels_facts *f, json_t *labels)
 {
-    bool is_none = text_equal(f->mig_strategy, "none");
-
     json_put_text(labels, "nvidia.com/mig.capable", is_mig_capable(f) ? "true" : "false");
     json_put_text(labels, "nvidia.com/mps.capable", "false");
-    if (is_none)
+    if (f->mig_strategy == MIG_STRATEGY_NONE)
         return;
-    json_put_text(labels, "nvidia.com/mig.strategy", f->mig_strategy);
-    for (size_t i = 0; i < f->n_gpus; i++)
-        for (size_t k = 0; k < f->gpus[i].n_slices; k++)
-            put_profile(f, labels, &f->gpus[i], &f->gpus[i].slices[k]);
+    json_put_text(labels, "nvidia.com/mig.strategy", mig_strategy_text(f->mig_strategy));
+    for (size_t i = 0; i < f->n_gpus && f->mig_strategy != MIG_STRATEGY_SINGLE; i++)
+        for (size_t k = 0; k < f->gpus[i].n_slices; k++) {
+            AUTO_FREE char *resource = resource_of(f->gpus[i].slices[k].profile);
+
+            put_profile(f, labels, resource, &f->gpus[i], &f->gpus[i].slices[k]);
+        }
 }
 
 static void remove_old(const struct gpu_labels_facts *f, json_t *labels)
@@ -261,6 +270,29 @@ static void remove_old(const struct gpu_labels_facts *f, json_t *labels)
             json_put(labels, key, json_null());
 }
 
+/* The labels of the strategy `single`: slices are the gpus, or the gpus cannot be offered. */
+static void put_single(const struct gpu_labels_facts *f, json_t *labels)
+{
+    static const char gpu[] = "nvidia.com/gpu";
+    const struct gpu_slice *slice = NULL;
+    AUTO_FREE char *product = mem_format("%s-MIG-INVALID", f->gpus->product);
+    bool is_sliced = false;
+
+    for (size_t i = 0; i < f->n_gpus; i++)
+        is_sliced = is_sliced || f->gpus[i].mode == GPU_MODE_SLICES;
+    if (!is_sliced)
+        return;
+    if (gpu_offer_is_single(f->gpus, f->n_gpus, &slice)) {
+        (void)json_object_del(labels, "nvidia.com/gpu.count");
+        put_profile(f, labels, gpu, f->gpus, slice);
+        return;
+    }
+    put_text(labels, gpu, "product", product);
+    put_number(labels, gpu, "count", 0);
+    put_number(labels, gpu, "replicas", 0);
+    put_number(labels, gpu, "memory", 0);
+}
+
 void gpu_labels_put(const struct gpu_labels_facts *f, json_t *labels)
 {
     char stamp[32];
@@ -270,6 +302,8 @@ void gpu_labels_put(const struct gpu_labels_facts *f, json_t *labels)
         put_gpu(f, labels);
         put_versions(f, labels);
         put_slices(f, labels);
+        if (f->mig_strategy == MIG_STRATEGY_SINGLE)
+            put_single(f, labels);
         json_put_text(labels, "nvidia.com/gfd.timestamp", stamp);
     }
     remove_old(f, labels);

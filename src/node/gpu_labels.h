@@ -6,15 +6,16 @@
 
 #include "base/json.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/sharing_config.h"
 
 struct gpu_labels_facts {
     const struct gpu *gpus;
     size_t n_gpus;
     const struct gpu_driver_info *driver; /* NULL: none */
     const char *machine;                  /* the product name of the machine; "": unknown */
-    const char *mig_strategy;             /* "none", "single", "mixed" */
-    const json_t *present;                /* labels that the node has now; NULL: unknown */
-    int64_t began_ns;                     /* realtime: the value of gfd.timestamp */
+    enum mig_strategy mig_strategy;
+    const json_t *present; /* labels that the node has now; NULL: unknown */
+    int64_t began_ns;      /* realtime: the value of gfd.timestamp */
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "gpu/mig_config.h"
 #include "kinds/pod/pod_state.h"
+#include "node/gpu_offer.h"
 
 enum {
     MODES_GPUS_MAX = 64
@@ -29,6 +30,7 @@ struct gpu_modes {
     json_t *modes; /* NULL: none */
     json_t *node;
     char problem[200]; /* of the annotations; "": none */
+    enum mig_strategy strategy;
     struct gpu gpus[MODES_GPUS_MAX];
     size_t n;
 };
@@ -200,11 +202,32 @@ static void modes_apply(struct gpu_modes *m, const struct gpu_holding *holdings,
         (void)snprintf(g->mode_problem, sizeof(g->mode_problem), "%s", m->problem);
 }
 
+/* A slice is held as a gpu of its own (`single`) or by its profile, never both: the ledger knows
+ * the two under different names. */
+static enum mig_strategy strategy_of(const struct gpu_modes *m, const struct gpu_holding *holdings,
+                                     size_t n)
+{
+    enum mig_strategy wanted = modes_config(m)->strategy;
+
+    if (wanted == MIG_STRATEGY_UNSET)
+        wanted = MIG_STRATEGY_MIXED;
+    for (size_t i = 0; i < n && wanted != MIG_STRATEGY_NONE; i++) {
+        if (gpu_offer_is_slice(holdings[i].device.gpu))
+            return MIG_STRATEGY_SINGLE;
+        if (holdings[i].device.kind == DEVICE_SLICE)
+            return MIG_STRATEGY_MIXED;
+    }
+    return wanted;
+}
+
 bool gpu_modes_update(struct gpu_modes *m, const struct gpu *read, size_t n,
                       const struct gpu_holding *holdings, size_t n_holdings)
 {
     enum gpu_partition_state before = m->mig_state;
-    bool has_changed = n != m->n;
+    enum mig_strategy strategy = strategy_of(m, holdings, n_holdings);
+    bool has_changed = n != m->n || strategy != m->strategy;
+
+    m->strategy = strategy;
 
     m->mig_state = m->mig_error ? GPU_PARTITION_FAILED : GPU_PARTITION_DONE;
 
@@ -232,9 +255,9 @@ const struct gpu *gpu_modes_list(const struct gpu_modes *m, size_t *ret_count)
     return m->gpus;
 }
 
-const char *gpu_modes_strategy(const struct gpu_modes *m)
+enum mig_strategy gpu_modes_strategy(const struct gpu_modes *m)
 {
-    return mig_strategy_text(modes_config(m)->strategy);
+    return m->strategy;
 }
 
 const json_t *gpu_modes_node(const struct gpu_modes *m)

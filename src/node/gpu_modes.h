@@ -36,8 +36,9 @@ bool gpu_modes_update(struct gpu_modes *m, const struct gpu *read, size_t n,
 /* The gpus of the last update. Borrowed until the next one. */
 const struct gpu *gpu_modes_list(const struct gpu_modes *m, size_t *ret_count);
 
-/* "none", "single" or "mixed". */
-const char *gpu_modes_strategy(const struct gpu_modes *m);
+/* The MIG strategy of the last update: the configured one, but holders keep the names by which they
+ * got their slices. */
+enum mig_strategy gpu_modes_strategy(const struct gpu_modes *m);
 
 /* The value of the label nvidia.com/mig.config.state: "pending", "success", "failed"; NULL: the
  * node has no label nvidia.com/mig.config. */

@@ -97,6 +97,15 @@ struct node {
 
 /* ---- gpus ---- */
 
+static bool has_slice(const struct gpu *g, const char *uuid)
+{
+    for (size_t i = 0; i < g->n_slices; i++)
+        if (text_equal(g->slices[i].uuid, uuid))
+            return true;
+    return false;
+}
+
+/* The gpu, or the gpu of a slice, with this uuid. */
 static const struct gpu *find_gpu(void *arg, const char *uuid, bool *ret_known)
 {
     struct node *n = arg;
@@ -106,7 +115,7 @@ static const struct gpu *find_gpu(void *arg, const char *uuid, bool *ret_known)
     *ret_known = !n->o.gpus || gpu_watch_is_ready(n->o.gpus);
     list = gpu_modes_list(n->modes, &count);
     for (size_t i = 0; i < count; i++)
-        if (text_equal(list[i].uuid, uuid))
+        if (text_equal(list[i].uuid, uuid) || has_slice(&list[i], uuid))
             return &list[i];
     return NULL;
 }

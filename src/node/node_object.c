@@ -11,6 +11,7 @@
 #include "kinds/node_lease.h"
 #include "model/resource.h"
 #include "node/gpu_labels.h"
+#include "node/gpu_offer.h"
 
 static void put_number(json_t *object, const char *key, int64_t value, const char *unit)
 {
@@ -27,7 +28,7 @@ static void put_gpu_labels(const struct node_facts *f, json_t *labels)
                                        .n_gpus = f->n_gpus,
                                        .driver = f->driver,
                                        .machine = f->host->machine,
-                                       .mig_strategy = f->mig_strategy ? f->mig_strategy : "mixed",
+                                       .mig_strategy = f->mig_strategy,
                                        .present = json_at(f->node, "metadata", "labels", NULL),
                                        .began_ns = f->began_ns};
 
@@ -40,10 +41,13 @@ static void put_gpu_labels(const struct node_facts *f, json_t *labels)
 
 static json_t *gpus_format(const struct node_facts *f)
 {
+    gpu_offer_list offered = {0};
     json_t *list = json_array();
 
-    for (size_t i = 0; i < f->n_gpus; i++)
-        (void)json_array_append_new(list, gpu_format_json(&f->gpus[i]));
+    gpu_offer_make(f->gpus, f->n_gpus, f->mig_strategy, &offered);
+    VEC_EACH (&offered, g)
+        (void)json_array_append_new(list, gpu_format_json(g));
+    vec_done(&offered);
     return list;
 }
 
@@ -119,9 +123,11 @@ static void add_slices(json_t *list, const struct gpu *g, bool is_given)
 /* Puts the gpus, their replicas and their slices. */
 static void put_devices(const struct node_facts *f, json_t *list, bool is_allocatable)
 {
+    gpu_offer_list offered = {0};
+
     put_number(list, GPU_RESOURCE, 0, "");
-    for (size_t i = 0; i < f->n_gpus; i++) {
-        const struct gpu *g = &f->gpus[i];
+    gpu_offer_make(f->gpus, f->n_gpus, f->mig_strategy, &offered);
+    VEC_EACH (&offered, g) {
         bool is_given = !is_allocatable || g->health == GPU_HEALTHY;
 
         switch (g->mode) {
@@ -137,6 +143,7 @@ static void put_devices(const struct node_facts *f, json_t *list, bool is_alloca
             break;
         }
     }
+    vec_done(&offered);
 }
 
 /* null removes amounts of replicas and slices that are gone. */

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/sharing_config.h"
 #include "node/host.h"
 
 enum {
@@ -19,12 +20,12 @@ struct node_facts {
     const struct gpu *gpus;
     size_t n_gpus;
     const struct gpu_driver_info *driver; /* NULL: none */
-    const char *mig_strategy;             /* "none", "single", "mixed"; NULL: mixed */
-    const char *mig_state;                /* of the label mig.config.state; NULL: none */
-    const json_t *node;                   /* the Node as the server has it; NULL: unknown */
-    bool is_fenced;                       /* kinds/node_lease.h */
-    int64_t began_ns;                     /* realtime */
-    int64_t now_ns;                       /* realtime */
+    enum mig_strategy mig_strategy;
+    const char *mig_state; /* of the label mig.config.state; NULL: none */
+    const json_t *node;    /* the Node as the server has it; NULL: unknown */
+    bool is_fenced;        /* kinds/node_lease.h */
+    int64_t began_ns;      /* realtime */
+    int64_t now_ns;        /* realtime */
 };
 
 /* {"metadata": labels and annotations}; with `is_whole` the whole object, to be created. A new

@@ -15,8 +15,10 @@ void container_devices_done(struct container_devices *d)
 static const struct gpu_slice *slice_find(const struct gpu *g, const struct device *d)
 {
     for (size_t i = 0; i < g->n_slices; i++)
-        if (g->slices[i].start == d->start && text_equal(g->slices[i].profile, d->profile) &&
-            (!d->instance[0] || text_equal(g->slices[i].uuid, d->instance)))
+        if (d->kind == DEVICE_WHOLE
+                ? text_equal(g->slices[i].uuid, d->gpu)
+                : g->slices[i].start == d->start && text_equal(g->slices[i].profile, d->profile) &&
+                      (!d->instance[0] || text_equal(g->slices[i].uuid, d->instance)))
             return &g->slices[i];
     return NULL;
 }
@@ -25,6 +27,7 @@ static struct err *device_find(const struct pods *set, const char *text,
                                struct container_device *ret)
 {
     bool is_known = false;
+    bool is_slice = false;
 
     TRY(device_parse(text, &ret->device));
     ret->gpu = set->o.find_gpu(set->o.arg, ret->device.gpu, &is_known);
@@ -35,12 +38,16 @@ static struct err *device_find(const struct pods *set, const char *text,
     if (ret->gpu->health == GPU_LOST || ret->gpu->minor < 0)
         return err_new(ERR_UNAVAILABLE, "gpu %s is lost: %s", ret->device.gpu,
                        ret->gpu->health_reason);
-    if (ret->device.kind != DEVICE_SLICE && ret->gpu->mig_mode == 1)
+    /* The MIG strategy `single` gives a slice as a gpu with the MIG device's uuid. */
+    is_slice = ret->device.kind == DEVICE_SLICE || !text_equal(ret->device.gpu, ret->gpu->uuid);
+    if (!is_slice && ret->gpu->mig_mode == 1)
         return err_new(ERR_UNAVAILABLE, "gpu %s is still divided into MIG instances",
                        ret->device.gpu);
-    if (ret->device.kind != DEVICE_SLICE)
+    if (!is_slice)
         return NULL;
     ret->slice = slice_find(ret->gpu, &ret->device);
+    if (!ret->slice && ret->device.kind == DEVICE_WHOLE)
+        return err_new(ERR_UNAVAILABLE, "MIG instance %s is not on this machine", ret->device.gpu);
     if (!ret->slice || !ret->slice->uuid[0])
         return err_new(ERR_UNAVAILABLE, "gpu %s has no MIG instance %s at %" PRIu32,
                        ret->device.gpu, ret->device.profile, ret->device.start);

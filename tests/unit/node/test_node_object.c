@@ -193,6 +193,82 @@ static void labels_replicas_slices_and_versions(void **state)
     assert_null(json_at(status, "status", "capacity", "example.com/fpga", NULL));
 }
 
+#define SLICED(number, one, two)                                                    \
+    {                                                                               \
+        .uuid = "GPU-" number, .product = "NVIDIA H100 80GB HBM3", .model = "h100", \
+        .mode = GPU_MODE_SLICES, .mig_mode = 1, .n_slices = 2,                      \
+        .slices = {{.profile = (one),                                               \
+                    .uuid = "MIG-" number "a",                                      \
+                    .memory_bytes = INT64_C(9984) << 20,                            \
+                    .multiprocessors = 16},                                         \
+                   {.profile = (two), .start = 1, .uuid = "MIG-" number "b"}},      \
+    }
+
+static void the_strategy_single_offers_slices_as_gpus(void **state)
+{
+    static const struct gpu equal[] = {SLICED("0", "1g.10gb", "1g.10gb")};
+    struct node_facts f = facts_of(1);
+    AUTO(json_freep) json_t *status = NULL;
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *list = NULL;
+
+    (void)state;
+    f.mig_strategy = MIG_STRATEGY_SINGLE;
+    f.gpus = equal;
+    status = node_status_make(&f);
+    assert_string_equal(amount(status, "allocatable", "nvidia.com/gpu"), "2");
+    assert_null(amount(status, "allocatable", "nvidia.com/mig-1g.10gb"));
+    object = node_object_make(&f, false);
+    assert_string_equal(label(object, "nvidia.com/gpu.product"),
+                        "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb");
+    assert_string_equal(label(object, "nvidia.com/gpu.count"), "2");
+    assert_string_equal(label(object, "nvidia.com/gpu.memory"), "9984");
+    assert_string_equal(label(object, "nvidia.com/gpu.multiprocessors"), "16");
+    assert_string_equal(label(object, "nvidia.com/mig.strategy"), "single");
+    assert_null(json_parse(
+        str_of(json_text_at(object, "metadata", "annotations", "mete.dev/gpus", NULL)), &list));
+    assert_int_equal(json_array_size(list), 3);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(list, 0), "slices")), 0);
+    assert_string_equal(json_text(json_array_get(list, 2), "uuid"), "MIG-0b");
+    assert_null(json_text(json_array_get(list, 2), "mode"));
+}
+
+static void the_strategy_single_wants_one_profile(void **state)
+{
+    static const struct gpu unequal[] = {SLICED("0", "1g.10gb", "2g.20gb")};
+    struct node_facts f = facts_of(1);
+    AUTO(json_freep) json_t *status = NULL;
+    AUTO(json_freep) json_t *object = NULL;
+
+    (void)state;
+    f.mig_strategy = MIG_STRATEGY_SINGLE;
+    f.gpus = unequal;
+    status = node_status_make(&f);
+    assert_string_equal(amount(status, "allocatable", "nvidia.com/gpu"), "0");
+    object = node_object_make(&f, false);
+    assert_string_equal(label(object, "nvidia.com/gpu.product"),
+                        "NVIDIA-H100-80GB-HBM3-MIG-INVALID");
+    assert_string_equal(label(object, "nvidia.com/gpu.count"), "0");
+}
+
+static void the_strategy_none_offers_no_slices(void **state)
+{
+    static const struct gpu sliced[] = {SLICED("0", "1g.10gb", "1g.10gb")};
+    struct node_facts f = facts_of(1);
+    AUTO(json_freep) json_t *status = NULL;
+    AUTO(json_freep) json_t *object = NULL;
+
+    (void)state;
+    f.mig_strategy = MIG_STRATEGY_NONE;
+    f.gpus = sliced;
+    status = node_status_make(&f);
+    object = node_object_make(&f, true);
+    assert_string_equal(amount(status, "capacity", "nvidia.com/gpu"), "0");
+    assert_null(amount(status, "capacity", "nvidia.com/mig-1g.10gb"));
+    assert_null(label(object, "nvidia.com/mig.strategy"));
+    assert_null(label(object, "nvidia.com/mig-1g.10gb.count"));
+}
+
 /* The server stores the patch, and adds to it. */
 static void a_report_is_due_when_anything_but_its_time_differs(void **state)
 {
@@ -260,6 +336,9 @@ int main(void)
         cmocka_unit_test(a_node_without_gpus_takes_old_labels_away),
         cmocka_unit_test(counts_replicas_and_slices_by_their_names),
         cmocka_unit_test(labels_replicas_slices_and_versions),
+        cmocka_unit_test(the_strategy_single_offers_slices_as_gpus),
+        cmocka_unit_test(the_strategy_single_wants_one_profile),
+        cmocka_unit_test(the_strategy_none_offers_no_slices),
         cmocka_unit_test(reports_with_the_time),
         cmocka_unit_test(a_report_is_due_when_anything_but_its_time_differs),
         cmocka_unit_test(an_empty_list_may_be_absent),
