@@ -340,6 +340,26 @@ static void on_sample_line(struct gpu_watch *w, const json_t *j)
     sample_from(w, index + 1);
 }
 
+/*
+ * The driver does not work (any more): its gpus cannot be used until a new helper lists them. NVML
+ * has to be opened anew after the driver was loaded or replaced, so the helper ends.
+ */
+static void driver_failed(struct gpu_watch *w, const char *why)
+{
+    (void)snprintf(w->problem, sizeof(w->problem), "%.250s", why);
+    w->is_ready = true;
+    w->is_driver_there = false;
+    for (size_t i = 0; i < w->n; i++) {
+        w->gpus[i].health = GPU_LOST;
+        (void)snprintf(w->gpus[i].health_reason, sizeof(w->gpus[i].health_reason), "%.120s", why);
+    }
+    close_link(&w->sampler);
+    close_link(&w->events);
+    loop_timer_set(w->restart, w->restart_ns);
+    (void)retry_pause(&w->restart_ns, RESTART_FIRST_NS, RESTART_MOST_NS);
+    changed(w);
+}
+
 static void on_error_line(struct gpu_watch *w, const json_t *j)
 {
     enum question question = w->question;
@@ -356,10 +376,7 @@ static void on_error_line(struct gpu_watch *w, const json_t *j)
         sample_from(w, index + 1);
         return;
     }
-    /* No working driver: the helper ends by itself and is started again later. */
-    (void)snprintf(w->problem, sizeof(w->problem), "%.250s", json_text(j, "error"));
-    w->is_ready = true;
-    changed(w);
+    driver_failed(w, json_text(j, "error"));
 }
 
 static void on_root_line(struct gpu_watch *w, const json_t *j)
