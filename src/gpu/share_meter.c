@@ -43,6 +43,15 @@ void share_meter_note(struct share_limit *limit, struct share_surplus *surplus,
     (void)__atomic_add_fetch(&limit->sample, 1, __ATOMIC_RELEASE);
 }
 
+bool share_meter_is_over(const struct share_limit *limit, const struct share_reading *reading,
+                         unsigned *n_over)
+{
+    uint64_t most = limit->memory_bytes + reading->n_processes * SHARE_METER_CONTEXT_BYTES;
+
+    *n_over = reading->bytes > most ? *n_over + 1 : 0;
+    return *n_over > 0 && *n_over % SHARE_METER_OVER == 0;
+}
+
 bool share_meter_is_of(const char *cgroup, const char *pod)
 {
     size_t size = strlen(pod);

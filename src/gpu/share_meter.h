@@ -7,7 +7,11 @@
  *   {"shares": [{"pod": UID, "dir": DIRECTORY}...]}
  *
  * DIRECTORY holds the files of share_state.h. The processes of a share are those whose cgroup's
- * name begins with the pod's uid.
+ * name begins with the pod's uid. The helper writes a line for a pod whose processes hold more than
+ * the share, by the driver's count, in all measurements of two seconds: they went around the
+ * library.
+ *
+ *   {"over": {"pod": UID, "gpu": UUID, "bytes": N, "limit": N}}
  */
 #pragma once
 
@@ -18,12 +22,17 @@
 #include "gpu/share_state.h"
 
 enum {
-    SHARE_METER_KEEP = 5 /* measurements that a surplus must last to count */
+    SHARE_METER_KEEP = 5, /* measurements that a surplus must last to count */
+    SHARE_METER_OVER = 10 /* measurements over the limit after which it is told */
 };
+
+/* Room for a process's context, which the driver allocates before the library knows of it. */
+#define SHARE_METER_CONTEXT_BYTES (UINT64_C(1) << 30)
 
 /* What the driver said of one share of one gpu. */
 struct share_reading {
     uint64_t bytes;
+    unsigned n_processes;
     unsigned sm_pct;
     bool has_sm;
 };
@@ -40,6 +49,10 @@ struct share_surplus {
  */
 void share_meter_note(struct share_limit *limit, struct share_surplus *surplus,
                       const struct share_reading *reading, uint64_t held_bytes);
+
+/* Counts the readings over the limit in a row. True: it is told now, once in SHARE_METER_OVER. */
+bool share_meter_is_over(const struct share_limit *limit, const struct share_reading *reading,
+                         unsigned *n_over);
 
 /* The bytes that all slots hold of the limit with this index. */
 uint64_t share_meter_held(const struct share_state *state, uint32_t gpu);

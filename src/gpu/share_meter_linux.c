@@ -33,6 +33,7 @@ struct metered_share {
     struct share_reading reading[SHARE_GPUS_MAX];
     uint64_t held[SHARE_GPUS_MAX];
     bool is_read[SHARE_GPUS_MAX];
+    unsigned n_over[SHARE_GPUS_MAX];
     bool is_kept; /* of the list that came last */
 };
 
@@ -180,6 +181,7 @@ static void meter_count(struct share_meter *m, const struct gpu_process *p, cons
         if (gpu < 0 || !share_meter_is_of(cgroup.at, s->pod))
             continue;
         s->reading[gpu].bytes += p->memory_bytes;
+        s->reading[gpu].n_processes++;
         s->reading[gpu].sm_pct += p->sm_pct > 0 ? (unsigned)p->sm_pct : 0;
         s->reading[gpu].has_sm = s->reading[gpu].has_sm || p->sm_pct >= 0;
     }
@@ -219,6 +221,31 @@ static void meter_read_gpu(struct share_meter *m, unsigned index)
         meter_count(m, &list[i], uuid);
 }
 
+static void metered_tell_over(const struct metered_share *s, uint32_t gpu)
+{
+    AUTO(json_freep) json_t *line = json_object();
+    json_t *over = json_object_at(line, "over");
+    AUTO_FREE char *text = NULL;
+
+    json_put_text(over, "pod", s->pod);
+    json_put_text(over, "gpu", s->limits->gpus[gpu].uuid);
+    json_put_int(over, "bytes", (int64_t)s->reading[gpu].bytes);
+    json_put_int(over, "limit", (int64_t)s->limits->gpus[gpu].memory_bytes);
+    text = json_format(line);
+    (void)printf("%s\n", text);
+    (void)fflush(stdout); /* a parent that is gone closes our input, too */
+}
+
+static void metered_note(struct metered_share *s, uint32_t gpu)
+{
+    uint64_t after = share_meter_held(s->state, gpu);
+
+    share_meter_note(&s->limits->gpus[gpu], &s->surplus[gpu], &s->reading[gpu],
+                     after > s->held[gpu] ? after : s->held[gpu]);
+    if (share_meter_is_over(&s->limits->gpus[gpu], &s->reading[gpu], &s->n_over[gpu]))
+        metered_tell_over(s, gpu);
+}
+
 static void meter_tick(struct share_meter *m)
 {
     unsigned n = 0;
@@ -233,13 +260,9 @@ static void meter_tick(struct share_meter *m)
     for (unsigned i = 0; i < n && i < METER_GPUS_MAX; i++)
         meter_read_gpu(m, i);
     VEC_EACH (&m->shares, s) {
-        for (uint32_t i = 0; i < s->limits->n_gpus && i < SHARE_GPUS_MAX; i++) {
-            uint64_t after = share_meter_held(s->state, i);
-
+        for (uint32_t i = 0; i < s->limits->n_gpus && i < SHARE_GPUS_MAX; i++)
             if (s->is_read[i])
-                share_meter_note(&s->limits->gpus[i], &s->surplus[i], &s->reading[i],
-                                 after > s->held[i] ? after : s->held[i]);
-        }
+                metered_note(s, i);
     }
 }
 

@@ -12,6 +12,14 @@
 
 struct share_watch;
 
+/* A pod whose processes hold more of a gpu than their share. Texts are borrowed. */
+struct share_over {
+    const char *pod; /* uid */
+    const char *gpu; /* uuid */
+    int64_t bytes;
+    int64_t limit_bytes;
+};
+
 struct share_watch_options {
     struct loop *loop;
     const char *self_path;   /* the mete binary */
@@ -22,6 +30,10 @@ struct share_watch_options {
 /* The texts are borrowed. */
 struct share_watch *share_watch_new(const struct share_watch_options *o);
 void share_watch_free(struct share_watch *w); /* accepts NULL */
+
+/* `fn` hears of pods over their share. */
+void share_watch_listen(struct share_watch *w, void (*fn)(void *arg, const struct share_over *over),
+                        void *arg);
 
 /* The shares from now on: a list of {"pod": UID, "dir": DIRECTORY}. Takes `list`. */
 void share_watch_set(struct share_watch *w, json_t *list);

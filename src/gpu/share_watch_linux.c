@@ -13,7 +13,8 @@
 #include "gpu/share_watch.h"
 
 enum {
-    LIST_MAX_BYTES = 1 << 20 /* the largest pipe that every user may have */
+    LIST_MAX_BYTES = 1 << 20, /* the largest pipe that every user may have */
+    LINE_MAX_BYTES = 4096
 };
 
 struct share_watch {
@@ -22,6 +23,11 @@ struct share_watch {
     char *machine_env;
     struct proc *proc; /* NULL: none runs */
     int to_fd;
+    int from_fd;
+    struct loop_io *io;
+    struct buf in;
+    void (*on_over)(void *arg, const struct share_over *over);
+    void *on_over_arg;
     struct loop_timer *restart;
     struct retry retry;
     json_t *list;
@@ -29,8 +35,13 @@ struct share_watch {
 
 static void share_watch_close(struct share_watch *w)
 {
+    loop_io_free(w->io);
+    w->io = NULL;
     fd_close(w->to_fd); /* the helper ends with its input */
+    fd_close(w->from_fd);
     w->to_fd = -1;
+    w->from_fd = -1;
+    buf_done(&w->in);
     if (w->proc)
         proc_abandon(w->proc);
     w->proc = NULL;
@@ -48,25 +59,74 @@ static void on_share_helper_end(void *arg, const struct proc_end *end)
     loop_timer_set(w->restart, retry_failed(&w->retry, now));
 }
 
+static void share_watch_hear(struct share_watch *w, struct str line)
+{
+    AUTO(json_freep) json_t *message = NULL;
+    AUTO(err_freep) struct err *e = json_parse(line, &message);
+    const json_t *over = json_object_get(message, "over");
+    const struct share_over said = {.pod = json_text(over, "pod"),
+                                    .gpu = json_text(over, "gpu"),
+                                    .bytes = json_int(over, "bytes", 0),
+                                    .limit_bytes = json_int(over, "limit", 0)};
+
+    if (!e && said.pod && said.gpu && w->on_over)
+        w->on_over(w->on_over_arg, &said);
+}
+
+static void share_watch_on_readable(void *arg, int fd, bool readable, bool writable)
+{
+    struct share_watch *w = arg;
+    char piece[LINE_MAX_BYTES];
+    ssize_t n = read(fd, piece, sizeof(piece));
+    const char *end;
+
+    (void)readable;
+    (void)writable;
+    if (n <= 0) {
+        if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            loop_io_want(w->io, false, false); /* on_share_helper_end reports its end */
+        return;
+    }
+    buf_add(&w->in, piece, (size_t)n);
+    while (w->in.at && (end = memchr(w->in.at, '\n', w->in.size))) {
+        size_t size = (size_t)(end - w->in.at);
+
+        share_watch_hear(w, (struct str){w->in.at, size});
+        buf_consume(&w->in, size + 1);
+    }
+}
+
 static struct err *share_helper_start(struct share_watch *w)
 {
     const char *argv[] = {w->o.self_path, "gpu-helper", "shares", NULL};
     const char *env[] = {w->root_env, w->machine_env, "METE_GPUSIM_ALL=1", NULL};
     AUTO(fd_closep) int input = -1;
+    AUTO(fd_closep) int output = -1;
     int ends[2];
+    struct err *e;
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return err_errno(errno, "pipe to the helper that measures shares");
     input = ends[0];
     w->to_fd = ends[1];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_errno(errno, "pipe from the helper that measures shares");
+    w->from_fd = ends[0];
+    output = ends[1];
     if (fcntl(w->to_fd, F_SETPIPE_SZ, LIST_MAX_BYTES) < 0 ||
-        fcntl(w->to_fd, F_SETFL, O_NONBLOCK) < 0)
-        return err_errno(errno, "pipe to the helper that measures shares");
-    return proc_start(
+        fcntl(w->to_fd, F_SETFL, O_NONBLOCK) < 0 || fcntl(w->from_fd, F_SETFL, O_NONBLOCK) < 0)
+        return err_errno(errno, "pipes of the helper that measures shares");
+    e = proc_start(
         w->o.loop,
         &(struct proc_options){
-            .argv = argv, .is_self = true, .env = env, .fds = {input, 2, 2}, .n_fds = 3},
+            .argv = argv, .is_self = true, .env = env, .fds = {input, output, 2}, .n_fds = 3},
         on_share_helper_end, w, &w->proc);
+    if (e)
+        return e;
+    w->in = (struct buf){.cap = 2 * LINE_MAX_BYTES};
+    w->io = loop_io_new(w->o.loop, w->from_fd, share_watch_on_readable, w);
+    loop_io_want(w->io, true, false);
+    return NULL;
 }
 
 /* False: the helper does not read. */
@@ -108,6 +168,7 @@ struct share_watch *share_watch_new(const struct share_watch_options *o)
 
     w->o = *o;
     w->to_fd = -1;
+    w->from_fd = -1;
     w->list = json_array();
     w->root_env = mem_format("METE_DRIVER_ROOT=%s", o->driver_root ? o->driver_root : "");
     w->machine_env = mem_format("METE_GPUSIM_MACHINE=%s", o->machine ? o->machine : "");
@@ -125,6 +186,13 @@ void share_watch_free(struct share_watch *w)
     free(w->root_env);
     free(w->machine_env);
     free(w);
+}
+
+void share_watch_listen(struct share_watch *w, void (*fn)(void *arg, const struct share_over *over),
+                        void *arg)
+{
+    w->on_over = fn;
+    w->on_over_arg = arg;
 }
 
 void share_watch_set(struct share_watch *w, json_t *list)

@@ -155,6 +155,13 @@ static bool update_modes(struct node *n)
     return has_changed;
 }
 
+static void on_share_over(void *arg, const struct share_over *over)
+{
+    const struct node *n = arg;
+
+    pods_end_over_share(n->pods, over);
+}
+
 static void on_shares(void *arg, json_t *list)
 {
     const struct node *n = arg;
@@ -679,6 +686,8 @@ static struct err *node_begin(struct node *n)
     po.runtime = n->runtime;
     TRY(begin_cdi(n));
     n->pods = pods_new(&po);
+    if (n->o.shares)
+        share_watch_listen(n->o.shares, on_share_over, n);
     list_containers(n);
     return NULL;
 }

@@ -75,6 +75,19 @@ def test_no_environment_switches_a_share_off():
         equal(ends_with(m, "tries"), ["4"] * len(tries))
 
 
+def test_a_program_that_goes_around_its_share_ends():
+    """The driver's own library lies in the container, where a program finds it: the node ends what it holds."""
+    with Capped() as m, m.unharmed():
+        m.run("around", "LD_PRELOAD=/run/mete/share/libcuda.so cuda_smoke hold 40960", 4096)
+        m.run("honest", "cuda_smoke hold 4096", 4096)
+        m.wait_phase("around", "Failed")
+        status = m.object("pod", "around")["status"]
+        equal(status["reason"], "Evicted")
+        check(re.search("used 4[01][0-9]*[MG]i of gpu GPU-.*, more than its share of 4Gi", status["message"]), status["message"])
+        has_line(m, "honest", "holding")
+        equal(m.object("pod", "honest")["status"]["phase"], "Running")
+
+
 def test_an_image_with_musl_is_refused():
     with Mete(gpus="emulated:1xH100") as m:
         test_driver.import_image(m, "test/musl:1", test_driver.musl())

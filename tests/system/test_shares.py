@@ -68,7 +68,6 @@ def test_sixteen_pods_share_four_gpus():
 
 
 def test_capped_shares_add_up_to_a_gpu():
-    """Only the placement: containers with shares need the driver's libcuda.so, which not every emulated driver has."""
     with Mete("emulated:1xA100") as m:
         def placed(name):
             return wait(lambda: devices(m, name), f"{name} has its devices")["main"]
@@ -79,7 +78,7 @@ def test_capped_shares_add_up_to_a_gpu():
         check(milli == 500 and memory * 0.45 < size <= memory // 2, size, memory)
         m.ok("create", "-f", "-", stdin=part("hami", "sleep 1000", {GPU: 1, "nvidia.com/gpumem": 2048, "nvidia.com/gpucores": 30}))
         check(placed("hami")[0].endswith(f"/share:300,{2048 << 20}"), devices(m, "hami"))
-        m.ok("create", "-f", "-", stdin=part("third", "true", annotations={"gpu-fraction": "0.3"}))
+        m.ok("create", "-f", "-", stdin=part("third", "sleep 1000", annotations={"gpu-fraction": "0.3"}))
         why = wait(lambda: (r := m.mete("why", "third")) and "300/1000" in r.out and r, "why").out
         check("needs 1 x 300/1000 of a gpu" in why, why)
         m.ok("delete", "pod", "hami", "--grace-period=0", "--force")

@@ -1,7 +1,10 @@
 /* pod_share.c - the capped shares of pods: their files, and who measures them */
 
 #include "base/mem.h"
+#include "base/stamp.h"
+#include "gpu/share_watch.h"
 #include "model/device.h"
+#include "model/quantity.h"
 #include "node/pod/pod.h"
 #include "node/spec/share_files.h"
 
@@ -68,4 +71,26 @@ void pods_tell_shares(const struct pods *set)
         (void)json_array_append_new(list, entry);
     }
     set->o.on_shares(set->o.arg, list);
+}
+
+/* In whole MiB: "40Gi", "40961Mi". */
+static void share_size_format(int64_t bytes, char ret[QUANTITY_TEXT_SIZE])
+{
+    quantity_format(
+        (struct quantity){.milli = bytes / 1048576 * 1048576 * 1000, .form = QUANTITY_BINARY}, ret);
+}
+
+void pods_end_over_share(struct pods *set, const struct share_over *over)
+{
+    struct pod *p = pods_find(set, over->pod);
+    AUTO_FREE char *why = NULL;
+    char used[QUANTITY_TEXT_SIZE];
+    char limit[QUANTITY_TEXT_SIZE];
+
+    if (!p)
+        return;
+    share_size_format(over->bytes, used);
+    share_size_format(over->limit_bytes, limit);
+    why = mem_format("Pod used %s of gpu %s, more than its share of %s. ", used, over->gpu, limit);
+    pod_evict(p, why, POD_EVICTION_GRACE_NS);
 }

@@ -51,6 +51,7 @@ struct driver_root;
 struct host_driver;
 struct root;
 struct share_files;
+struct share_over;
 struct stage;
 
 struct pods_options {
@@ -94,6 +95,9 @@ struct pods_options {
 
 struct pods *pods_new(const struct pods_options *o);
 void pods_free(struct pods *p); /* containers keep running */
+
+/* Ends a pod that went around its share, as a pod over its disk limit ends. */
+void pods_end_over_share(struct pods *set, const struct share_over *over);
 
 /* Gives no more work to disk_worker; to be called before that is freed. Accepts NULL. */
 void pods_end_disk(struct pods *p);

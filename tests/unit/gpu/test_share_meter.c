@@ -76,12 +76,29 @@ static void held_memory_is_that_of_taken_slots(void **state)
     free(s);
 }
 
+static void a_share_is_over_when_all_readings_of_two_seconds_are(void **state)
+{
+    const struct share_limit limit = {.memory_bytes = 20 * GIB};
+    struct share_reading reading = {.bytes = 22 * GIB + 1, .n_processes = 2};
+    unsigned n = 0;
+
+    (void)state;
+    for (int i = 1; i < SHARE_METER_OVER; i++)
+        assert_false(share_meter_is_over(&limit, &reading, &n));
+    assert_true(share_meter_is_over(&limit, &reading, &n));
+    assert_false(share_meter_is_over(&limit, &reading, &n)); /* told already */
+    reading.bytes = 22 * GIB;                                /* two contexts fit */
+    assert_false(share_meter_is_over(&limit, &reading, &n));
+    assert_int_equal(n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cgroup_belongs_to_the_pod_whose_uid_begins_its_name),
         cmocka_unit_test(only_a_lasting_surplus_counts),
         cmocka_unit_test(each_reading_of_compute_is_a_sample),
+        cmocka_unit_test(a_share_is_over_when_all_readings_of_two_seconds_are),
         cmocka_unit_test(held_memory_is_that_of_taken_slots),
     };
 
