@@ -98,6 +98,7 @@ struct mete_gpu {
     size_t n_slices;
     bool is_flexible;
     bool is_renamed; /* METE_GPU_REPLICAS: only asks with is_replica get these replicas */
+    bool is_single;  /* METE_GPU_REPLICAS: not for asks with is_several */
     bool is_fenced;  /* shares and replicas at one time are for pods of one namespace */
 };
 
@@ -149,6 +150,7 @@ struct mete_gpu_ask {
     bool is_replica;
     bool or_replica;
     bool is_by_memory;
+    bool is_several;           /* one container gets more than one of these */
     const char *const *models; /* accepted models; none: any */
     size_t n_models;
 };

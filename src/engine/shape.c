@@ -283,7 +283,8 @@ static void spell_asks(const struct shape *s, struct words *w)
     for (size_t i = 0; i < s->n_asks; i++) {
         const struct ask *a = &s->asks[i];
 
-        vec_add(w, (uint32_t)a->kind | (uint32_t)a->is_by_memory << 8 | a->other << 16);
+        vec_add(w, (uint32_t)a->kind | (uint32_t)a->is_by_memory << 8 |
+                       (uint32_t)a->is_several << 9 | a->other << 16);
         vec_add(w, a->count);
         vec_add(w, a->milli);
         vec_add(w, (uint32_t)((uint64_t)a->bytes >> 32));

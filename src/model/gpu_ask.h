@@ -28,6 +28,7 @@ enum {
 struct gpu_ask {
     enum device_kind kind;
     int64_t count;
+    bool is_several;             /* of a pod: one container asks for more than one */
     uint32_t milli;              /* share: compute, 1 .. 999; 0: in proportion to the memory */
     int64_t bytes;               /* share: memory, whole MiB; 0: in proportion to the compute */
     char profile[MIG_NAME_SIZE]; /* slice */

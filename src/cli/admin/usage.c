@@ -253,6 +253,24 @@ static json_t *moment_cell(struct cli *c, const json_t *item, const char *key)
     return json_stringn(local, 19);
 }
 
+/* The sum of the gpus and parts of gpus: 2, "0.5", "1.142". */
+static json_t *gpus_cell(const json_t *gpus)
+{
+    int64_t milli = 0;
+    AUTO_FREE char *text = NULL;
+    const json_t *gpu;
+    size_t i;
+
+    json_array_foreach (gpus, i, gpu)
+        milli += json_int(gpu, "milli", 1000);
+    if (milli % 1000 == 0)
+        return json_integer(milli / 1000);
+    text = mem_format("%" PRId64 ".%03" PRId64, milli / 1000, milli % 1000);
+    while (text_ends_with(text, "0"))
+        text[strlen(text) - 1] = '\0';
+    return json_string(text);
+}
+
 static json_t *row_of_attempt(struct cli *c, const json_t *item)
 {
     AUTO_FREE char *name =
@@ -264,7 +282,7 @@ static json_t *row_of_attempt(struct cli *c, const json_t *item)
     add_cell(row, json_string(name));
     add_cell(row, member(item, "attempt"));
     add_cell(row, member(item, "user"));
-    add_cell(row, json_integer((json_int_t)json_array_size(json_object_get(item, "gpus"))));
+    add_cell(row, gpus_cell(json_object_get(item, "gpus")));
     add_cell(row, moment_cell(c, item, "from"));
     add_cell(row, moment_cell(c, item, "to"));
     add_cell(row, hours_of(json_object_get(item, "gpuTime")));

@@ -147,17 +147,28 @@ static void add_arrival(struct arrivals *a, const struct kind *k)
     a->total++;
 }
 
+/* The gpus of a set with one kind of whole gpus or shares; other devices are not learned. */
+static uint32_t whole_gpus(const struct mete_pod_set *set)
+{
+    bool is_whole = set->n_asks == 1 && set->asks[0].or_replica;
+
+    return is_whole ? set->asks[0].count : set->gpus;
+}
+
 static void add_set(struct arrivals *a, const struct mete_pod_set *set)
 {
+    uint32_t gpus = whole_gpus(set);
     struct kind k = {
         .cpu_milli = amount_of(set->requests, set->n_requests, "cpu"),
         .memory_mib = amount_of(set->requests, set->n_requests, "memory") >> MIB_SHIFT,
-        .gpus = set->gpus,
-        .gpu_milli = set->gpus == 0       ? 0
+        .gpus = gpus,
+        .gpu_milli = gpus == 0            ? 0
                      : set->gpu_milli > 0 ? set->gpu_milli
                                           : 1000,
     };
 
+    if (set->n_asks > 0 && gpus == 0)
+        return;
     for (size_t i = 0; i < set->n_gpu_models && k.n_models < MODELS_MAX; i++)
         k.n_models += keep_model(set->gpu_models[i], k.models[k.n_models]);
     for (uint32_t i = 0; i < set->count && i < ARRIVALS_KEPT; i++)

@@ -47,6 +47,8 @@ static json_t *spec_tree(const struct views *v, const json_t *pod)
     json_t *spec = json_object();
     json_t *set = json_object();
     AUTO(err_freep) struct err *e = NULL;
+    struct gpu_asks asked = pod_gpu_asks(pod);
+    AUTO_FREE char *devices = gpu_asks_format(&asked);
     struct sched_ask ask;
     int64_t id = 0;
 
@@ -57,11 +59,12 @@ static json_t *spec_tree(const struct views *v, const json_t *pod)
     json_put_text(spec, "queue", ask.workload.queue);
     json_put_text(spec, "user", ask.workload.user);
     json_put_int(spec, "priority", ask.workload.priority);
-    json_put_int(spec, "gpus", ask.set.gpus);
+    json_put_int(spec, "gpus", gpu_asks_count(&asked));
+    json_put_text(spec, "devices", devices);
     json_put_text(set, "name", "main");
     json_put_int(set, "count", 1);
     json_put_int(set, "minCount", 1);
-    json_put_int(set, "gpus", ask.set.gpus);
+    json_put_int(set, "gpus", gpu_asks_count(&asked));
     json_put(set, "requests", requests_tree(&ask.set));
     json_put(set, "nodeSelector", selector ? json_deep_copy(selector) : json_object());
     (void)json_array_append_new(json_array_at(spec, "podSets"),

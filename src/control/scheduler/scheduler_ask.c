@@ -188,7 +188,8 @@ static bool asks_same(const struct mete_pod_set *a, const struct mete_pod_set *b
         if (one->count != other->count || one->gpu_milli != other->gpu_milli ||
             one->memory_bytes != other->memory_bytes || one->is_replica != other->is_replica ||
             one->or_replica != other->or_replica || one->is_by_memory != other->is_by_memory ||
-            one->n_models != other->n_models || !text_equal(one->profile, other->profile) ||
+            one->is_several != other->is_several || one->n_models != other->n_models ||
+            !text_equal(one->profile, other->profile) ||
             !texts_equal(one->models, other->models, one->n_models))
             return false;
     }

@@ -30,6 +30,7 @@ static struct mete_gpu_ask engine_ask(const struct gpu_ask *ask)
         .profile = ask->kind == DEVICE_SLICE ? ask->profile : NULL,
         .is_replica = ask->kind == DEVICE_REPLICA,
         .or_replica = ask->kind == DEVICE_WHOLE,
+        .is_several = ask->is_several && (ask->kind == DEVICE_WHOLE || ask->kind == DEVICE_REPLICA),
         .is_by_memory = ask->kind == DEVICE_SHARE && ask->milli == 0,
     };
 }

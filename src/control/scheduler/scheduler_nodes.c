@@ -74,6 +74,7 @@ static void read_mode(const json_t *gpu, json_t *kept)
     if (text_equal(mode, "replicas")) {
         json_put_int(kept, "replicas", json_int(gpu, "replicas", 0));
         json_put_bool(kept, "renamed", json_bool(gpu, "renamed", false));
+        json_put_bool(kept, "single", json_bool(gpu, "single", false));
     }
     if (slices)
         json_put(kept, "slices", json_deep_copy(slices));
@@ -244,6 +245,7 @@ static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
             .replicas = count_at(gpu, "replicas"),
             .is_flexible = json_bool(gpu, "flexible", false),
             .is_renamed = json_bool(gpu, "renamed", false),
+            .is_single = json_bool(gpu, "single", false),
             .is_fenced = json_bool(facts, "isFenced", true),
         };
         list_slices(a, gpu, &list[n->n_gpus++]);

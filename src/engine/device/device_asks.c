@@ -106,6 +106,7 @@ static void read_ask(struct mete_engine *e, const struct mete_gpu_ask *from, str
 
     read_models(e, from, to);
     to->count = from->count;
+    to->is_several = from->is_several;
     to->bytes = from->memory_bytes;
     if (is_slice(from)) {
         (void)mig_name_read(from->profile, name); /* checked */
@@ -137,7 +138,10 @@ static void add_others(struct mete_engine *e, const struct mete_pod_set *set, st
 
         if (!set->asks[i].or_replica)
             continue;
-        *other = (struct ask){.kind = ASK_REPLICA, .first = s->asks[i].first, .milli = 1};
+        *other = (struct ask){.kind = ASK_REPLICA,
+                              .first = s->asks[i].first,
+                              .milli = 1,
+                              .is_several = s->asks[i].is_several};
         read_models(e, &set->asks[i], other);
         s->asks[i].other = (uint32_t)s->n_asks++;
     }
@@ -250,7 +254,8 @@ static bool may_serve(const struct gpu *g, const struct ask *a)
     const struct parts *p = g->parts;
 
     if (a->kind == ASK_REPLICA)
-        return p && p->replicas > 0 && (a->count > 0 || !p->is_renamed);
+        return p && p->replicas > 0 && (a->count > 0 || !p->is_renamed) &&
+               !(a->is_several && p->is_single);
     if (a->kind != ASK_SLICE)
         return !p || p->can_be_whole;
     if (!p || p->replicas > 0)

@@ -31,6 +31,7 @@ struct ask {
                        share by memory 1 */
     int64_t bytes;
     bool is_by_memory;
+    bool is_several;
     uint32_t other;   /* of wholes: the ask, of count 0, by which replicas serve; 0: none */
     uint32_t profile; /* of slices: number of the profile's name; 0 */
     uint32_t *models; /* by number; none: any */

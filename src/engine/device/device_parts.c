@@ -290,6 +290,7 @@ void parts_set(struct mete_engine *e, struct gpu *g, const struct mete_gpu *from
     p->is_flexible = from->is_flexible;
     p->replicas = from->replicas;
     p->is_renamed = from->is_renamed;
+    p->is_single = from->is_single;
     p->is_sliced = from->mode == METE_GPU_SLICES || p->held != 0;
     for (size_t i = 0; i < from->n_slices; i++) {
         const struct mete_slice *s = &from->slices[i];

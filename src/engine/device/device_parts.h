@@ -32,6 +32,7 @@ struct parts {
     bool is_flexible;
     uint32_t replicas; /* 0: the gpu is not in mode replicas */
     bool is_renamed;
+    bool is_single;
     struct told_slice told[MIG_UNITS_MAX];
 
     /* Journaled. */

@@ -158,6 +158,7 @@ static bool device_pick_replicas(struct device_pick *d, const struct ask *a, con
         uint32_t free = p->replicas - (d->how == DEVICE_PICK_EMPTY ? 0 : p->n_replicas);
 
         if (p->replicas == 0 || (is_for_whole && p->is_renamed) ||
+            (a->is_several && p->is_single) ||
             (d->how != DEVICE_PICK_EMPTY && !has_replica(g, d->s)))
             ranks[bit] = NO_RANK;
         else
@@ -511,6 +512,8 @@ static uint64_t empty_of(struct device_pick *d, const struct ask *a)
     for (uint64_t left = gpus; left; left &= left - 1) {
         const struct gpu *g = n->gpus[__builtin_ctzll(left)];
 
+        if (a->is_several && g->parts && g->parts->is_single)
+            continue;
         if (a->kind == ASK_REPLICA || (a->other != 0 && g->parts && !g->parts->is_renamed))
             ret += g->parts ? g->parts->replicas : 0;
         if (a->kind != ASK_REPLICA && (n->wholes & left & -left))

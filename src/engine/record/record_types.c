@@ -94,6 +94,7 @@ static const struct record_field gpu_fields[] = {
     LIST(struct mete_gpu, slices, n_slices, &slice),
     BOOL(struct mete_gpu, is_flexible),
     BOOL(struct mete_gpu, is_renamed),
+    BOOL(struct mete_gpu, is_single),
     BOOL(struct mete_gpu, is_fenced),
 };
 TYPE(gpu, struct mete_gpu, 72);
@@ -119,6 +120,7 @@ static const struct record_field ask_fields[] = {
     INT(struct mete_gpu_ask, memory_bytes), TEXT(struct mete_gpu_ask, profile),
     BOOL(struct mete_gpu_ask, is_replica),  TEXTS(struct mete_gpu_ask, models, n_models),
     BOOL(struct mete_gpu_ask, or_replica),  BOOL(struct mete_gpu_ask, is_by_memory),
+    BOOL(struct mete_gpu_ask, is_several),
 };
 TYPE(ask, struct mete_gpu_ask, 48);
 static const struct record_field requirement_fields[] = {

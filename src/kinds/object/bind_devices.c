@@ -82,12 +82,14 @@ static bool gpu_hold(struct bind_gpu *g, const struct device *d)
     return !e;
 }
 
-static bool gpu_replica(struct bind_gpu *g, bool is_for_whole, struct device *d)
+static bool gpu_replica(struct bind_gpu *g, const struct gpu_ask *ask, struct device *d)
 {
+    bool is_for_whole = ask->kind == DEVICE_WHOLE;
     int64_t replicas = json_int(g->tree, "replicas", 0);
 
     if (g->is_closed || !is_mode(g, "replicas") || replicas < 1 || replicas > DEVICE_REPLICAS_MAX ||
-        (is_for_whole && json_bool(g->tree, "renamed", false)))
+        (is_for_whole && json_bool(g->tree, "renamed", false)) ||
+        (ask->is_several && json_bool(g->tree, "single", false)))
         return false;
     d->kind = DEVICE_REPLICA;
     d->replicas = (uint32_t)replicas;
@@ -142,11 +144,11 @@ static bool gpu_give(struct bind_gpu *g, const struct gpu_ask *ask, struct devic
         return false;
     switch (ask->kind) {
     case DEVICE_WHOLE:
-        return (is_mode(g, "whole") && gpu_hold(g, ret)) || gpu_replica(g, true, ret);
+        return (is_mode(g, "whole") && gpu_hold(g, ret)) || gpu_replica(g, ask, ret);
     case DEVICE_SHARE:
         return gpu_share(g, ask, ret);
     case DEVICE_REPLICA:
-        return gpu_replica(g, false, ret);
+        return gpu_replica(g, ask, ret);
     case DEVICE_SLICE:
         return gpu_slice(g, ask, ret);
     }

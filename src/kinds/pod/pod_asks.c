@@ -103,6 +103,7 @@ static struct gpu_ask *gpu_asks_at(struct gpu_asks *asks, const struct gpu_ask *
     }
     asks->at[asks->n] = *like;
     asks->at[asks->n].count = 0;
+    asks->at[asks->n].is_several = false;
     return &asks->at[asks->n++];
 }
 
@@ -110,8 +111,10 @@ static void gpu_asks_add(struct gpu_asks *asks, const struct gpu_ask *ask)
 {
     struct gpu_ask *into = ask->count > 0 ? gpu_asks_at(asks, ask) : NULL;
 
-    if (into)
-        into->count = add_saturating(into->count, ask->count);
+    if (!into)
+        return;
+    into->count = add_saturating(into->count, ask->count);
+    into->is_several = into->is_several || ask->count > 1;
 }
 
 /* Adds nvidia.com/gpu: whole gpus, or shares with gpumem or gpucores. */
@@ -205,6 +208,16 @@ struct gpu_asks container_gpu_asks(const json_t *pod, const json_t *container)
     return asks;
 }
 
+int64_t pod_gpu_annotated_milli(const json_t *pod)
+{
+    struct gpu_ask share;
+
+    if (json_array_size(json_at(pod, "spec", "containers", NULL)) == 0 ||
+        !read_fraction(pod, &share))
+        return 0;
+    return share.count * (share.milli > 0 ? share.milli : 1000); /* at most 64000 */
+}
+
 /* ---- the whole pod ---- */
 
 struct gpu_asks pod_gpu_asks(const json_t *pod)
@@ -228,6 +241,8 @@ struct gpu_asks pod_gpu_asks(const json_t *pod)
 
             if (into && own.at[k].count > into->count)
                 into->count = own.at[k].count;
+            if (into && own.at[k].count > 1)
+                into->is_several = true;
         }
         all.has_more = all.has_more || own.has_more;
     }

@@ -88,6 +88,12 @@ void gpu_asks_multiply(struct gpu_asks *asks, int64_t n);
 /* "2", "0.5", "1+2xmig-1g.10gb": the texts of model/gpu_ask.h; "0": none. The caller frees it. */
 char *gpu_asks_format(const struct gpu_asks *asks);
 
+/*
+ * What the pod's annotations ask for, as an amount of nvidia.com/gpu in thousandths: a share by
+ * memory counts as a whole gpu, for its part of a gpu is not known yet.
+ */
+int64_t pod_gpu_annotated_milli(const json_t *pod);
+
 /* Is this a resource of gpus that `mete` knows? */
 bool gpu_resource_is_known(const char *name);
 

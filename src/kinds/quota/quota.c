@@ -4,8 +4,10 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_rules.h"
 #include "kinds/pod/pod_view.h"
+#include "model/resource.h"
 
 static bool is_pod_kind(const struct kind *k)
 {
@@ -130,6 +132,8 @@ static struct quantity pod_amount(const json_t *pod, struct meaning m)
         if (amount.milli > total.milli)
             total = amount;
     }
+    if (text_equal(m.map, "requests") && text_equal(m.name, GPU_RESOURCE))
+        (void)quota_add(&total, (struct quantity){.milli = pod_gpu_annotated_milli(pod)});
     return total;
 }
 

@@ -285,6 +285,24 @@ static void gpus_are_not_shared_across_namespaces_unless_the_node_says_so(void *
     assert_string_equal(node_in("team-b", "more"), "placed");
 }
 
+static void a_container_gets_one_replica_where_the_gpu_says_so(void **state)
+{
+    (void)state;
+    set_gpus(
+        "a",
+        GPU("GPU-0", REPLICAS(4) ",'single':true") "," GPU("GPU-1", REPLICAS(4) ",'single':true"),
+        true);
+    add_pod("two", "", "'nvidia.com/gpu':'2'");
+    sched_world_assert_waits(&s, "two",
+                             "needs 2 gpus on one node; no node that matches has that, even empty");
+    sched_world_create(
+        &s, (struct target){.kind = "pods"},
+        "{'metadata':{'name':'each'},'spec':{'containers':["
+        "{'name':'x','image':'host','resources':{'limits':{'nvidia.com/gpu':'1'}}},"
+        "{'name':'y','image':'host','resources':{'limits':{'nvidia.com/gpu':'1'}}}]}}");
+    sched_world_assert_on(&s, "each", "a");
+}
+
 static void what_a_pod_asks_for_does_not_change(void **state)
 {
     (void)state;
@@ -310,6 +328,7 @@ int main(void)
         TEST(a_restart_knows_what_is_held),
         TEST(a_binding_gives_devices_too),
         TEST(gpus_are_not_shared_across_namespaces_unless_the_node_says_so),
+        TEST(a_container_gets_one_replica_where_the_gpu_says_so),
         TEST(what_a_pod_asks_for_does_not_change),
     };
 

@@ -57,6 +57,42 @@ static void refuses_what_would_pass_it(void **state)
     world_done(&w);
 }
 
+static void counts_parts_of_gpus(void **state)
+{
+    static const char *const shares[] = {"'gpu-fraction':'0.25'", "'gpu-memory':'1024'",
+                                         "'gpu-fraction':'0.5','gpu-fraction-num-devices':'2'"};
+    struct world w;
+
+    (void)state;
+    world_init(&w, 1);
+    world_must(world_create(
+        &w, QUOTAS,
+        "{'metadata':{'name':'gpus'},'spec':{'hard':{'requests.nvidia.com/gpu':'3',"
+        "'requests.nvidia.com/gpu.shared':'2','requests.nvidia.com/mig-1g.10gb':'1'}}}",
+        NULL));
+    for (size_t i = 0; i < COUNT(shares); i++) {
+        AUTO_FREE char *text = mem_format(
+            "{'metadata':{'name':'p%zu','annotations':{%s}},'spec':{'containers':[{'name':'c',"
+            "'image':'host'},{'name':'d','image':'host'}]}}",
+            i, shares[i]);
+
+        world_must(world_create(&w, PODS, text, NULL));
+    }
+    is_used(&w, "gpus", "requests.nvidia.com/gpu", "2250m");
+    pod_of(&w, "slices", "{'limits':{'nvidia.com/gpu.shared':2,'nvidia.com/mig-1g.10gb':1}}", "");
+    is_used(&w, "gpus", "requests.nvidia.com/gpu.shared", "2");
+    is_used(&w, "gpus", "requests.nvidia.com/mig-1g.10gb", "1");
+    world_refused(world_create(&w, PODS,
+                               "{'metadata':{'name':'whole'},'spec':{'containers':[{'name':'c',"
+                               "'image':'host','resources':{'limits':{'nvidia.com/gpu':1}}}]}}",
+                               NULL),
+                  403,
+                  "pods \"whole\" is forbidden: exceeded quota: gpus, requested: "
+                  "requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=2250m, limited: "
+                  "requests.nvidia.com/gpu=3");
+    world_done(&w);
+}
+
 /* Kubernetes accepts the other two names, without effect. */
 static void counts_extended_resources_by_each_of_their_names(void **state)
 {
@@ -397,6 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_what_would_pass_it),
+        cmocka_unit_test(counts_parts_of_gpus),
         cmocka_unit_test(counts_extended_resources_by_each_of_their_names),
         cmocka_unit_test(names_every_resource_that_is_passed),
         cmocka_unit_test(wants_to_be_told_cpu_and_memory),
