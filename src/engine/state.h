@@ -112,21 +112,21 @@ struct ties;
 struct gpu {
     struct map_handle handle; /* by uuid */
     char *uuid;
-    uint32_t model;
-    int64_t memory_bytes;
+    int64_t memory_bytes; /* 0: not known */
     int numa_node;
     int link_group;
+    struct node *node; /* NULL: no known node has it */
+    unsigned bit;      /* its index among the node's gpus */
     bool is_healthy;
-    struct node *node;  /* NULL: no known node has it */
-    unsigned bit;       /* its index among the node's gpus */
+    bool is_fenced;     /* shares and replicas are for pods of one namespace: */
+    uint32_t fence;     /* that of the holders, interned; FENCE_MIXED: of several */
     struct pod *holder; /* the pod that holds the whole gpu; NULL: none */
-    uint32_t n_shares;  /* pods that hold a share */
+    uint32_t model;
+    uint32_t n_shares; /* pods that hold a share */
     uint32_t milli_used;
     uint32_t memory_milli_used; /* by shares that asked for as much memory as compute */
     int64_t bytes_used;         /* by shares that asked for bytes */
-    int64_t memory_at_share;    /* memory_bytes when the first of the shares was taken */
-    bool is_fenced;             /* shares and replicas are for pods of one namespace: */
-    uint32_t fence;             /* that of the holders, interned; FENCE_MIXED: of several */
+    int64_t memory_at_share;    /* memory_bytes, once known, when a share was first taken */
     struct parts *parts;        /* slices or replicas of it; NULL: none. device_parts.h */
 };
 

@@ -226,7 +226,7 @@ uint32_t ask_number(const struct shape *s, const struct ask *a)
 uint32_t ask_share_milli(const struct ask *a, const struct gpu *g)
 {
     __extension__ typedef __int128 wide;
-    int64_t memory = g->n_shares > 0 ? g->memory_at_share : g->memory_bytes;
+    int64_t memory = gpu_share_memory(g);
     wide milli;
 
     if (!a->is_by_memory)

@@ -57,6 +57,13 @@ int64_t asks_milli(const struct shape *s, uint32_t model);
 bool asks_are_open(const struct shape *s);
 /* The asks with a count. */
 size_t asks_named(const struct shape *s);
+/* The memory by which the compute of shares is reckoned: it stays the same while shares by memory
+ * are held. Shares may be restored before the gpu's memory is known; those by memory may not. */
+static inline int64_t gpu_share_memory(const struct gpu *g)
+{
+    return g->n_shares > 0 && g->memory_at_share > 0 ? g->memory_at_share : g->memory_bytes;
+}
+
 /* The compute of the ask's share on a gpu, in 1/1000. It stays the same while the gpu has shares.
  */
 uint32_t ask_share_milli(const struct ask *a, const struct gpu *g);

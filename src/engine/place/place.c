@@ -49,8 +49,8 @@ static void fence_note(struct mete_engine *e, struct gpu *g, const struct shape 
 
 static void share_take(struct mete_engine *e, struct gpu *g, uint32_t milli, int64_t bytes)
 {
-    if (g->n_shares == 0)
-        SET(e, g->memory_at_share, g->memory_bytes);
+    if (g->memory_at_share != gpu_share_memory(g))
+        SET(e, g->memory_at_share, gpu_share_memory(g));
     SET(e, g->n_shares, g->n_shares + 1);
     SET(e, g->milli_used, g->milli_used + milli);
     if (bytes > 0)

@@ -504,6 +504,28 @@ static void a_fence_keeps_the_shares_of_one_namespace_together(void **state)
     mete_engine_free(e);
 }
 
+/* As after a restart: pods are read before their node tells of its gpus. */
+static void a_share_by_memory_fits_beside_one_restored_before_its_node(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    const struct mete_gpu_ask by_memory = {
+        .count = 1, .is_by_memory = true, .memory_bytes = 50 * GIB};
+
+    (void)state;
+    assert_int_equal(
+        restore_job(e, (struct job_spec){.id = 1, .gpus = 1, .milli = 250, .restored_on = "a"}, 1),
+        METE_OK);
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{.model = "h100", .gib = 80}, {0}}),
+                     METE_OK);
+    add_asks(e, (struct ask_job){.id = 2, .asks = {by_memory}});
+    ASSERT_CYCLE(e, "2:a(0:625,50Gi)");
+    assert_int_equal(set_sliced(e, "a", (struct gpu_spec[]){{.model = "h100", .gib = 90}, {0}}),
+                     METE_OK);
+    assert_int_equal(mete_workload_remove(e, 2), METE_OK);
+    assert_sound(e);
+    mete_engine_free(e);
+}
+
 static void refuses_what_cannot_be(void **state)
 {
     static const struct {
@@ -673,6 +695,7 @@ int main(void)
         cmocka_unit_test(replicas_serve_for_whole_gpus_unless_renamed),
         cmocka_unit_test(a_share_by_memory_has_compute_in_proportion),
         cmocka_unit_test(a_fence_keeps_the_shares_of_one_namespace_together),
+        cmocka_unit_test(a_share_by_memory_fits_beside_one_restored_before_its_node),
         cmocka_unit_test(refuses_what_cannot_be),
         cmocka_unit_test(refuses_parts_that_are_not_of_the_mode),
         cmocka_unit_test(takes_back_what_was_held_before_a_restart),

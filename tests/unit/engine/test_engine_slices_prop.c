@@ -617,15 +617,29 @@ static bool says_end(const char *line, uint64_t *ret)
     return strcmp(digits + size, " ends") == 0;
 }
 
+/* A random waiting job; 0: no job waits. */
+static int waiting_job(struct model *m)
+{
+    size_t first = prop_below(&m->prop, JOBS);
+
+    for (size_t i = 0; i < JOBS; i++) {
+        int id = 1 + (int)((first + i) % JOBS);
+
+        if (m->jobs[id].is_there && !m->jobs[id].is_placed)
+            return id;
+    }
+    return 0;
+}
+
 /* A question changes nothing, and a job named as in the way is in the way. */
 static void ask_why(struct model *m)
 {
-    int id = 1 + (int)prop_below(&m->prop, JOBS);
+    int id = waiting_job(m);
     uint64_t hash = engine_hash(m->engine);
     struct mete_reason r;
     uint64_t other = 0;
 
-    if (!m->jobs[id].is_there || m->jobs[id].is_placed)
+    if (id == 0)
         return;
     CHECK(m, mete_why(m->engine, (uint64_t)id, m->now_s * SECOND, &r) == METE_OK);
     CHECK(m, engine_hash(m->engine) == hash);
