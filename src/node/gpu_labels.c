@@ -2,6 +2,7 @@
 
 #include "node/gpu_labels.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -74,6 +75,27 @@ static void put_text(json_t *labels, const char *resource, const char *suffix, c
     json_put_text(labels, key, value);
 }
 
+/* Puts a name of a product or machine: without the characters that labels do not allow, and with
+ * one '-' for the blanks between two words. */
+static void put_name(json_t *labels, const char *resource, const char *suffix, const char *name)
+{
+    AUTO_FREE char *kept = mem_strndup(name, strlen(name));
+    bool is_apart = false;
+    size_t n = 0;
+
+    for (; *name; name++)
+        if (isspace((unsigned char)*name)) {
+            is_apart = n > 0;
+        } else if (isalnum((unsigned char)*name) || strchr("-_.", *name)) {
+            if (is_apart)
+                kept[n++] = '-';
+            kept[n++] = *name;
+            is_apart = false;
+        }
+    kept[n] = '\0';
+    put_text(labels, resource, suffix, kept);
+}
+
 /* Puts a known number. */
 static void put_number(json_t *labels, const char *resource, const char *suffix, int64_t value)
 {
@@ -126,33 +148,47 @@ static const struct gpu *first_of(const struct gpu_labels_facts *f)
     return f->gpus;
 }
 
+static int64_t count_product(const struct gpu_labels_facts *f, const char *product)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < f->n_gpus; i++)
+        n += text_equal(f->gpus[i].product, product);
+    return n;
+}
+
+/* What the class of the gpus' PCI devices says, if it is the same for all. */
+static const char *mode_of(const struct gpu_labels_facts *f)
+{
+    for (size_t i = 1; i < f->n_gpus; i++)
+        if (f->gpus[i].pci_class != f->gpus[0].pci_class)
+            return "unknown";
+    return f->gpus[0].pci_class == 0x030000   ? "graphics"
+           : f->gpus[0].pci_class == 0x030200 ? "compute"
+                                              : "unknown";
+}
+
 static void put_gpu(const struct gpu_labels_facts *f, json_t *labels)
 {
     static const char gpu[] = "nvidia.com/gpu";
     const struct gpu *g = first_of(f);
     bool is_suffixed = g->mode == GPU_MODE_REPLICAS && !g->is_renamed;
+    bool is_sliced = g->mode == GPU_MODE_SLICES;
     AUTO_FREE char *product = mem_format("%s%s", g->product, is_suffixed ? "-SHARED" : "");
 
     json_put_text(labels, "nvidia.com/gpu.present", "true");
-    put_text(labels, gpu, "product", product);
-    put_number(labels, gpu, "count", (int64_t)f->n_gpus);
+    put_name(labels, gpu, "product", product);
+    put_number(labels, gpu, "count", count_product(f, g->product));
     if (g->memory_bytes > 0)
         put_number(labels, gpu, "memory", g->memory_bytes >> 20);
-    if (g->mode == GPU_MODE_SLICES)
-        put_number(labels, gpu, "replicas", 0);
-    else
-        put_sharing(labels, gpu, g->mode == GPU_MODE_REPLICAS ? g->replicas : 1);
+    put_sharing(labels, gpu, is_sliced ? 0 : g->mode == GPU_MODE_REPLICAS ? g->replicas : 1);
     if (g->compute_major > 0) {
         put_text(labels, gpu, "family", family_of(g));
         put_number(labels, gpu, "compute.major", g->compute_major);
         put_number(labels, gpu, "compute.minor", g->compute_minor);
     }
-    put_text(labels, gpu, "machine", *f->machine ? f->machine : "unknown");
-    if (g->pci_class > 0)
-        put_text(labels, gpu, "mode",
-                 g->pci_class == 0x030000   ? "graphics"
-                 : g->pci_class == 0x030200 ? "compute"
-                                            : "unknown");
+    put_name(labels, gpu, "machine", *f->machine ? f->machine : "unknown");
+    put_text(labels, gpu, "mode", mode_of(f));
     put_text(labels, "mete.dev/gpu", "model", g->model);
     put_text(labels, "mete.dev/gpu", "emulated", g->is_emulated ? "true" : "false");
 }
@@ -197,10 +233,10 @@ static bool is_mig_capable(const struct gpu_labels_facts *f)
     return false;
 }
 
-/* "nvidia.com/mig-1g.10gb.me" of the profile "1g.10gb+me". The caller frees it. */
-static char *resource_of(const char *profile)
+/* "1g.10gb.me" of the profile "1g.10gb+me", after a beginning. The caller frees it. */
+static char *name_profile(const char *beginning, const char *profile)
 {
-    char *name = mem_format("%s%s", profile_prefix, profile);
+    char *name = mem_format("%s%s", beginning, profile);
 
     for (char *at = name; *at; at++)
         if (*at == '+')
@@ -222,13 +258,14 @@ static int64_t count_slices(const struct gpu_labels_facts *f, const char *profil
 static void put_profile(const struct gpu_labels_facts *f, json_t *labels, const char *resource,
                         const struct gpu *g, const struct gpu_slice *s)
 {
-    AUTO_FREE char *product = mem_format("%s-MIG-%s", g->product, s->profile);
+    AUTO_FREE char *beginning = mem_format("%s-MIG-", g->product);
+    AUTO_FREE char *product = name_profile(beginning, s->profile);
     AUTO_FREE char *count_key = mem_format("%s.count", resource);
 
     if (json_object_get(labels, count_key))
         return;
     put_number(labels, resource, "count", count_slices(f, s->profile));
-    put_text(labels, resource, "product", product);
+    put_name(labels, resource, "product", product);
     put_sharing(labels, resource, 1);
     if (s->memory_bytes > 0)
         put_number(labels, resource, "memory", s->memory_bytes >> 20);
@@ -251,7 +288,7 @@ static void put_slices(const struct gpu_labels_facts *f, json_t *labels)
     json_put_text(labels, "nvidia.com/mig.strategy", mig_strategy_text(f->mig_strategy));
     for (size_t i = 0; i < f->n_gpus && f->mig_strategy != MIG_STRATEGY_SINGLE; i++)
         for (size_t k = 0; k < f->gpus[i].n_slices; k++) {
-            AUTO_FREE char *resource = resource_of(f->gpus[i].slices[k].profile);
+            AUTO_FREE char *resource = name_profile(profile_prefix, f->gpus[i].slices[k].profile);
 
             put_profile(f, labels, resource, &f->gpus[i], &f->gpus[i].slices[k]);
         }
@@ -287,9 +324,10 @@ static void put_single(const struct gpu_labels_facts *f, json_t *labels)
         put_profile(f, labels, gpu, f->gpus, slice);
         return;
     }
-    put_text(labels, gpu, "product", product);
+    put_name(labels, gpu, "product", product);
     put_number(labels, gpu, "count", 0);
     put_number(labels, gpu, "replicas", 0);
+    put_text(labels, gpu, "sharing-strategy", "");
     put_number(labels, gpu, "memory", 0);
 }
 

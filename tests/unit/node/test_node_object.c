@@ -53,6 +53,7 @@ static void names_its_gpus(void **state)
                         "\"nvidia.com/gpu.replicas\":\"1\","
                         "\"nvidia.com/gpu.sharing-strategy\":\"none\","
                         "\"nvidia.com/gpu.machine\":\"PowerEdge-XE9680\","
+                        "\"nvidia.com/gpu.mode\":\"unknown\","
                         "\"mete.dev/gpu.model\":\"h100\",\"mete.dev/gpu.emulated\":\"false\","
                         "\"nvidia.com/mig.capable\":\"true\",\"nvidia.com/mps.capable\":\"false\","
                         "\"nvidia.com/mig.strategy\":\"mixed\","
@@ -181,7 +182,7 @@ static void labels_replicas_slices_and_versions(void **state)
     assert_string_equal(label(object, "nvidia.com/mig-1g.5gb.me.memory"), "4864");
     assert_string_equal(label(object, "nvidia.com/mig-1g.5gb.me.slices.gi"), "1");
     assert_string_equal(label(object, "nvidia.com/mig-1g.5gb.me.product"),
-                        "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-me");
+                        "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb.me");
     /* An old profile goes; labels of users stay. */
     assert_true(
         json_is_null(json_at(object, "metadata", "labels", "nvidia.com/mig-2g.10gb.count", NULL)));
@@ -249,6 +250,7 @@ static void the_strategy_single_wants_one_profile(void **state)
     assert_string_equal(label(object, "nvidia.com/gpu.product"),
                         "NVIDIA-H100-80GB-HBM3-MIG-INVALID");
     assert_string_equal(label(object, "nvidia.com/gpu.count"), "0");
+    assert_string_equal(label(object, "nvidia.com/gpu.sharing-strategy"), "");
 }
 
 static void the_strategy_none_offers_no_slices(void **state)
@@ -267,6 +269,30 @@ static void the_strategy_none_offers_no_slices(void **state)
     assert_null(amount(status, "capacity", "nvidia.com/mig-1g.10gb"));
     assert_null(label(object, "nvidia.com/mig.strategy"));
     assert_null(label(object, "nvidia.com/mig-1g.10gb.count"));
+}
+
+static void names_products_and_modes_as_feature_discovery_does(void **state)
+{
+    static const struct host_info odd = {
+        .hostname = "h", .arch = "amd64", .machine = " Box  (R) 9 "};
+    static const struct gpu unlike[] = {
+        {.uuid = "GPU-0", .product = "Quadro RTX 6000/8000 ", .pci_class = 0x030000},
+        {.uuid = "GPU-1", .product = "NVIDIA H100", .pci_class = 0x030200}};
+    struct node_facts f = facts_of(1);
+    AUTO(json_freep) json_t *one = NULL;
+    AUTO(json_freep) json_t *two = NULL;
+
+    (void)state;
+    f.host = &odd;
+    f.gpus = unlike;
+    one = node_object_make(&f, false);
+    assert_string_equal(label(one, "nvidia.com/gpu.product"), "Quadro-RTX-60008000");
+    assert_string_equal(label(one, "nvidia.com/gpu.machine"), "Box-R-9");
+    assert_string_equal(label(one, "nvidia.com/gpu.mode"), "graphics");
+    f.n_gpus = 2;
+    two = node_object_make(&f, false);
+    assert_string_equal(label(two, "nvidia.com/gpu.mode"), "unknown");
+    assert_string_equal(label(two, "nvidia.com/gpu.count"), "1"); /* of this product */
 }
 
 /* The server stores the patch, and adds to it. */
@@ -340,6 +366,7 @@ int main(void)
         cmocka_unit_test(the_strategy_single_wants_one_profile),
         cmocka_unit_test(the_strategy_none_offers_no_slices),
         cmocka_unit_test(reports_with_the_time),
+        cmocka_unit_test(names_products_and_modes_as_feature_discovery_does),
         cmocka_unit_test(a_report_is_due_when_anything_but_its_time_differs),
         cmocka_unit_test(an_empty_list_may_be_absent),
     };
