@@ -6,6 +6,10 @@
  *   cuda_smoke spin MS       keeps the gpu busy for so long; prints the kernels of 1 ms that ran
  *   cuda_smoke fill MIB      allocates blocks of so many MIB until there is no room; prints how
  * many
+ *   cuda_smoke launches N    times N batches of launches of an empty kernel; prints the median of
+ *                            ns a launch
+ *   cuda_smoke blocks N      times N batches of allocations with their frees; prints the median of
+ *                            ns a pair
  *
  * It needs no CUDA toolkit, opens libcuda.so.1 with dlopen, and uses symbols of old C libraries
  * only, so that it runs in any image with glibc.
@@ -17,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "gpu/cuda_abi.h"
@@ -495,12 +500,92 @@ static int run_fill(size_t mib)
     return result != CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+enum {
+    BATCHES_MAX = 4096,
+    BATCH = 256 /* calls; less than the launches that a gpu queues */
+};
+
+static double clock_ns(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int order(const void *a, const void *b)
+{
+    const double *x = a;
+    const double *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* A batch of launches; a kernel of no threads' work. */
+static CUresult batch_launch(CUfunction function)
+{
+    CUdeviceptr at = 0;
+    uint32_t value = 0;
+    uint32_t n = 0;
+    void *parameters[] = {&at, &value, &n};
+    CUresult result = CUDA_SUCCESS;
+
+    for (unsigned i = 0; i < BATCH && result == CUDA_SUCCESS; i++)
+        result = cuda.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL);
+    return result;
+}
+
+/* A batch of allocations of 4 MiB, each freed at once: the driver itself is asked for each. */
+static CUresult batch_allocate(CUfunction function)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    (void)function;
+    for (unsigned i = 0; i < BATCH && result == CUDA_SUCCESS; i++) {
+        CUdeviceptr at = 0;
+
+        result = cuda.cuMemAlloc_v2(&at, 4 * MIB);
+        if (result == CUDA_SUCCESS)
+            result = cuda.cuMemFree_v2(at);
+    }
+    return result;
+}
+
+static int run_batches(size_t n, CUresult (*batch)(CUfunction function))
+{
+    static double ns[BATCHES_MAX];
+    CUfunction function = NULL;
+    CUresult result = cuda.cuModuleGetFunction(&function, module, "fill");
+
+    if (n > BATCHES_MAX)
+        n = BATCHES_MAX;
+    if (result == CUDA_SUCCESS)
+        result = batch(function); /* loads what is loaded lazily */
+    for (size_t i = 0; i < n && result == CUDA_SUCCESS; i++) {
+        double start;
+
+        result = cuda.cuCtxSynchronize();
+        start = clock_ns();
+        if (result == CUDA_SUCCESS)
+            result = batch(function);
+        ns[i] = (clock_ns() - start) / BATCH;
+    }
+    if (result != CUDA_SUCCESS) {
+        (void)fprintf(stderr, "cuda_smoke: %d %s\n", result, error_name(result));
+        return 1;
+    }
+    qsort(ns, n, sizeof(ns[0]), order);
+    (void)printf("%.1f\n", ns[n / 2]);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     unsigned long long number = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
 
     if (argc != 1 && (argc != 3 || number == 0 || number > UINT32_MAX)) {
-        (void)fprintf(stderr, "usage: cuda_smoke [hold MIB | spin MS | fill MIB]\n");
+        (void)fprintf(
+            stderr, "usage: cuda_smoke [hold MIB | spin MS | fill MIB | launches N | blocks N]\n");
         return 2;
     }
     if (!library_load() || !gpu_open())
@@ -511,6 +596,10 @@ int main(int argc, char **argv)
         return run_hold(number);
     if (strcmp(argv[1], "spin") == 0)
         return run_spin(number);
+    if (strcmp(argv[1], "launches") == 0)
+        return run_batches(number, batch_launch);
+    if (strcmp(argv[1], "blocks") == 0)
+        return run_batches(number, batch_allocate);
     return strcmp(argv[1], "fill") == 0 ? run_fill(number) : 2;
 }
 
