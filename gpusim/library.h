@@ -19,6 +19,9 @@
     EXPORT int name(__VA_ARGS__); \
     EXPORT int name(__VA_ARGS__)
 
+/* The answer of a function that the emulation does not have. */
+int library_answer_nothing(void);
+
 /* The gpus that this process sees; valid between the first init and the last shutdown. */
 extern struct view library_view;
 extern unsigned library_references;
@@ -26,6 +29,20 @@ extern unsigned library_references;
 /* Finds the gpu of a handle, or returns its error; waits for the gpu's hang_ms. */
 int library_find(nvmlDevice_t device, const struct gpusim_gpu **ret);
 void library_wait_ms(uint32_t ms);
+
+/* Busy percent of the gpu's engine over the last second, by the work of clients. */
+unsigned library_load_of(const struct gpusim_gpu *g);
+
+/* ---- MIG devices: nvml_mig.c ---- */
+
+bool library_is_mig(nvmlDevice_t device);
+int library_find_mig(const char *uuid, nvmlDevice_t *out);
+/* The gpu of a MIG device, and the index of its engine. */
+int mig_gpu(nvmlDevice_t device, const struct gpusim_gpu **ret, unsigned *ret_engine);
+int mig_name(nvmlDevice_t device, char *out, unsigned size);
+int mig_uuid(nvmlDevice_t device, char *out, unsigned size);
+/* All but the version. */
+int mig_memory(nvmlDevice_t device, struct nvmlMemory_v2 *out);
 
 /* Declares `gpu`, the device's gpu, or returns its error from the function. */
 #define ENTER(device, gpu)                           \

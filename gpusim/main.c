@@ -1,19 +1,29 @@
 /*
  * main.c - `gpusim`: makes the file of an emulated machine, and changes it while it is mapped
  *
- *   gpusim compile PROFILE FILE [SEED]    PROFILE: 8xH100 or a YAML file
- *   gpusim set FILE GPU KEY=VALUE...      keys below
- *   gpusim show FILE                      a line a gpu
+ *   gpusim compile PROFILE FILE [SEED]      PROFILE: 8xH100 or a YAML file
+ *   gpusim set FILE GPU KEY=VALUE...        keys of a gpu
+ *   gpusim set FILE machine KEY=VALUE...    keys of the machine
+ *   gpusim scenario FILE SCRIPT             lines "at SECONDS set GPU|machine KEY=VALUE..."
+ *   gpusim show FILE                        a line a gpu
  *
- * Keys: utilization, memory-utilization, temperature, power (W), lost (0|1), hang (ms, -1 for
- * ever), xid (adds one), process (PID:MIB adds one, 0 clears them).
+ * Keys of a gpu: utilization, memory-utilization, temperature, power (W), sm-clock, lost (0|1),
+ * hang (ms, -1 for ever), xid (adds one), process (PID:MIB adds one, 0 clears them), throttle
+ * (none, power, thermal, hw-thermal, brake), ecc-corrected and ecc-uncorrected (add so many),
+ * remapped-corrected and remapped-uncorrected (rows), remap-pending, remap-failed (0|1), reset (1
+ * ends faults and volatile counts, and lets a pending MIG mode begin).
+ *
+ * Keys of the machine: driver (loaded, unloaded, mismatched), order (the gpus in NVML's order, such
+ * as 1,0).
  */
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -86,53 +96,268 @@ static struct err *add_process(struct gpusim_gpu *g, struct str text)
     return NULL;
 }
 
-static struct err *set_key(struct gpusim_gpu *g, struct str key, struct str text)
+static struct err *set_throttle(struct gpusim_gpu *g, struct str name)
 {
-    int64_t v = 0;
+    static const struct {
+        const char *name;
+        uint64_t bits; /* NVML's clock event reasons */
+    } reasons[] = {
+        {"none", 0}, {"power", 0x4}, {"thermal", 0x20}, {"hw-thermal", 0x48}, {"brake", 0x88}};
 
-    if (str_equal(key, STR("process")))
-        return add_process(g, text);
-    TRY(num_parse_int64(text, -1, UINT32_MAX, &v));
-    if (str_equal(key, STR("utilization")))
-        g->utilization_pct = (uint32_t)v;
-    else if (str_equal(key, STR("memory-utilization")))
-        g->memory_utilization_pct = (uint32_t)v;
-    else if (str_equal(key, STR("temperature")))
-        g->temperature_c = (uint32_t)v;
-    else if (str_equal(key, STR("power")))
-        g->power_mw = (uint32_t)v * 1000;
-    else if (str_equal(key, STR("lost")))
-        g->is_lost = v != 0;
-    else if (str_equal(key, STR("hang")))
-        g->hang_ms = (uint32_t)v;
-    else if (str_equal(key, STR("xid"))) {
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (!str_equal(name, str_of(reasons[i].name)))
+            continue;
+        g->throttle = reasons[i].bits;
+        return NULL;
+    }
+    return err_new(ERR_INVALID,
+                   "throttle: '" STR_FMT "': want none, power, thermal, hw-thermal or brake",
+                   STR_ARG(name));
+}
+
+static void gpu_reset(struct gpusim_gpu *g)
+{
+    g->is_lost = 0;
+    g->hang_ms = 0;
+    g->throttle = 0;
+    g->ecc[0][0] = 0;
+    g->ecc[1][0] = 0;
+    g->remapped[2] = 0;
+    if (g->mig_mode != g->mig_mode_pending) {
+        for (unsigned i = 0; i < GPUSIM_INSTANCES_MAX; i++) {
+            g->instances[i] = (struct gpusim_instance){0};
+            g->computes[i] = (struct gpusim_compute){0};
+        }
+    }
+    g->mig_mode = g->mig_mode_pending;
+}
+
+/* Keys that give a member a number of 32 bits, times a factor. */
+static const struct number_key {
+    const char *name;
+    size_t at;
+    uint32_t factor;
+} number_keys[] = {
+    {"utilization", offsetof(struct gpusim_gpu, utilization_pct), 1},
+    {"memory-utilization", offsetof(struct gpusim_gpu, memory_utilization_pct), 1},
+    {"temperature", offsetof(struct gpusim_gpu, temperature_c), 1},
+    {"power", offsetof(struct gpusim_gpu, power_mw), 1000},
+    {"sm-clock", offsetof(struct gpusim_gpu, sm_clock_mhz), 1},
+    {"lost", offsetof(struct gpusim_gpu, is_lost), 1},
+    {"hang", offsetof(struct gpusim_gpu, hang_ms), 1},
+    {"remapped-corrected", offsetof(struct gpusim_gpu, remapped[0]), 1},
+    {"remapped-uncorrected", offsetof(struct gpusim_gpu, remapped[1]), 1},
+    {"remap-pending", offsetof(struct gpusim_gpu, remapped[2]), 1},
+    {"remap-failed", offsetof(struct gpusim_gpu, remapped[3]), 1},
+};
+
+static void add_errors(uint64_t counters[2], uint64_t n)
+{
+    counters[0] += n;
+    counters[1] += n;
+}
+
+static struct err *set_number(struct gpusim_gpu *g, struct str key, int64_t v)
+{
+    for (size_t i = 0; i < sizeof(number_keys) / sizeof(number_keys[0]); i++) {
+        if (!str_equal(key, str_of(number_keys[i].name)))
+            continue;
+        *(uint32_t *)(void *)((char *)g + number_keys[i].at) = (uint32_t)v * number_keys[i].factor;
+        return NULL;
+    }
+    if (str_equal(key, STR("xid"))) {
         g->xids[g->n_xids % GPUSIM_XIDS_MAX] = (uint64_t)v;
         __sync_synchronize();
         g->n_xids++;
+    } else if (str_equal(key, STR("ecc-corrected"))) {
+        add_errors(g->ecc[0], (uint64_t)v);
+    } else if (str_equal(key, STR("ecc-uncorrected"))) {
+        add_errors(g->ecc[1], (uint64_t)v);
+    } else if (str_equal(key, STR("reset"))) {
+        gpu_reset(g);
     } else {
         return err_new(ERR_INVALID, "key '" STR_FMT "' is not known", STR_ARG(key));
     }
     return NULL;
 }
 
-static struct err *machine_set(int n, char **arguments)
+static struct err *set_key(struct gpusim_gpu *g, struct str key, struct str text)
 {
-    struct gpusim_machine *m = NULL;
-    struct err *e = open_machine(arguments[0], &m);
+    int64_t v = 0;
+
+    if (str_equal(key, STR("process")))
+        return add_process(g, text);
+    if (str_equal(key, STR("throttle")))
+        return set_throttle(g, text);
+    TRY(num_parse_int64(text, -1, UINT32_MAX, &v));
+    return set_number(g, key, v);
+}
+
+/* Reads "1,0": each gpu once. */
+static struct err *set_order(struct gpusim_machine *m, struct str text)
+{
+    uint32_t order[GPUSIM_GPUS_MAX] = {0};
+    uint32_t seen = 0;
+
+    for (unsigned i = 0; i < m->n_gpus; i++) {
+        struct str one = str_cut(&text, ',');
+        int64_t gpu = 0;
+
+        TRY(num_parse_int64(one, 0, (int64_t)m->n_gpus - 1, &gpu));
+        seen |= UINT32_C(1) << gpu;
+        order[i] = (uint32_t)gpu;
+    }
+    if (text.at || seen != (UINT32_C(1) << m->n_gpus) - 1)
+        return err_new(ERR_INVALID, "order: want each of the %u gpus once", m->n_gpus);
+    for (unsigned i = 0; i < m->n_gpus; i++)
+        m->order[i] = order[i];
+    return NULL;
+}
+
+static struct err *set_machine_key(struct gpusim_machine *m, struct str key, struct str text)
+{
+    static const char *const drivers[] = {"loaded", "unloaded", "mismatched"};
+
+    if (str_equal(key, STR("order")))
+        return set_order(m, text);
+    for (uint32_t i = 0; str_equal(key, STR("driver")) && i < 3; i++) {
+        if (!str_equal(text, str_of(drivers[i])))
+            continue;
+        m->driver = i;
+        return NULL;
+    }
+    return err_new(ERR_INVALID,
+                   "'" STR_FMT "=" STR_FMT "': want driver=loaded|unloaded|mismatched or order=...",
+                   STR_ARG(key), STR_ARG(text));
+}
+
+/* Applies "GPU KEY=VALUE..." or "machine KEY=VALUE...", words between blanks. */
+static struct err *apply_words(struct gpusim_machine *m, struct str words)
+{
+    struct str target = str_cut(&words, ' ');
+    bool is_machine = str_equal(target, STR("machine"));
     int64_t gpu = 0;
 
-    if (e || !m)
-        return e;
-    TRY(num_parse_int64(str_of(arguments[1]), 0, (int64_t)m->n_gpus - 1, &gpu));
-    for (int i = 2; i < n; i++) {
-        struct str value = str_of(arguments[i]);
+    if (!is_machine)
+        TRY(num_parse_int64(target, 0, (int64_t)m->n_gpus - 1, &gpu));
+    if (!words.at)
+        return err_new(ERR_INVALID, "want KEY=VALUE behind '" STR_FMT "'", STR_ARG(target));
+    while (words.at) {
+        struct str value = str_cut(&words, ' ');
         struct str key = str_cut(&value, '=');
 
         if (!value.at)
-            return err_new(ERR_INVALID, "'%s': want KEY=VALUE", arguments[i]);
-        TRY(set_key(&m->gpus[gpu], key, value));
+            return err_new(ERR_INVALID, "'" STR_FMT "': want KEY=VALUE", STR_ARG(key));
+        TRY(is_machine ? set_machine_key(m, key, value) : set_key(&m->gpus[gpu], key, value));
     }
     return NULL;
+}
+
+static struct err *machine_set(int n, char **arguments)
+{
+    AUTO(buf_done) struct buf words = {0};
+    struct gpusim_machine *m = NULL;
+    struct err *e = open_machine(arguments[0], &m);
+
+    if (e || !m)
+        return e;
+    for (int i = 1; i < n; i++)
+        buf_printf(&words, "%s%s", i > 1 ? " " : "", arguments[i]);
+    return apply_words(m, (struct str){.at = words.at, .size = words.size});
+}
+
+/* ---- scenarios ---- */
+
+/* Reads "1.5" as nanoseconds. */
+static struct err *read_seconds(struct str text, int64_t *ret_ns)
+{
+    struct str rest = text;
+    struct str whole = str_cut(&rest, '.');
+    int64_t step_ns = 100000000;
+    int64_t seconds = 0;
+
+    TRY(num_parse_int64(whole, 0, 86400, &seconds));
+    seconds *= 1000000000;
+    for (size_t i = 0; rest.at && i < rest.size; i++, step_ns /= 10) {
+        if (rest.at[i] < '0' || rest.at[i] > '9' || step_ns == 0)
+            return err_new(ERR_INVALID, "'" STR_FMT "': want seconds", STR_ARG(text));
+        seconds += (rest.at[i] - '0') * step_ns;
+    }
+    *ret_ns = seconds;
+    return NULL;
+}
+
+static void sleep_until(const struct timespec *start, int64_t after_ns)
+{
+    int64_t ns = start->tv_nsec + after_ns % 1000000000;
+    struct timespec at = {.tv_sec = start->tv_sec + after_ns / 1000000000 + ns / 1000000000,
+                          .tv_nsec = ns % 1000000000};
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0)
+        continue;
+}
+
+/* Reads "at SECONDS set WORDS"; an empty line or a comment has no words. */
+static struct err *read_step(struct str line, int64_t *ret_ns, struct str *ret_words)
+{
+    struct str at;
+
+    *ret_words = (struct str){0};
+    if (line.size == 0 || line.at[0] == '#')
+        return NULL;
+    at = str_cut(&line, ' ');
+    if (!str_equal(at, STR("at")) || !line.at)
+        return err_new(ERR_INVALID, "want: at SECONDS set GPU|machine KEY=VALUE...");
+    TRY(read_seconds(str_cut(&line, ' '), ret_ns));
+    if (!line.at || !str_equal(str_cut(&line, ' '), STR("set")) || !line.at)
+        return err_new(ERR_INVALID, "want: at SECONDS set GPU|machine KEY=VALUE...");
+    *ret_words = line;
+    return NULL;
+}
+
+/* Checks all lines on a copy of the machine before the first of them is due. */
+static struct err *run_steps(struct gpusim_machine *m, struct str text, bool is_rehearsal)
+{
+    struct timespec start = {0};
+    int64_t last_ns = 0;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &start);
+    for (unsigned n = 1; text.at; n++) {
+        struct str line = str_cut(&text, '\n');
+        struct str words = {0};
+        int64_t at_ns = last_ns;
+        struct err *e = read_step(line, &at_ns, &words);
+
+        if (!e && at_ns < last_ns)
+            e = err_new(ERR_INVALID, "the time is before that of an earlier line");
+        last_ns = at_ns;
+        if (!e && words.at && !is_rehearsal)
+            sleep_until(&start, at_ns);
+        if (!e && words.at)
+            e = apply_words(m, words);
+        if (e)
+            return err_wrap(e, "line %u", n);
+    }
+    return NULL;
+}
+
+static struct err *machine_scenario(const char *path, const char *script)
+{
+    static struct gpusim_machine copy;
+    AUTO(buf_done) struct buf text = {.cap = 1 << 20};
+    struct gpusim_machine *m = NULL;
+    struct err *e = open_machine(path, &m);
+    struct str lines;
+
+    if (e || !m)
+        return e;
+    TRY(file_read(script, text.cap, &text));
+    lines = (struct str){.at = text.at, .size = text.size};
+    copy = *m;
+    e = run_steps(&copy, lines, true);
+    if (!e)
+        e = run_steps(m, lines, false);
+    return e ? err_wrap(e, "%s", script) : NULL;
 }
 
 static struct err *machine_show(const char *path)
@@ -161,12 +386,15 @@ int main(int argc, char **argv)
         e = machine_compile(argv[2], argv[3], argc == 5 ? argv[4] : "emulated");
     else if (argc > 4 && strcmp(argv[1], "set") == 0)
         e = machine_set(argc - 2, argv + 2);
+    else if (argc == 4 && strcmp(argv[1], "scenario") == 0)
+        e = machine_scenario(argv[2], argv[3]);
     else if (argc == 3 && strcmp(argv[1], "show") == 0)
         e = machine_show(argv[2]);
     else
         e = err_new(
             ERR_BAD_REQUEST,
-            "usage: gpusim compile PROFILE FILE [SEED] | set FILE GPU KEY=VALUE... | show FILE");
+            "usage: gpusim compile PROFILE FILE [SEED] | set FILE GPU|machine KEY=VALUE... | "
+            "scenario FILE SCRIPT | show FILE");
     if (!e)
         return 0;
     (void)fprintf(stderr, "gpusim: %s\n", err_message(e));

@@ -25,10 +25,28 @@ void library_wait_ms(uint32_t ms)
         continue;
 }
 
+/* The error of all calls while the emulated kernel module is gone, or another one. */
+static int driver_fault(void)
+{
+    switch (library_view.machine->driver) {
+    case GPUSIM_DRIVER_UNLOADED:
+        return NVML_ERROR_DRIVER_NOT_LOADED;
+    case GPUSIM_DRIVER_MISMATCHED:
+        return NVML_ERROR_LIB_RM_VERSION_MISMATCH;
+    default:
+        return NVML_SUCCESS;
+    }
+}
+
 int library_find(nvmlDevice_t device, const struct gpusim_gpu **ret)
 {
+    int fault;
+
     if (!library_references)
         return NVML_ERROR_UNINITIALIZED;
+    fault = driver_fault();
+    if (fault != NVML_SUCCESS)
+        return fault;
     for (unsigned i = 0; i < library_view.n; i++) {
         if (library_view.gpus[i] != device)
             continue;
@@ -93,9 +111,18 @@ int pci_fill(const char *id, struct nvmlPciInfo *out)
 
 FUNCTION(nvmlInitWithFlags, unsigned flags)
 {
+    int fault;
+
     (void)flags;
-    if (!library_references && !view_open(&library_view))
-        return NVML_ERROR_DRIVER_NOT_LOADED;
+    if (!library_references) {
+        if (!view_open(&library_view))
+            return NVML_ERROR_DRIVER_NOT_LOADED;
+        fault = driver_fault();
+        if (fault != NVML_SUCCESS) {
+            view_close(&library_view);
+            return fault;
+        }
+    }
     library_references++;
     return NVML_SUCCESS;
 }
@@ -144,6 +171,14 @@ EXPORT const char *nvmlErrorString(int result)
         return "Timeout";
     case NVML_ERROR_GPU_IS_LOST:
         return "GPU is lost";
+    case NVML_ERROR_RESET_REQUIRED:
+        return "GPU requires reset";
+    case NVML_ERROR_LIB_RM_VERSION_MISMATCH:
+        return "Driver/library version mismatch";
+    case NVML_ERROR_IN_USE:
+        return "In use by another client";
+    case NVML_ERROR_INSUFFICIENT_RESOURCES:
+        return "Insufficient Resources";
     case NVML_ERROR_ARGUMENT_VERSION_MISMATCH:
         return "Argument version mismatch";
     default:
@@ -237,7 +272,7 @@ FUNCTION(nvmlDeviceGetHandleByUUID, const char *uuid, nvmlDevice_t *out)
         if (strcmp(library_view.gpus[i]->uuid, uuid) == 0)
             return nvmlDeviceGetHandleByIndex_v2(i, out);
     }
-    return uuid ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
+    return uuid ? library_find_mig(uuid, out) : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 /* Accepts "00000000:1B:00.0" and the shorter "0000:1b:00.0". */
@@ -293,6 +328,8 @@ FUNCTION(nvmlDeviceGetMinorNumber, nvmlDevice_t device, unsigned *out)
 
 FUNCTION(nvmlDeviceGetName, nvmlDevice_t device, char *out, unsigned size)
 {
+    if (library_is_mig(device))
+        return mig_name(device, out, size);
     ENTER(device, g);
 
     return give_text(g->name, out, size);
@@ -300,6 +337,8 @@ FUNCTION(nvmlDeviceGetName, nvmlDevice_t device, char *out, unsigned size)
 
 FUNCTION(nvmlDeviceGetUUID, nvmlDevice_t device, char *out, unsigned size)
 {
+    if (library_is_mig(device))
+        return mig_uuid(device, out, size);
     ENTER(device, g);
 
     return give_text(g->uuid, out, size);

@@ -5,8 +5,7 @@
 #include "engine.h"
 #include "library.h"
 
-/* Busy percent of the gpu's engine over the last second, by the work of clients. */
-static unsigned load_of(const struct gpusim_gpu *g)
+unsigned library_load_of(const struct gpusim_gpu *g)
 {
     struct engine e;
     uint64_t now_ns = clock_ns();
@@ -24,12 +23,14 @@ static unsigned greater(unsigned a, unsigned b)
 FUNCTION(nvmlDeviceGetMemoryInfo_v2, nvmlDevice_t device, struct nvmlMemory_v2 *out)
 {
     uint64_t used = 0;
-    ENTER(device, g);
 
     if (!out)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (out->version != NVML_MEMORY_V2)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (library_is_mig(device))
+        return mig_memory(device, out);
+    ENTER(device, g);
     used = gpu_memory_used(&library_view, view_index(&library_view, g));
     out->total = g->memory_bytes;
     out->reserved = g->memory_reserved_bytes;
@@ -69,7 +70,9 @@ FUNCTION(nvmlDeviceGetUtilizationRates, nvmlDevice_t device, struct nvmlUtilizat
 
     if (!out)
         return NVML_ERROR_INVALID_ARGUMENT;
-    *out = (struct nvmlUtilization){.gpu = greater(g->utilization_pct, load_of(g)),
+    if (g->mig_mode)
+        return NVML_ERROR_NOT_SUPPORTED;
+    *out = (struct nvmlUtilization){.gpu = greater(g->utilization_pct, library_load_of(g)),
                                     .memory = g->memory_utilization_pct};
     return NVML_SUCCESS;
 }
@@ -87,9 +90,9 @@ FUNCTION(nvmlDeviceGetPowerUsage, nvmlDevice_t device, unsigned *out)
     ENTER(device, g);
 
     /* Work of clients adds up to nine tenths of what the limit leaves. */
-    return give(g->power_mw + (g->power_limit_mw > g->power_mw
-                                   ? (g->power_limit_mw - g->power_mw) / 1000 * 9 * load_of(g)
-                                   : 0),
+    return give(g->power_mw + (g->power_limit_mw > g->power_mw ? (g->power_limit_mw - g->power_mw) /
+                                                                     1000 * 9 * library_load_of(g)
+                                                               : 0),
                 out);
 }
 
@@ -127,7 +130,9 @@ static unsigned clock_of(const struct gpusim_gpu *g, unsigned type, bool is_max)
 {
     if (type == NVML_CLOCK_MEM)
         return is_max ? g->memory_clock_max_mhz : g->memory_clock_mhz;
-    return is_max || load_of(g) > 0 ? g->sm_clock_max_mhz : g->sm_clock_mhz;
+    if (!is_max && g->throttle & ~NVML_CLOCKS_IDLE)
+        return g->sm_clock_mhz;
+    return is_max || library_load_of(g) > 0 ? g->sm_clock_max_mhz : g->sm_clock_mhz;
 }
 
 FUNCTION(nvmlDeviceGetClockInfo, nvmlDevice_t device, unsigned type, unsigned *out)
@@ -150,7 +155,7 @@ FUNCTION(nvmlDeviceGetPerformanceState, nvmlDevice_t device, unsigned *out)
 {
     ENTER(device, g);
 
-    return give(g->utilization_pct || load_of(g) ? 0 : 8, out);
+    return give(g->utilization_pct || library_load_of(g) ? 0 : 8, out);
 }
 
 FUNCTION(nvmlDeviceGetPersistenceMode, nvmlDevice_t device, unsigned *out)
@@ -176,44 +181,6 @@ FUNCTION(nvmlDeviceGetNumaNodeId, nvmlDevice_t device, unsigned *out)
     return g->numa_node >= 0 ? give((unsigned)g->numa_node, out) : NVML_ERROR_NOT_SUPPORTED;
 }
 
-FUNCTION(nvmlDeviceGetMigMode, nvmlDevice_t device, unsigned *current, unsigned *pending)
-{
-    ENTER(device, g);
-
-    (void)g;
-    if (!current || !pending)
-        return NVML_ERROR_INVALID_ARGUMENT;
-    *current = 0;
-    *pending = 0;
-    return NVML_SUCCESS;
-}
-
-FUNCTION(nvmlDeviceGetMaxMigDeviceCount, nvmlDevice_t device, unsigned *out)
-{
-    ENTER(device, g);
-
-    (void)g;
-    return give(0, out);
-}
-
-FUNCTION(nvmlDeviceIsMigDeviceHandle, nvmlDevice_t device, unsigned *out)
-{
-    ENTER(device, g);
-
-    (void)g;
-    return give(0, out);
-}
-
-FUNCTION(nvmlDeviceGetMigDeviceHandleByIndex, nvmlDevice_t device, unsigned index,
-         nvmlDevice_t *out)
-{
-    ENTER(device, g);
-
-    (void)g;
-    (void)index;
-    return out ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
-}
-
 /* A list that a caller made room for; `n` may pass `room`. */
 struct process_list {
     struct nvmlProcessInfo *out;
@@ -221,20 +188,44 @@ struct process_list {
     unsigned n;
 };
 
-static void add_process(struct process_list *list, unsigned pid, uint64_t memory_bytes)
+/* `compute` is NULL for a process on the whole gpu. */
+static void add_process(struct process_list *list, unsigned pid, uint64_t memory_bytes,
+                        const struct gpusim_compute *compute)
 {
     if (list->n < list->room)
-        list->out[list->n] = (struct nvmlProcessInfo){.pid = pid,
-                                                      .usedGpuMemory = memory_bytes,
-                                                      .gpuInstanceId = UINT32_MAX,
-                                                      .computeInstanceId = UINT32_MAX};
+        list->out[list->n] =
+            (struct nvmlProcessInfo){.pid = pid,
+                                     .usedGpuMemory = memory_bytes,
+                                     .gpuInstanceId = compute ? compute->instance : UINT32_MAX,
+                                     .computeInstanceId = compute ? compute->id : UINT32_MAX};
     list->n++;
+}
+
+/* Adds the clients on one engine of the gpu, or on all. */
+static void add_clients(struct process_list *list, const struct gpusim_gpu *g, bool is_any,
+                        unsigned engine)
+{
+    unsigned gpu = view_index(&library_view, g);
+
+    for (unsigned i = 0; i < GPUSIM_CLIENTS_MAX; i++) {
+        const struct gpusim_use *u = &library_view.machine->clients[i].uses[gpu];
+        unsigned of = u->engine <= GPUSIM_INSTANCES_MAX ? u->engine : GPUSIM_WHOLE;
+
+        if ((is_any || of == engine) && client_uses(&library_view, i, gpu))
+            add_process(list, client_pid(&library_view, i), u->memory_bytes,
+                        of == GPUSIM_WHOLE ? NULL : &g->computes[of - 1]);
+    }
+}
+
+static int give_list(const struct process_list *list, unsigned *count)
+{
+    *count = list->n;
+    return list->n > list->room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
 static int give_processes(const struct gpusim_gpu *g, bool is_graphics, unsigned *count,
                           struct nvmlProcessInfo *out)
 {
-    unsigned gpu = view_index(&library_view, g);
     struct process_list list = {.out = out};
 
     if (!count)
@@ -242,23 +233,59 @@ static int give_processes(const struct gpusim_gpu *g, bool is_graphics, unsigned
     list.room = out ? *count : 0;
     for (unsigned i = 0; i < g->n_processes && i < GPUSIM_PROCESSES_MAX; i++) {
         if ((g->processes[i].is_graphics != 0) == is_graphics)
-            add_process(&list, g->processes[i].pid, g->processes[i].memory_bytes);
+            add_process(&list, g->processes[i].pid, g->processes[i].memory_bytes, NULL);
     }
-    for (unsigned i = 0; i < GPUSIM_CLIENTS_MAX && !is_graphics; i++) {
-        if (client_uses(&library_view, i, gpu))
-            add_process(&list, client_pid(&library_view, i),
-                        library_view.machine->clients[i].uses[gpu].memory_bytes);
-    }
-    *count = list.n;
-    return list.n > list.room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+    if (!is_graphics)
+        add_clients(&list, g, true, 0);
+    return give_list(&list, count);
+}
+
+static int give_processes_of_mig(nvmlDevice_t device, unsigned *count, struct nvmlProcessInfo *out)
+{
+    struct process_list list = {.out = out};
+    const struct gpusim_gpu *g = NULL;
+    unsigned engine = 0;
+    int result = mig_gpu(device, &g, &engine);
+
+    if (result != NVML_SUCCESS || !count)
+        return count ? result : NVML_ERROR_INVALID_ARGUMENT;
+    list.room = out ? *count : 0;
+    add_clients(&list, g, false, engine);
+    return give_list(&list, count);
 }
 
 FUNCTION(nvmlDeviceGetComputeRunningProcesses_v3, nvmlDevice_t device, unsigned *count,
          struct nvmlProcessInfo *out)
 {
+    if (library_is_mig(device))
+        return give_processes_of_mig(device, count, out);
     ENTER(device, g);
 
     return give_processes(g, false, count, out);
+}
+
+/* The oldest version has entries without instances. */
+struct process_v1 {
+    unsigned pid;
+    unsigned long long usedGpuMemory;
+};
+
+FUNCTION(nvmlDeviceGetComputeRunningProcesses, nvmlDevice_t device, unsigned *count,
+         struct process_v1 *out)
+{
+    struct nvmlProcessInfo all[GPUSIM_CLIENTS_MAX + GPUSIM_PROCESSES_MAX];
+    unsigned n = sizeof(all) / sizeof(all[0]);
+    int result = count ? nvmlDeviceGetComputeRunningProcesses_v3(device, &n, all)
+                       : NVML_ERROR_INVALID_ARGUMENT;
+
+    if (result != NVML_SUCCESS)
+        return result;
+    if (n > *count || !out)
+        result = n > 0 ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+    for (unsigned i = 0; result == NVML_SUCCESS && i < n; i++)
+        out[i] = (struct process_v1){.pid = all[i].pid, .usedGpuMemory = all[i].usedGpuMemory};
+    *count = n;
+    return result;
 }
 
 FUNCTION(nvmlDeviceGetComputeRunningProcesses_v2, nvmlDevice_t device, unsigned *count,
@@ -289,4 +316,10 @@ FUNCTION(nvmlDeviceGetMPSComputeRunningProcesses_v3, nvmlDevice_t device, unsign
     (void)g;
     (void)out;
     return give(0, count);
+}
+
+FUNCTION(nvmlDeviceGetMPSComputeRunningProcesses_v2, nvmlDevice_t device, unsigned *count,
+         struct nvmlProcessInfo *out)
+{
+    return nvmlDeviceGetMPSComputeRunningProcesses_v3(device, count, out);
 }

@@ -21,28 +21,30 @@
 enum {
     GPUS_MAX = 64,
     PROCESSES_MAX = 64,
+    MIG_DEVICES_MAX = 8,
     MIB = 1 << 20
 };
 
-#define NVML_CALLS(X)                                                          \
-    X(nvmlInit_v2, (void))                                                     \
-    X(nvmlSystemGetDriverVersion, (char *, unsigned))                          \
-    X(nvmlSystemGetCudaDriverVersion_v2, (int *))                              \
-    X(nvmlSystemGetProcessName, (unsigned, char *, unsigned))                  \
-    X(nvmlDeviceGetCount_v2, (unsigned *))                                     \
-    X(nvmlDeviceGetHandleByIndex_v2, (unsigned, nvmlDevice_t *))               \
-    X(nvmlDeviceGetName, (nvmlDevice_t, char *, unsigned))                     \
-    X(nvmlDeviceGetUUID, (nvmlDevice_t, char *, unsigned))                     \
-    X(nvmlDeviceGetSerial, (nvmlDevice_t, char *, unsigned))                   \
-    X(nvmlDeviceGetPciInfo_v3, (nvmlDevice_t, struct nvmlPciInfo *))           \
-    X(nvmlDeviceGetMemoryInfo_v2, (nvmlDevice_t, struct nvmlMemory_v2 *))      \
-    X(nvmlDeviceGetUtilizationRates, (nvmlDevice_t, struct nvmlUtilization *)) \
-    X(nvmlDeviceGetTemperature, (nvmlDevice_t, unsigned, unsigned *))          \
-    X(nvmlDeviceGetPowerUsage, (nvmlDevice_t, unsigned *))                     \
-    X(nvmlDeviceGetEnforcedPowerLimit, (nvmlDevice_t, unsigned *))             \
-    X(nvmlDeviceGetClockInfo, (nvmlDevice_t, unsigned, unsigned *))            \
-    X(nvmlDeviceGetPerformanceState, (nvmlDevice_t, unsigned *))               \
-    X(nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t, int *, int *))        \
+#define NVML_CALLS(X)                                                                \
+    X(nvmlInit_v2, (void))                                                           \
+    X(nvmlSystemGetDriverVersion, (char *, unsigned))                                \
+    X(nvmlSystemGetCudaDriverVersion_v2, (int *))                                    \
+    X(nvmlSystemGetProcessName, (unsigned, char *, unsigned))                        \
+    X(nvmlDeviceGetCount_v2, (unsigned *))                                           \
+    X(nvmlDeviceGetHandleByIndex_v2, (unsigned, nvmlDevice_t *))                     \
+    X(nvmlDeviceGetName, (nvmlDevice_t, char *, unsigned))                           \
+    X(nvmlDeviceGetUUID, (nvmlDevice_t, char *, unsigned))                           \
+    X(nvmlDeviceGetSerial, (nvmlDevice_t, char *, unsigned))                         \
+    X(nvmlDeviceGetPciInfo_v3, (nvmlDevice_t, struct nvmlPciInfo *))                 \
+    X(nvmlDeviceGetMemoryInfo_v2, (nvmlDevice_t, struct nvmlMemory_v2 *))            \
+    X(nvmlDeviceGetUtilizationRates, (nvmlDevice_t, struct nvmlUtilization *))       \
+    X(nvmlDeviceGetTemperature, (nvmlDevice_t, unsigned, unsigned *))                \
+    X(nvmlDeviceGetPowerUsage, (nvmlDevice_t, unsigned *))                           \
+    X(nvmlDeviceGetEnforcedPowerLimit, (nvmlDevice_t, unsigned *))                   \
+    X(nvmlDeviceGetClockInfo, (nvmlDevice_t, unsigned, unsigned *))                  \
+    X(nvmlDeviceGetPerformanceState, (nvmlDevice_t, unsigned *))                     \
+    X(nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t, int *, int *))              \
+    X(nvmlDeviceGetMigDeviceHandleByIndex, (nvmlDevice_t, unsigned, nvmlDevice_t *)) \
     X(nvmlDeviceGetComputeRunningProcesses_v3, (nvmlDevice_t, unsigned *, struct nvmlProcessInfo *))
 
 struct nvml {
@@ -207,16 +209,35 @@ static bool read_gpu(unsigned index, nvmlDevice_t *ret_device, struct gpu_text *
     return true;
 }
 
+static void list_mig(nvmlDevice_t device)
+{
+    for (unsigned i = 0; i < MIG_DEVICES_MAX; i++) {
+        char uuid[NVML_UUID_SIZE] = "";
+        char name[2 * NVML_NAME_SIZE] = "";
+        const char *profile;
+        nvmlDevice_t mig = NULL;
+
+        if (nvml.nvmlDeviceGetMigDeviceHandleByIndex(device, i, &mig) != NVML_SUCCESS ||
+            nvml.nvmlDeviceGetUUID(mig, uuid, sizeof(uuid)) != NVML_SUCCESS ||
+            nvml.nvmlDeviceGetName(mig, name, sizeof(name)) != NVML_SUCCESS)
+            continue;
+        profile = strstr(name, " MIG ");
+        (void)printf("  MIG %-11s Device %2u: (UUID: %s)\n", profile ? profile + 5 : "", i, uuid);
+    }
+}
+
 static int list_gpus(unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         struct gpu_text t;
         nvmlDevice_t device = NULL;
 
-        if (read_gpu(i, &device, &t))
-            (void)printf("GPU %u: %s (UUID: %s)\n", i, t.name, t.uuid);
-        else
+        if (!read_gpu(i, &device, &t)) {
             (void)printf("Unable to determine the device handle for gpu %u: GPU is lost.\n", i);
+            continue;
+        }
+        (void)printf("GPU %u: %s (UUID: %s)\n", i, t.name, t.uuid);
+        list_mig(device);
     }
     return 0;
 }
@@ -375,6 +396,7 @@ int main(int argc, char **argv)
     bool is_list = false;
     char self[4096] = "";
     unsigned n = 0;
+    int result;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-L") == 0 || strcmp(argv[i], "--list-gpus") == 0)
@@ -396,7 +418,12 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "NVIDIA-SMI has failed because libnvidia-ml.so.1 was not found.\n");
         return 12;
     }
-    if (nvml.nvmlInit_v2() != NVML_SUCCESS || nvml.nvmlDeviceGetCount_v2(&n) != NVML_SUCCESS) {
+    result = nvml.nvmlInit_v2();
+    if (result == NVML_ERROR_LIB_RM_VERSION_MISMATCH) {
+        (void)printf("Failed to initialize NVML: Driver/library version mismatch\n");
+        return result;
+    }
+    if (result != NVML_SUCCESS || nvml.nvmlDeviceGetCount_v2(&n) != NVML_SUCCESS) {
         (void)printf(
             "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n");
         return 9;

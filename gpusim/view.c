@@ -185,3 +185,8 @@ bool view_has_compute(const struct view *v, const struct gpusim_gpu *g, unsigned
            (may_open_cap(gpusim_cap_of_instance((unsigned)g->minor, c->instance)) &&
             may_open_cap(gpusim_cap_of_compute((unsigned)g->minor, c->instance, c->id)));
 }
+
+bool view_may_configure(const struct view *v)
+{
+    return v->is_all || may_open_cap(GPUSIM_CAP_CONFIG);
+}

@@ -31,3 +31,6 @@ unsigned view_index(const struct view *v, const struct gpusim_gpu *g);
 
 /* May this process use the MIG device? `compute` is an index in the gpu's computes. */
 bool view_has_compute(const struct view *v, const struct gpusim_gpu *g, unsigned compute);
+
+/* May this process change MIG instances, by the nodes that it may open? */
+bool view_may_configure(const struct view *v);

@@ -35,6 +35,7 @@ enum {
     GPUSIM_UVM_MINOR = 254,     /* /dev/nvidia-uvm; its tools node is 253 */
     GPUSIM_UVM_TOOLS_MINOR = 253,
     GPUSIM_CAPS_MINOR = 1000, /* the minor of nvidia-cap<N> is this + N */
+    GPUSIM_CAP_CONFIG = 1,    /* N for changes of MIG instances */
     GPUSIM_GPUS_MAX = 16,
     GPUSIM_LINKS_MAX = 18,
     GPUSIM_PROCESSES_MAX = 32,
@@ -54,7 +55,6 @@ enum {
 #define GPUSIM_LOCK_GPUS    (INT64_C(3) << 30)
 #define GPUSIM_LOAD_NS      UINT64_C(125000000) /* duration of one gpusim_load */
 #define GPUSIM_WHOLE        0u                  /* engine of the whole gpu */
-#define GPUSIM_NO_PROFILE   UINT32_MAX
 
 /* A process that `gpusim set` invents. */
 struct gpusim_process {
@@ -221,7 +221,7 @@ struct gpusim_machine {
     struct gpusim_client clients[GPUSIM_CLIENTS_MAX];
 };
 
-/* N of nvidia-cap<N> for a gpu instance, as the driver counts. 1: MIG configuration, 2: monitor. */
+/* N of nvidia-cap<N> for a gpu instance, as the driver counts. */
 static inline unsigned gpusim_cap_of_instance(unsigned gpu_minor, unsigned instance)
 {
     return 3 + gpu_minor * 135 + instance * 9;

@@ -26,6 +26,7 @@ enum nvml_return {
     NVML_ERROR_TIMEOUT = 10,
     NVML_ERROR_GPU_IS_LOST = 15,
     NVML_ERROR_RESET_REQUIRED = 16,
+    NVML_ERROR_LIB_RM_VERSION_MISMATCH = 18,
     NVML_ERROR_IN_USE = 19,
     NVML_ERROR_INSUFFICIENT_RESOURCES = 23,
     NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25,
@@ -60,9 +61,13 @@ enum {
 };
 
 #define NVML_EVENT_XID                    UINT64_C(0x8)
+#define NVML_CLOCKS_IDLE                  UINT64_C(0x1)
 #define NVML_EVENT_UNAVAILABLE            UINT64_C(0x4000)
 #define NVML_MEMORY_V2                    0x02000028u
 #define NVML_GPU_INSTANCE_PROFILE_INFO_V2 0x02000098u
+#define NVML_GPU_INSTANCE_PROFILE_INFO_V3 0x03000098u
+#define NVML_COMPUTE_PROFILE_INFO_V2      0x02000088u
+#define NVML_COMPUTE_PROFILE_INFO_V3      0x0300008cu
 #define NVML_VALUE_NOT_AVAILABLE          UINT64_MAX
 
 struct nvmlPciInfo {
@@ -173,6 +178,28 @@ struct nvmlComputeInstanceProfileInfo {
     unsigned sharedOfaCount;
 };
 
+struct nvmlComputeInstanceInfo {
+    nvmlDevice_t device;
+    nvmlGpuInstance_t gpuInstance;
+    unsigned id;
+    unsigned profileId;
+    struct nvmlPlacement placement;
+};
+
+struct nvmlFieldValue {
+    unsigned fieldId;
+    unsigned scopeId;
+    long long timestamp; /* microseconds since 1970 */
+    long long latencyUsec;
+    unsigned valueType;
+    int nvmlReturn;
+    union {
+        double dVal;
+        unsigned uiVal;
+        unsigned long long ullVal;
+    } value;
+};
+
 struct nvmlDeviceAttributes {
     unsigned multiprocessorCount;
     unsigned sharedCopyEngineCount;
@@ -196,4 +223,6 @@ _Static_assert(sizeof(struct nvmlGpuInstanceProfileInfo_v2) == 152,
 _Static_assert(sizeof(struct nvmlGpuInstanceInfo) == 24, "nvmlGpuInstanceInfo_t");
 _Static_assert(sizeof(struct nvmlComputeInstanceProfileInfo) == 36,
                "nvmlComputeInstanceProfileInfo_t");
+_Static_assert(sizeof(struct nvmlComputeInstanceInfo) == 32, "nvmlComputeInstanceInfo_t");
+_Static_assert(sizeof(struct nvmlFieldValue) == 40, "nvmlFieldValue_t");
 _Static_assert(sizeof(struct nvmlDeviceAttributes) == 40, "nvmlDeviceAttributes_t");

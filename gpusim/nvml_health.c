@@ -1,0 +1,342 @@
+/* nvml_health.c - ECC, row remapping, throttling, limits, and field values of an emulated gpu */
+
+#include <time.h>
+
+#include "library.h"
+
+/* In nvml_readings.c. */
+EXPORT int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long *out);
+EXPORT int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *out);
+
+enum {
+    ECC_TYPES = 2,
+    ECC_COUNTERS = 2,
+    LOCATION_DRAM = 2,
+    LOCATIONS = 8,
+    FIELD_UNSIGNED = 1,
+    FIELD_UNSIGNED_LONG_LONG = 3
+};
+
+/* ---- memory errors ---- */
+
+/* Boards with reserved memory have ECC, always on. */
+FUNCTION(nvmlDeviceGetEccMode, nvmlDevice_t device, unsigned *current, unsigned *pending)
+{
+    ENTER(device, g);
+
+    if (!current || !pending)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (g->memory_reserved_bytes == 0)
+        return NVML_ERROR_NOT_SUPPORTED;
+    *current = 1;
+    *pending = 1;
+    return NVML_SUCCESS;
+}
+
+FUNCTION(nvmlDeviceGetDefaultEccMode, nvmlDevice_t device, unsigned *out)
+{
+    unsigned pending = 0;
+
+    return out ? nvmlDeviceGetEccMode(device, out, &pending) : NVML_ERROR_INVALID_ARGUMENT;
+}
+
+FUNCTION(nvmlDeviceGetTotalEccErrors, nvmlDevice_t device, unsigned type, unsigned counter,
+         unsigned long long *out)
+{
+    ENTER(device, g);
+
+    if (!out || type >= ECC_TYPES || counter >= ECC_COUNTERS)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *out = g->ecc[type][counter];
+    return NVML_SUCCESS;
+}
+
+/* All emulated errors are of the device memory. */
+FUNCTION(nvmlDeviceGetMemoryErrorCounter, nvmlDevice_t device, unsigned type, unsigned counter,
+         unsigned location, unsigned long long *out)
+{
+    ENTER(device, g);
+
+    if (!out || type >= ECC_TYPES || counter >= ECC_COUNTERS || location >= LOCATIONS)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *out = location == LOCATION_DRAM ? g->ecc[type][counter] : 0;
+    return NVML_SUCCESS;
+}
+
+FUNCTION(nvmlDeviceGetRemappedRows, nvmlDevice_t device, unsigned *corrected, unsigned *uncorrected,
+         unsigned *is_pending, unsigned *has_failed)
+{
+    ENTER(device, g);
+
+    if (!corrected || !uncorrected || !is_pending || !has_failed)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (g->mig_mode || g->architecture < 7)
+        return NVML_ERROR_NOT_SUPPORTED;
+    *corrected = g->remapped[0];
+    *uncorrected = g->remapped[1];
+    *is_pending = g->remapped[2];
+    *has_failed = g->remapped[3];
+    return NVML_SUCCESS;
+}
+
+/* ---- throttling and limits ---- */
+
+FUNCTION(nvmlDeviceGetCurrentClocksEventReasons, nvmlDevice_t device, unsigned long long *out)
+{
+    ENTER(device, g);
+
+    if (!out)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *out = g->throttle;
+    if (g->throttle == 0 && library_load_of(g) == 0 && g->utilization_pct == 0)
+        *out = NVML_CLOCKS_IDLE;
+    return NVML_SUCCESS;
+}
+
+FUNCTION(nvmlDeviceGetCurrentClocksThrottleReasons, nvmlDevice_t device, unsigned long long *out)
+{
+    return nvmlDeviceGetCurrentClocksEventReasons(device, out);
+}
+
+FUNCTION(nvmlDeviceGetSupportedClocksEventReasons, nvmlDevice_t device, unsigned long long *out)
+{
+    ENTER(device, g);
+
+    (void)g;
+    if (!out)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *out = 0x1ff;
+    return NVML_SUCCESS;
+}
+
+FUNCTION(nvmlDeviceGetSupportedClocksThrottleReasons, nvmlDevice_t device, unsigned long long *out)
+{
+    return nvmlDeviceGetSupportedClocksEventReasons(device, out);
+}
+
+/* Shutdown, slowdown, memory and gpu in degrees; the acoustic ones are of boards with fans. */
+FUNCTION(nvmlDeviceGetTemperatureThreshold, nvmlDevice_t device, unsigned threshold, unsigned *out)
+{
+    static const unsigned degrees[] = {95, 92, 95, 87};
+    ENTER(device, g);
+
+    (void)g;
+    if (threshold > 7)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    return threshold < sizeof(degrees) / sizeof(degrees[0]) ? give(degrees[threshold], out)
+                                                            : NVML_ERROR_NOT_SUPPORTED;
+}
+
+FUNCTION(nvmlDeviceGetPowerManagementMode, nvmlDevice_t device, unsigned *out)
+{
+    ENTER(device, g);
+
+    (void)g;
+    return give(1, out);
+}
+
+FUNCTION(nvmlDeviceGetPowerManagementLimitConstraints, nvmlDevice_t device, unsigned *least,
+         unsigned *most)
+{
+    ENTER(device, g);
+
+    if (!least || !most)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *least = g->power_limit_mw / 7 * 2;
+    *most = g->power_limit_mw;
+    return NVML_SUCCESS;
+}
+
+/* Version, sensor, degrees. */
+struct temperature {
+    unsigned version;
+    unsigned sensor;
+    int degrees;
+};
+
+FUNCTION(nvmlDeviceGetTemperatureV, nvmlDevice_t device, struct temperature *out)
+{
+    ENTER(device, g);
+
+    if (!out || out->sensor != NVML_TEMPERATURE_GPU)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (out->version != 0x0100000c)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    out->degrees = (int)g->temperature_c;
+    return NVML_SUCCESS;
+}
+
+/* ---- video engines: no emulated program uses them ---- */
+
+static int give_idle_engine(nvmlDevice_t device, unsigned *out, unsigned *period_us)
+{
+    ENTER(device, g);
+
+    if (!out || !period_us)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (g->mig_mode)
+        return NVML_ERROR_NOT_SUPPORTED;
+    *out = 0;
+    *period_us = 100000;
+    return NVML_SUCCESS;
+}
+
+FUNCTION(nvmlDeviceGetEncoderUtilization, nvmlDevice_t device, unsigned *out, unsigned *period_us)
+{
+    return give_idle_engine(device, out, period_us);
+}
+
+FUNCTION(nvmlDeviceGetDecoderUtilization, nvmlDevice_t device, unsigned *out, unsigned *period_us)
+{
+    return give_idle_engine(device, out, period_us);
+}
+
+FUNCTION(nvmlDeviceGetJpgUtilization, nvmlDevice_t device, unsigned *out, unsigned *period_us)
+{
+    return give_idle_engine(device, out, period_us);
+}
+
+FUNCTION(nvmlDeviceGetOfaUtilization, nvmlDevice_t device, unsigned *out, unsigned *period_us)
+{
+    return give_idle_engine(device, out, period_us);
+}
+
+/* ---- the board ---- */
+
+FUNCTION(nvmlDeviceGetDisplayMode, nvmlDevice_t device, unsigned *out)
+{
+    ENTER(device, g);
+
+    (void)g;
+    return give(0, out);
+}
+
+FUNCTION(nvmlDeviceGetDisplayActive, nvmlDevice_t device, unsigned *out)
+{
+    return nvmlDeviceGetDisplayMode(device, out);
+}
+
+FUNCTION(nvmlDeviceGetVirtualizationMode, nvmlDevice_t device, unsigned *out)
+{
+    return nvmlDeviceGetDisplayMode(device, out);
+}
+
+FUNCTION(nvmlDeviceGetMultiGpuBoard, nvmlDevice_t device, unsigned *out)
+{
+    return nvmlDeviceGetDisplayMode(device, out);
+}
+
+FUNCTION(nvmlDeviceGetPcieReplayCounter, nvmlDevice_t device, unsigned *out)
+{
+    return nvmlDeviceGetDisplayMode(device, out);
+}
+
+FUNCTION(nvmlDeviceGetPcieThroughput, nvmlDevice_t device, unsigned counter, unsigned *out)
+{
+    return counter <= 1 ? nvmlDeviceGetDisplayMode(device, out) : NVML_ERROR_INVALID_ARGUMENT;
+}
+
+FUNCTION(nvmlDeviceGetMaxPcieLinkGeneration, nvmlDevice_t device, unsigned *out)
+{
+    ENTER(device, g);
+
+    return give(g->compute_major >= 9 ? 5 : g->compute_major >= 8 ? 4 : 3, out);
+}
+
+FUNCTION(nvmlDeviceGetCurrPcieLinkGeneration, nvmlDevice_t device, unsigned *out)
+{
+    return nvmlDeviceGetMaxPcieLinkGeneration(device, out);
+}
+
+FUNCTION(nvmlDeviceGetMaxPcieLinkWidth, nvmlDevice_t device, unsigned *out)
+{
+    ENTER(device, g);
+
+    (void)g;
+    return give(16, out);
+}
+
+FUNCTION(nvmlDeviceGetCurrPcieLinkWidth, nvmlDevice_t device, unsigned *out)
+{
+    return nvmlDeviceGetMaxPcieLinkWidth(device, out);
+}
+
+FUNCTION(nvmlDeviceGetMemoryBusWidth, nvmlDevice_t device, unsigned *out)
+{
+    ENTER(device, g);
+
+    return give(g->memory_bus_bits, out);
+}
+
+FUNCTION(nvmlDeviceGetNumGpuCores, nvmlDevice_t device, unsigned *out)
+{
+    bool is_large;
+    ENTER(device, g);
+
+    is_large = g->compute_major >= 9 || (g->compute_major == 8 && g->compute_minor > 0);
+    return give(g->multiprocessors * (is_large ? 128 : 64), out);
+}
+
+/* ---- field values ---- */
+
+static unsigned recovery_action(const struct gpusim_gpu *g)
+{
+    if (g->is_lost)
+        return 2; /* reboot */
+    return g->remapped[2] ? 1 : 0;
+}
+
+/* Finds the value of a field. False: the emulation has none. */
+static bool field_value(const struct gpusim_gpu *g, nvmlDevice_t device, unsigned field,
+                        unsigned long long *ret)
+{
+    unsigned value = 0;
+
+    if (field == 1 || field == 2)
+        *ret = g->memory_reserved_bytes > 0;
+    else if (field >= 3 && field <= 6) /* corrected and uncorrected; volatile, then aggregate */
+        *ret = g->ecc[(field - 3) % 2][(field - 3) / 2];
+    else if (field == 82)
+        *ret = g->temperature_c + 8;
+    else if (field == 83 || field == 191)
+        return nvmlDeviceGetTotalEnergyConsumption(device, ret) == NVML_SUCCESS;
+    else if (field >= 142 && field <= 145)
+        *ret = g->remapped[field - 142];
+    else if (field == 185 || field == 186) {
+        if (nvmlDeviceGetPowerUsage(device, &value) != NVML_SUCCESS)
+            return false;
+        *ret = value;
+    } else if (field == 230)
+        *ret = recovery_action(g);
+    else
+        return false;
+    return true;
+}
+
+/* Counters have 64 bits. */
+static bool is_wide(unsigned field)
+{
+    return (field >= 3 && field <= 6) || field == 83 || field == 191;
+}
+
+FUNCTION(nvmlDeviceGetFieldValues, nvmlDevice_t device, int n, struct nvmlFieldValue *values)
+{
+    struct timespec now = {0};
+    ENTER(device, g);
+
+    if (n < 1 || !values)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    for (int i = 0; i < n; i++) {
+        struct nvmlFieldValue *v = &values[i];
+        unsigned long long value = 0;
+
+        v->timestamp = (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+        v->latencyUsec = 0;
+        v->nvmlReturn =
+            field_value(g, device, v->fieldId, &value) ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+        v->valueType = is_wide(v->fieldId) ? FIELD_UNSIGNED_LONG_LONG : FIELD_UNSIGNED;
+        v->value.ullVal = value;
+    }
+    return NVML_SUCCESS;
+}
