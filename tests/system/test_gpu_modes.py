@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import tempfile
 
 from harness import Mete, check, equal, pod, wait
@@ -171,3 +172,112 @@ def test_the_objects_of_the_gpu_operator_make_replicas():
         m.ok("label", "node", name, "nvidia.com/device-plugin.config-")
         wait_offered(m, "nvidia.com/gpu", "4")
         wait(lambda: policy_state(m) == "ready", "the policy is ready again")
+
+
+PARTED = """version: v1
+mig-configs:
+  all-disabled:
+  - {devices: all, mig-enabled: false}
+  halves:
+  - devices: [0]
+    mig-enabled: true
+    mig-devices: {1g.10gb: 2, 3g.40gb: 1}
+  sevenths:
+  - devices: [0]
+    mig-enabled: true
+    mig-devices: {1g.10gb: 7}
+  too-much:
+  - devices: [0]
+    mig-enabled: true
+    mig-devices: {3g.40gb: 3}
+"""
+
+MIG_STATE = "nvidia.com/mig.config.state"
+
+
+def slice_pod(name, profile, command="echo has $NVIDIA_VISIBLE_DEVICES; sleep 1000"):
+    return pod(name, "", containers=[{"name": "main", "image": "host", "command": ["sh", "-c", command],
+                                      "resources": {"limits": {f"nvidia.com/mig-{profile}": 1}}}])
+
+
+def test_a_mig_config_divides_a_gpu_and_held_instances_stay():
+    path = config_file(PARTED)
+    try:
+        with Mete(gpus="emulated:2xH100", arguments=("--mig-config", path)) as m:
+            name = name_of(m)
+            equal(label(m, "nvidia.com/mig.capable"), "true")
+            m.ok("label", "node", name, "nvidia.com/mig.config=halves")
+            wait_offered(m, "nvidia.com/mig-1g.10gb", "2")
+            wait_offered(m, "nvidia.com/mig-3g.40gb", "1")
+            wait_offered(m, "nvidia.com/gpu", "1")
+            wait(lambda: label(m, MIG_STATE) == "success", "the label says success")
+            equal(label(m, "nvidia.com/mig-1g.10gb.count"), "2")
+            m.ok("apply", "-f", "-", stdin=slice_pod("holder", "1g.10gb"))
+            m.wait_phase("holder", "Running")
+            before = {s["uuid"] for s in gpus(m)[0]["slices"] if s["profile"] == "1g.10gb"}
+            equal(len(before), 2)
+            wait(lambda: m.ok("logs", "holder").strip()[4:] in before, "the container has its instance")
+            m.ok("label", "--overwrite", "node", name, "nvidia.com/mig.config=too-much")
+            wait(lambda: label(m, MIG_STATE) == "failed", "what does not fit fails")
+            check("3g.40gb:3 do not fit" in gpus(m)[0]["modeProblem"])
+            check(before < {s["uuid"] for s in gpus(m)[0]["slices"]})
+            m.ok("label", "--overwrite", "node", name, "nvidia.com/mig.config=sevenths")
+            wait_offered(m, "nvidia.com/mig-1g.10gb", "7")
+            check(offered(m, "nvidia.com/mig-3g.40gb") in (None, "0"))
+            equal(len(before & {s["uuid"] for s in gpus(m)[0]["slices"]}), 2, "wanted instances stay")
+            equal(m.phase("holder"), "Running")
+            m.ok("label", "--overwrite", "node", name, "nvidia.com/mig.config=all-disabled")
+            wait(lambda: "waits for the end of default/holder" in (gpus(m)[0].get("modeProblem") or ""),
+                 "the holder is named")
+            equal(label(m, MIG_STATE), "pending")
+            m.ok("delete", "pod", "holder", "--grace-period=0", "--force")
+            wait_offered(m, "nvidia.com/gpu", "2")
+            wait(lambda: label(m, MIG_STATE) == "success", "MIG is off again")
+    finally:
+        os.unlink(path)
+
+
+def test_slices_of_a_flexible_gpu_come_with_their_pods():
+    with Mete(gpus="emulated:1xH100") as m:
+        equal(m.mete("gpus", "set", f"{name_of(m)}/0", "--mode", "flexible").code, 0)
+        wait(lambda: gpus(m)[0].get("flexible"), "the gpu is flexible")
+        m.ok("apply", "-f", "-", stdin=slice_pod("large", "3g.40gb"))
+        m.wait_phase("large", "Running")
+        equal([s["profile"] for s in gpus(m)[0]["slices"]], ["3g.40gb"])
+        wait(lambda: m.ok("logs", "large").strip()[4:] == gpus(m)[0]["slices"][0]["uuid"], "the container has its instance")
+        m.ok("delete", "pod", "large", "--grace-period=0", "--force")
+        m.ok("apply", "-f", "-", stdin=pod("whole", "nvidia-smi -L; sleep 1000", gpus=1))
+        m.wait_phase("whole", "Running")
+        equal(gpus(m)[0].get("slices", []), [])
+
+
+def test_the_strategy_single_gives_slices_as_gpus():
+    parted = config_file(PARTED)
+    plugin = config_file("version: v1\nflags: {migStrategy: single}\n")
+    try:
+        with Mete(gpus="emulated:1xH100", arguments=("--mig-config", parted, "--gpu-config", plugin)) as m:
+            m.ok("label", "node", name_of(m), "nvidia.com/mig.config=sevenths")
+            wait_offered(m, "nvidia.com/gpu", "7")
+            m.ok("apply", "-f", "-", stdin=pod("one", "echo has $NVIDIA_VISIBLE_DEVICES; sleep 1000", gpus=1))
+            m.wait_phase("one", "Running")
+            uuids = [g["uuid"] for g in gpus(m) if g["uuid"].startswith("MIG-")]
+            equal(len(uuids), 7)
+            wait(lambda: m.ok("logs", "one").strip()[4:] in uuids, "the container has one instance")
+    finally:
+        os.unlink(parted)
+        os.unlink(plugin)
+
+
+def test_a_change_survives_the_death_of_the_node():
+    path = config_file(PARTED)
+    try:
+        with Mete(gpus="emulated:1xH100", arguments=("--mig-config", path)) as m:
+            name = name_of(m)
+            for config, profile, amount in (("sevenths", "1g.10gb", "7"), ("halves", "3g.40gb", "1"), ("sevenths", "1g.10gb", "7")):
+                m.ok("label", "--overwrite", "node", name, f"nvidia.com/mig.config={config}")
+                os.kill(m.child("node"), signal.SIGKILL)
+                wait_offered(m, f"nvidia.com/mig-{profile}", amount)
+                wait(lambda: label(m, MIG_STATE) == "success", f"{config} is there")
+                equal(os.listdir(os.path.join(m.data, "node", "partitions")), [])
+    finally:
+        os.unlink(path)
