@@ -19,7 +19,7 @@ def share(name, image, script, mib, cores=50, **spec):
          "resources": {"limits": limits}}
     if image != "host":
         c["imagePullPolicy"] = "Never"
-    return pod(name, "", containers=[c], **spec)
+    return pod(name, "", containers=[c], terminationGracePeriodSeconds=1, **spec)
 
 
 def has_line(m, name, line):

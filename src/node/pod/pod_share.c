@@ -93,4 +93,5 @@ void pods_end_over_share(struct pods *set, const struct share_over *over)
     share_size_format(over->limit_bytes, limit);
     why = mem_format("Pod used %s of gpu %s, more than its share of %s. ", used, over->gpu, limit);
     pod_evict(p, why, POD_EVICTION_GRACE_NS);
+    pod_step(p);
 }
