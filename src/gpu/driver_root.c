@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "gpu/gpusim_machine.h"
 
 /* How libraries with a version of their own begin. */
 static const char *const own_versions[] = {
@@ -79,7 +80,7 @@ static int compare_capabilities(const void *a, const void *b)
     const struct driver_capability *x = a;
     const struct driver_capability *y = b;
 
-    return (x->minor > y->minor) - (x->minor < y->minor);
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 void driver_root_sort(struct driver_root *r)
@@ -96,10 +97,15 @@ void driver_root_sort(struct driver_root *r)
 int driver_root_capability(const struct driver_root *r, int gpu, int gpu_instance,
                            int compute_instance)
 {
+    if (r->is_emulated) /* all that can be: instances come and go */
+        return compute_instance < 0
+                   ? (int)gpusim_cap_of_instance((unsigned)gpu, (unsigned)gpu_instance)
+                   : (int)gpusim_cap_of_compute((unsigned)gpu, (unsigned)gpu_instance,
+                                                (unsigned)compute_instance);
     VEC_EACH (&r->capabilities, c)
         if (c->gpu == gpu && c->gpu_instance == gpu_instance &&
             c->compute_instance == compute_instance)
-            return c->minor;
+            return c->number;
     return -1;
 }
 
@@ -153,12 +159,13 @@ json_t *driver_root_format_json(const struct driver_root *r)
     json_put_bool(j, "emulated", r->is_emulated);
     json_put_int(j, "gpuMajor", r->gpu_major);
     json_put_int(j, "capabilityMajor", r->capability_major);
+    json_put_int(j, "capabilityBase", r->capability_base);
     VEC_EACH (&r->files, file)
         (void)json_array_append_new(
             files, json_pack("[i, s, s]", (int)file->kind, file->path, file->name));
     VEC_EACH (&r->capabilities, c)
         (void)json_array_append_new(capabilities, json_pack("[i, i, i, i]", c->gpu, c->gpu_instance,
-                                                            c->compute_instance, c->minor));
+                                                            c->compute_instance, c->number));
     json_put(j, "nodes", format_nodes(r->nodes.at, r->nodes.n));
     json_put(j, "channels", format_nodes(r->channels.at, r->channels.n));
     return j;
@@ -233,6 +240,7 @@ struct err *driver_root_parse_json(const json_t *j, struct driver_root **ret)
     r->is_emulated = json_bool(j, "emulated", false);
     r->gpu_major = json_int(j, "gpuMajor", -1);
     r->capability_major = json_int(j, "capabilityMajor", -1);
+    r->capability_base = json_int(j, "capabilityBase", 0);
     if (!dir || !version || !parse_lists(j, r))
         return err_new(ERR_INVALID, "the driver's files are malformed");
     *ret = TAKE(r);

@@ -35,12 +35,12 @@ struct driver_node {
     int64_t minor;
 };
 
-/* The right to use a MIG instance: minor of the node /dev/nvidia-caps/nvidia-cap<minor>. */
+/* The right to use a MIG instance: number of the node /dev/nvidia-caps/nvidia-cap<number>. */
 struct driver_capability {
     int gpu; /* minor of the gpu's own node */
     int gpu_instance;
     int compute_instance; /* -1: of the gpu instance as a whole */
-    int minor;
+    int number;
 };
 
 struct driver_root {
@@ -48,6 +48,7 @@ struct driver_root {
     char *version; /* "570.124.06" */
     bool is_emulated;
     int64_t gpu_major;
+    int64_t capability_base;          /* minor of nvidia-cap0 */
     int64_t capability_major;         /* -1: the driver has no capabilities */
     VEC(struct driver_file) files;    /* sorted by kind and name; no two are equal in both */
     VEC(struct driver_node) nodes;    /* that every user of a gpu needs */
@@ -76,6 +77,10 @@ struct driver_root_options {
 struct err *driver_root_read(const struct driver_root_options *o,
                              struct driver_root **ret) MUST_CHECK;
 
+/* A text that differs if a number of a device, or a capability, has changed since it was made: the
+ * root has to be read again. `host` as in the options. The caller frees it. */
+char *driver_numbers(const char *host);
+
 /* The path of the root's libnvidia-ml.so.1 for this process; NULL: none. The caller frees it. */
 char *driver_root_find_nvml(const char *dir);
 
@@ -90,7 +95,7 @@ void driver_root_add_file(struct driver_root *r, enum driver_file_kind kind, con
                           const char *name);
 void driver_root_sort(struct driver_root *r);
 
-/* The minor of a capability; -1: none. `compute_instance` -1: of the gpu instance. */
+/* The number of a capability; -1: none. `compute_instance` -1: of the gpu instance. */
 int driver_root_capability(const struct driver_root *r, int gpu, int gpu_instance,
                            int compute_instance);
 

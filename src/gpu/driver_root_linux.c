@@ -378,7 +378,8 @@ static void add_emulated(struct driver_root *r, const struct driver_root_options
 {
     r->is_emulated = true;
     r->gpu_major = GPUSIM_DEVICE_MAJOR;
-    r->capability_major = -1;
+    r->capability_major = GPUSIM_DEVICE_MAJOR;
+    r->capability_base = GPUSIM_CAPS_MINOR;
     add_node(r, "/dev/nvidiactl", GPUSIM_DEVICE_MAJOR, GPUSIM_CONTROL_MINOR);
     add_node(r, "/dev/nvidia-uvm", GPUSIM_DEVICE_MAJOR, GPUSIM_UVM_MINOR);
     add_node(r, "/dev/nvidia-uvm-tools", GPUSIM_DEVICE_MAJOR, GPUSIM_UVM_TOOLS_MINOR);
@@ -436,8 +437,8 @@ static void each_numbered(const char *dir, const char *prefix,
 
 static void add_capability(struct driver_root *r, struct driver_capability c, const char *path)
 {
-    c.minor = capability_minor(path);
-    if (c.minor >= 0)
+    c.number = capability_minor(path);
+    if (c.number >= 0)
         vec_add(&r->capabilities, c);
 }
 
@@ -465,6 +466,29 @@ static void add_gpu_capabilities(struct driver_root *r, struct driver_capability
     each_numbered(mig, "gi", add_gpu_instance, r, c);
 }
 
+static void add_capabilities(struct driver_root *r, const char *host)
+{
+    AUTO_FREE char *dir = mem_format("%s/proc/driver/nvidia/capabilities", host);
+    const struct driver_capability none = {.compute_instance = -1};
+
+    each_numbered(dir, "gpu", add_gpu_capabilities, r, none);
+}
+
+char *driver_numbers(const char *host)
+{
+    AUTO(driver_root_freep) struct driver_root *r = mem_alloc(sizeof(*r));
+    AUTO_FREE char *path = mem_format("%s/proc/devices", host);
+    struct buf text = {0};
+    AUTO(err_freep) struct err *e = file_read(path, PROC_MAX, &text);
+
+    if (e)
+        buf_clear(&text);
+    add_capabilities(r, host);
+    VEC_EACH (&r->capabilities, c)
+        buf_printf(&text, "%d.%d.%d=%d\n", c->gpu, c->gpu_instance, c->compute_instance, c->number);
+    return buf_steal(&text);
+}
+
 /* ---- all ---- */
 
 struct err *driver_root_read(const struct driver_root_options *o, struct driver_root **ret)
@@ -473,9 +497,7 @@ struct err *driver_root_read(const struct driver_root_options *o, struct driver_
     AUTO(search_done) struct search s = {.root = -1};
     const char *host = o->host ? o->host : "";
     AUTO_FREE char *devices_path = mem_format("%s/proc/devices", host);
-    AUTO_FREE char *capabilities = mem_format("%s/proc/driver/nvidia/capabilities", host);
     AUTO(buf_done) struct buf devices = {0};
-    const struct driver_capability none = {.compute_instance = -1};
 
     TRY(search_open(o->dir, &s));
     r->dir = mem_strdup(o->dir);
@@ -490,7 +512,7 @@ struct err *driver_root_read(const struct driver_root_options *o, struct driver_
         add_firmware(r, &s, host);
         TRY(file_read(devices_path, PROC_MAX, &devices));
         add_nodes(r, o, host, devices.at ? devices.at : "");
-        each_numbered(capabilities, "gpu", add_gpu_capabilities, r, none);
+        add_capabilities(r, host);
     }
     driver_root_sort(r);
     *ret = TAKE(r);

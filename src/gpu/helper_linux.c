@@ -9,7 +9,8 @@
  *   sample I  → {"sample":{...},"index":I}
  *
  * Before the last line, {"root":{...}} tells the driver's files (driver_root.h): with the first
- * list, and whenever the driver's version or the machine's device numbers have changed.
+ * list, and whenever the driver's version, the machine's device numbers or the
+ * capabilities of MIG instances have changed.
  *
  * `partition UUID` changes MIG instances (partition_serve.h).
  *
@@ -24,7 +25,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "gpu/driver_root.h"
@@ -34,8 +34,7 @@
 
 enum {
     HELPER_GPUS_MAX = 64,
-    EVENT_WAIT_MS = 250,
-    DEVICES_MAX = 65536
+    EVENT_WAIT_MS = 250
 };
 
 struct helper {
@@ -43,7 +42,7 @@ struct helper {
     const char *root;    /* directory of the driver root */
     const char *machine; /* file of the emulated machine; NULL: a real driver */
     char *told_version;  /* of the root that was told last; NULL: none */
-    char *told_devices;  /* text of /proc/devices then */
+    char *told_numbers;  /* driver_numbers then */
     bool is_skipped[HELPER_GPUS_MAX];
 };
 
@@ -68,14 +67,12 @@ static bool say_error(struct err *problem)
 static bool tell_root(struct helper *h)
 {
     AUTO(driver_root_freep) struct driver_root *root = NULL;
-    AUTO(buf_done) struct buf devices = {0};
+    AUTO_FREE char *numbers = driver_numbers("");
     struct gpu_driver_info info = {0};
     AUTO(err_freep) struct err *e = gpu_driver_info(h->driver, &info);
 
-    if (!e)
-        e = file_read("/proc/devices", DEVICES_MAX, &devices);
-    if (e || (text_equal(h->told_version, info.driver_version) &&
-              text_equal(h->told_devices, devices.at)))
+    if (e ||
+        (text_equal(h->told_version, info.driver_version) && text_equal(h->told_numbers, numbers)))
         return true;
     e = driver_root_read(&(struct driver_root_options){.dir = h->root,
                                                        .version = info.driver_version,
@@ -84,9 +81,9 @@ static bool tell_root(struct helper *h)
     if (e)
         return true; /* the root was there when the driver's library was opened: ask again later */
     free(h->told_version);
-    free(h->told_devices);
+    free(h->told_numbers);
     h->told_version = mem_strdup(info.driver_version);
-    h->told_devices = buf_steal(&devices);
+    h->told_numbers = TAKE(numbers);
     return say(json_pack("{s:o}", "root", driver_root_format_json(root)));
 }
 
@@ -279,6 +276,6 @@ int gpu_helper_main(int argc, char **argv)
                                               : serve_samples(&h);
     gpu_driver_free(h.driver);
     free(h.told_version);
-    free(h.told_devices);
+    free(h.told_numbers);
     return result;
 }

@@ -117,13 +117,13 @@ static void add_files(json_t *edits, const struct driver_root *root,
 static struct err *add_capability(json_t *edits, const struct driver_root *root,
                                   const struct cdi_device *d, int compute_instance)
 {
-    int minor = driver_root_capability(root, d->gpu->minor, d->gpu_instance, compute_instance);
-    AUTO_FREE char *path = mem_format("/dev/nvidia-caps/nvidia-cap%d", minor);
+    int number = driver_root_capability(root, d->gpu->minor, d->gpu_instance, compute_instance);
+    AUTO_FREE char *path = mem_format("/dev/nvidia-caps/nvidia-cap%d", number);
 
-    if (root->capability_major < 0 || minor < 0)
+    if (root->capability_major < 0 || number < 0)
         return err_new(ERR_UNAVAILABLE, "the driver has no capability of MIG instance %s",
                        d->instance);
-    add_node(edits, path, root->capability_major, minor);
+    add_node(edits, path, root->capability_major, root->capability_base + number);
     return NULL;
 }
 
@@ -133,7 +133,7 @@ static struct err *add_device(json_t *edits, const struct driver_root *root,
     AUTO_FREE char *path = mem_format("/dev/nvidia%d", d->gpu->minor);
 
     add_node(edits, path, root->gpu_major, d->gpu->minor);
-    if (!d->instance || root->is_emulated)
+    if (!d->instance)
         return NULL;
     TRY(add_capability(edits, root, d, -1));
     return add_capability(edits, root, d, d->compute_instance);

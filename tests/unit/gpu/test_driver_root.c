@@ -1,6 +1,7 @@
 /* test_driver_root.c - tests of the driver root, in made trees */
 
 #include "gpu/driver_root.h"
+#include "gpu/gpusim_machine.h"
 #include "made_cache.h"
 #include "made_tree.h"
 
@@ -164,6 +165,34 @@ static void finds_nodes_and_capabilities(void **state)
     assert_int_equal(driver_root_capability(r, 0, 1, 0), -1);
 }
 
+static void numbers_tell_that_instances_came_or_went(void **state)
+{
+    struct made_tree *t = *state;
+    AUTO_FREE char *host = mem_format("%s/host", t->dir);
+    AUTO_FREE char *before = driver_numbers(host);
+    AUTO_FREE char *same = driver_numbers(host);
+    AUTO_FREE char *with_instance = NULL;
+    AUTO_FREE char *with_module = NULL;
+
+    assert_string_equal(before, same);
+    tree_text(t, "host/proc/driver/nvidia/capabilities/gpu0/mig/gi2/access",
+              "DeviceFileMinor: 7\n");
+    with_instance = driver_numbers(host);
+    assert_string_not_equal(before, with_instance);
+    tree_text(t, "host/proc/devices", "Character devices:\n  1 mem\n196 nvidia\n");
+    with_module = driver_numbers(host);
+    assert_string_not_equal(with_instance, with_module);
+}
+
+static void an_emulated_driver_has_every_capability(void **state)
+{
+    const struct driver_root r = {.is_emulated = true};
+
+    (void)state;
+    assert_int_equal(driver_root_capability(&r, 1, 2, -1), gpusim_cap_of_instance(1, 2));
+    assert_int_equal(driver_root_capability(&r, 1, 2, 0), gpusim_cap_of_compute(1, 2, 0));
+}
+
 static void a_driver_without_parts_is_no_error(void **state)
 {
     struct made_tree *t = *state;
@@ -257,6 +286,8 @@ int main(void)
         TREE_TEST(without_a_cache_walks_the_usual_directories),
         TREE_TEST(finds_programs_firmware_and_descriptions),
         TREE_TEST(finds_nodes_and_capabilities),
+        TREE_TEST(numbers_tell_that_instances_came_or_went),
+        cmocka_unit_test(an_emulated_driver_has_every_capability),
         TREE_TEST(a_driver_without_parts_is_no_error),
         TREE_TEST(reads_its_own_json),
         cmocka_unit_test(refuses_malformed_json),
