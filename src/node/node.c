@@ -18,6 +18,7 @@
 #include "node/cdi_writer.h"
 #include "node/gpu_modes.h"
 #include "node/gpu_partitions.h"
+#include "node/image/driver_tree.h"
 #include "node/image/host_driver.h"
 #include "node/image/root.h"
 #include "node/lease.h"
@@ -645,6 +646,7 @@ static struct err *node_begin(struct node *n)
                               .unprepare = unprepare_pod,
                               .make_stage = stage_make,
                               .strike_stage = stage_strike,
+                              .strike_driver = driver_tree_strike,
                               .make_words = last_words_make,
                               .read_words = last_words_read,
                               .update_volumes = volume_update,

@@ -3,9 +3,10 @@
 import glob
 import json
 import os
+import shutil
 
 import image_kit
-from harness import Mete, check, equal, pod
+from harness import Failure, Mete, check, equal, pod
 from image_kit import Image
 
 ARCH = os.uname().machine
@@ -161,6 +162,61 @@ def test_containers_of_the_host_find_the_driver_and_leave_nothing():
         equal([os.path.exists(f) for f in files], before)
         if not any(before):
             equal(run(m, "none", "host", f"ls {' '.join(files)} 2>/dev/null; echo end", gpus=0), ["end"])
+
+
+def add_libraries(m, n):
+    """Puts libraries beside those of the emulated driver, as a driver of NVIDIA's has; read at the next start."""
+    directory = glob.glob(os.path.join(m.data, "node", "gpusim", "root", "usr", "lib", "*"))[0]
+    for i in range(n):
+        name = f"libnvidia-more{i}.so"
+        shutil.copy(os.path.join(directory, "libnvidia-ml.so.570.124.06"), os.path.join(directory, f"{name}.570.124.06"))
+        os.symlink(f"{name}.570.124.06", os.path.join(directory, f"{name}.1"))
+
+
+def mounts_of_node(m):
+    """The mounts in the namespace of the node process."""
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            words = octets_of(path).split(b"\0")
+            if b"node" in words and m.data.encode() in words:
+                return octets_of(path.replace("cmdline", "mountinfo")).decode().splitlines()
+        except OSError:
+            pass
+    raise Failure("there is no node process")
+
+
+def test_a_driver_of_many_libraries_is_mounted_once():
+    with Mete(gpus="emulated:2xH100") as m:
+        import_image(m, "test/debian:1", debian())
+        m.stop()
+        add_libraries(m, 40)
+        m.start()
+        script = f"ls /usr/lib/{MULTIARCH}/libnvidia-more*.1 | cat; cat /usr/lib/{MULTIARCH}/libnvidia-more7.so.1 >/dev/null && {PROBE}"
+        for name in ("first", "second"):
+            out = run(m, name, "test/debian:1", script)
+            equal(len(out), 43, out)
+            check_probe(out[40:])
+            inside = [line for line in mounts_of_node(m) if "/run/mete/driver" in line and "/roots/" in line]
+            equal(inside, [], "mounts of containers stay in the node's namespace")
+        trees = [line for line in mounts_of_node(m) if "/node/driver/tree-" in line]
+        equal(len(trees), 1 + 40 + 2 + 1, "a mount a file, for all containers: " + "\n".join(trees))
+        out = run(m, "write", "test/debian:1", f"cd /usr/lib/{MULTIARCH}; touch libnvidia-more1.so.1; touch /run/mete/driver/x")
+        equal(len([line for line in out if "Read-only file system" in line or "denied" in line]), 2, out)
+
+
+def test_a_container_goes_on_with_its_driver_while_mete_restarts():
+    with Mete(gpus="emulated:2xH100") as m:
+        import_image(m, "test/debian:1", debian())
+        c = {"name": "main", "image": "test/debian:1", "imagePullPolicy": "Never", "resources": {"limits": {"nvidia.com/gpu": 1}},
+             "command": ["sh", "-c", "until test -e /tmp/go; do /bin/busybox sleep 0.1; done; nvidia-smi -L"]}
+        m.ok("apply", "-f", "-", stdin=pod("long", "", containers=[c]))
+        m.wait_phase("long", "Running")
+        m.stop()
+        m.start()
+        check_probe(run(m, "next", "test/debian:1", PROBE))
+        m.ok("exec", "long", "--", "sh", "-c", "LD_LIBRARY_PATH=/nowhere nvidia-smi -L; touch /tmp/go")
+        m.wait_phase("long", "Succeeded")
+        check("UUID: GPU-" in m.ok("logs", "long"))
 
 
 def test_the_files_are_named_after_the_profiles_driver():

@@ -16,12 +16,7 @@ void root_free(struct root *r)
     free(r->dir);
     free(r->user);
     free(r->device_dir);
-    VEC_EACH (&r->libraries, name)
-        free(*name);
-    VEC_EACH (&r->programs, name)
-        free(*name);
-    vec_done(&r->libraries);
-    vec_done(&r->programs);
+    driver_tree_free(r->driver);
     free(r);
 }
 

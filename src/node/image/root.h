@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "base/vec.h"
+#include "node/image/driver_tree.h"
 #include "node/image/image_loader_linux.h"
 #include "node/image/image_user.h"
 #include "node/image/images.h"
@@ -31,17 +31,15 @@ struct root {
     size_t n_devices;
     struct host_user found;     /* the user that the container runs as */
     struct image_loader loader; /* of a container with gpus */
-    VEC(char *) libraries;      /* names of the driver's libraries, below the loader's directory */
-    VEC(char *) programs;       /* and of its programs, in /usr/bin */
+    struct driver_tree *driver; /* of a container with gpus; NULL: without the driver's files */
 };
 
 void root_free(struct root *r); /* accepts NULL */
 
 /*
  * In the worker (root_linux.c): mounts the root, makes the device nodes to be bound into it, and
- * finds the user and the loader. Links of the image with names of the driver's files are removed
- * from the container: runtimes do not agree about a mount at a link. ERR_INVALID: /dev, /proc or
- * /sys of the image is not a directory. Repeatable.
+ * finds the user and the loader, and puts the driver's files in their places. ERR_INVALID: /dev,
+ * /proc or /sys of the image is not a directory. Repeatable.
  */
 struct err *root_make(struct root *r) MUST_CHECK;
 

@@ -86,38 +86,6 @@ static struct err *check_dirs(int root)
     return NULL;
 }
 
-/* Removes `dir`/`name` if it is a symlink. */
-static struct err *remove_link(int root, const char *dir, const char *name)
-{
-    AUTO_FREE char *path = mem_format("%s/%s", dir, name);
-    char *slash = strrchr(path, '/');
-    AUTO(fd_closep) int parent = -1;
-    struct stat st = {0};
-
-    *slash = '\0';
-    parent = file_open_below(root, path);
-    if (parent < 0 || fstatat(parent, slash + 1, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        !S_ISLNK(st.st_mode))
-        return NULL;
-    if (unlinkat(parent, slash + 1, 0) < 0)
-        return err_errno(errno, "remove the link %s/%s of the image", dir, name);
-    return NULL;
-}
-
-static struct err *remove_links(int root, const struct root *r)
-{
-    VEC_EACH (&r->libraries, name) {
-        if (r->loader.dir[0])
-            TRY(remove_link(root, r->loader.dir, *name));
-        if (r->loader.dir_32[0])
-            TRY(remove_link(root, r->loader.dir_32, *name));
-    }
-    VEC_EACH (&r->programs, name)
-        if (r->loader.dir[0])
-            TRY(remove_link(root, "/usr/bin", *name));
-    return NULL;
-}
-
 static struct err *look_into(struct root *r)
 {
     AUTO_FREE char *path = mem_format("%s/root", r->dir);
@@ -130,7 +98,10 @@ static struct err *look_into(struct root *r)
     TRY(check_dirs(root));
     if (r->n_devices > 0)
         image_loader_find(root, &r->loader);
-    TRY(remove_links(root, r));
+    if (r->driver) {
+        TRY(driver_tree_make(r->driver));
+        TRY(driver_tree_link(r->driver, root, r->loader.dir, r->loader.dir_32));
+    }
     TRY(read_inside(root, "etc/passwd", &passwd));
     TRY(read_inside(root, "etc/group", &group));
     r->ask.user = r->user;

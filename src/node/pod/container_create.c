@@ -135,16 +135,23 @@ static void on_struck(void *message, const struct err *e)
     free(m);
 }
 
-/* Removes the stage: the container has its own mounts now. */
-static void strike_stage(const struct pod *p, const struct container *c)
+static void strike(const struct pod *p, char *dir, struct err *(*fn)(const char *dir))
 {
-    struct striking *m = NULL;
+    struct striking *m = mem_alloc(sizeof(*m));
 
-    if (!stage_has_binds(p->object, pod_container_spec(p, c)))
-        return;
-    m = mem_alloc(sizeof(*m));
-    *m = (struct striking){.dir = container_stage_dir(p, c), .strike = p->set->o.strike_stage};
+    *m = (struct striking){.dir = dir, .strike = fn};
     worker_give(p->set->o.worker, striking_work, on_struck, m);
+}
+
+/* Removes mounts that only the creation needed: the container has its own now. */
+static void strike_mounts(const struct pod *p, const struct container *c)
+{
+    const struct pods_options *o = &p->set->o;
+
+    if (stage_has_binds(p->object, pod_container_spec(p, c)))
+        strike(p, container_stage_dir(p, c), o->strike_stage);
+    if (c->image_id && json_array_size(c->gpus) > 0)
+        strike(p, container_root_dir(p, c, c->attempt), o->strike_driver);
 }
 
 static void container_create_on_created(void *arg, const struct err *e)
@@ -153,7 +160,7 @@ static void container_create_on_created(void *arg, const struct err *e)
     struct container *c = pending_take(arg, &p);
 
     if (c)
-        strike_stage(p, c);
+        strike_mounts(p, c);
     if (c && c->state == CONTAINER_CREATING) {
         if (!e) {
             container_move(c, CONTAINER_CREATED);
@@ -290,6 +297,10 @@ static struct err *make_root(void *message)
         TRY(m->read_cdi(m->cdi));
         add_devices(m->cdi->edits, m->root);
     }
+    if (m->cdi && m->cdi->edits) { /* the administrator's file brings the driver's files */
+        driver_tree_free(m->root->driver);
+        m->root->driver = NULL;
+    }
     if (m->root)
         TRY(m->make(m->root));
     else
@@ -322,18 +333,6 @@ static void on_rooted(void *message, const struct err *e)
         pod_step(p);
 }
 
-static void add_driver_names(const struct driver_root *driver, struct root *root)
-{
-    if (!driver)
-        return;
-    VEC_EACH (&driver->files, file) {
-        if (file->kind == DRIVER_LIBRARY || file->kind == DRIVER_LIBRARY_32)
-            vec_add(&root->libraries, mem_strdup(file->name));
-        if (file->kind == DRIVER_PROGRAM)
-            vec_add(&root->programs, mem_strdup(file->name));
-    }
-}
-
 static struct err *plan_root(const struct pod *p, struct container *c, struct root *ret)
 {
     const struct pods_options *o = &p->set->o;
@@ -347,7 +346,6 @@ static struct err *plan_root(const struct pod *p, struct container *c, struct ro
     TRY(spec_check_non_root(p->object, spec, image->user));
     TRY(container_edits(p, c, NULL, &edits));
     add_devices(edits, ret);
-    add_driver_names(container_driver(p, c), ret);
     c->stop_signal = spec_stop_signal(image->stop_signal);
     ret->ask = spec_user_asked(p->object, spec, p->has_userns);
     ret->user = image->user ? mem_strdup(image->user) : NULL;
@@ -384,6 +382,8 @@ static struct err *plan_stage(const struct pod *p, const struct container *c, st
 
 static struct err *plan_rooting(const struct pod *p, struct container *c, struct rooting *m)
 {
+    const struct driver_root *driver = NULL;
+
     m->make = p->set->o.make_root;
     m->make_points = p->set->o.make_points;
     m->read_cdi = p->set->o.read_cdi;
@@ -396,6 +396,9 @@ static struct err *plan_rooting(const struct pod *p, struct container *c, struct
         m->root = mem_alloc(sizeof(*m->root));
         TRY(plan_root(p, c, m->root));
         TRY(container_request(p, c, &m->cdi));
+        driver = container_driver(p, c);
+        if (driver)
+            m->root->driver = driver_tree_new(driver, p->set->o.dir, !m->cdi);
     } else {
         m->driver = host_driver_new(container_driver(p, c), p->set->o.dir, p->set->o.rootfs);
     }

@@ -76,7 +76,8 @@ struct pods_options {
     struct err *(*read_cdi)(struct cdi_request *r);                   /* cdi_file.h */
     struct err *(*make_stage)(struct stage *s);                       /* stage.h */
     struct err *(*strike_stage)(const char *dir);
-    struct err *(*make_words)(const char *path); /* last_words.h */
+    struct err *(*strike_driver)(const char *root_dir); /* driver_tree.h */
+    struct err *(*make_words)(const char *path);        /* last_words.h */
     char *(*read_words)(const char *path);
     struct err *(*update_volumes)(const struct volumes *v);
     const struct host_roots *host_roots; /* NULL: none */

@@ -109,7 +109,8 @@ static void add_files(json_t *edits, const struct driver_root *root,
             add_points(edits, target, HOST_DRIVER_LIBRARIES_32, target->library_dir_32);
     }
     VEC_EACH (&root->files, file)
-        add_file(edits, root, target, file);
+        if (!target->is_linked || file->kind == DRIVER_STATE)
+            add_file(edits, root, target, file);
 }
 
 /* ---- devices ---- */

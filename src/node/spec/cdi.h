@@ -35,8 +35,9 @@ struct cdi_target {
     /* Image `host`: directory of mount points (node/image/host_driver.h). NULL: the runtime creates
      * mount points. */
     const char *points;
-    bool is_musl; /* the loader is musl's */
-    bool is_host; /* image `host`: sees the files of `/` anyway */
+    bool is_musl;   /* the loader is musl's */
+    bool is_linked; /* the root has the driver's files already (node/image/driver_tree.h) */
+    bool is_host;   /* image `host`: sees the files of `/` anyway */
 };
 
 /*

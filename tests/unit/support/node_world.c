@@ -545,6 +545,12 @@ static void note_shares(void *arg, json_t *list)
     w->shares = list;
 }
 
+static struct err *fake_strike_driver(const char *root_dir)
+{
+    (void)root_dir;
+    return NULL;
+}
+
 static struct err *fake_read_cdi(struct cdi_request *r)
 {
     (void)r;
@@ -601,6 +607,7 @@ void node_world_init_images(struct node_world *w, const struct image_source *ima
                              .make_share = fake_make_share,
                              .on_shares = note_shares,
                              .read_cdi = fake_read_cdi,
+                             .strike_driver = fake_strike_driver,
                              .images = images,
                              .make_root = make_root,
                              .remove_root = fake_remove_root,
