@@ -6,7 +6,7 @@ import os
 import shutil
 
 import image_kit
-from harness import Failure, Mete, check, equal, pod
+from harness import BUILD, Failure, Mete, check, equal, pod, wait
 from image_kit import Image
 
 ARCH = os.uname().machine
@@ -45,9 +45,14 @@ def base(layer):
     return layer.add("usr/bin/env", octets_of(ENV), mode=0o755)
 
 
+def add_c_library(layer, directory):
+    for name in ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1"):
+        layer.add(f"{directory}/{name}", octets_of(host_library(name)), mode=0o755)
+
+
 def debian():
     layer = base(image_kit.Layer().dir(".").dir("usr").dir("usr/lib").dir(f"usr/lib/{MULTIARCH}"))
-    layer.add(f"usr/lib/{MULTIARCH}/libc.so.6", octets_of(host_library("libc.so.6")), mode=0o755)
+    add_c_library(layer, f"usr/lib/{MULTIARCH}")
     layer.dir(f"usr/{LOADER_DIR}").symlink(LOADER_DIR, f"usr/{LOADER_DIR}")
     return layer.add(f"usr/{LOADER_DIR}/{LOADER}", octets_of(host_library(LOADER)), mode=0o755)
 
@@ -61,7 +66,7 @@ def red_hat():
     layer = base(image_kit.Layer().dir(".").dir("usr").dir("usr/lib64").symlink("lib64", "usr/lib64"))
     if LOADER_DIR == "lib":
         layer.dir("usr/lib").symlink("lib", "usr/lib").symlink(f"usr/lib/{LOADER}", f"../lib64/{LOADER}")
-    layer.add("usr/lib64/libc.so.6", octets_of(host_library("libc.so.6")), mode=0o755)
+    add_c_library(layer, "usr/lib64")
     return layer.add(f"usr/lib64/{LOADER}", loader, mode=0o755)
 
 
@@ -114,6 +119,44 @@ def test_programs_of_each_image_find_the_driver_without_variables():
             without = "ls /usr/bin/nvidia-smi /usr/lib*/libnvidia* /usr/lib/*/libnvidia* /run/mete 2>/dev/null; echo end"
             equal(run(m, f"{name}-none", f"test/{name}:1", without, gpus=0), ["end"])
         equal(layer_files(m), [], "mount points in an image")
+
+
+def test_a_cuda_program_runs_without_variables():
+    program = os.path.join(BUILD, "tests", "gpu", "cuda_smoke")
+    with Mete(gpus="emulated:2xH100") as m:
+        for name, layer in (("debian", debian()), ("red-hat", red_hat())):
+            import_image(m, f"test/{name}:1", layer.add("bin/cuda_smoke", octets_of(program), mode=0o755))
+            out = run(m, name, f"test/{name}:1", "/usr/bin/env -i /bin/cuda_smoke && LD_LIBRARY_PATH=/nowhere /bin/cuda_smoke")
+            equal([line for line in out if not line.startswith("ok")], ["passed", "passed"])
+        out = run(m, "host", "host", f"exec env -i {program}")
+        equal([line for line in out if not line.startswith("ok")], ["passed"])
+
+
+def test_a_container_with_a_mig_instance_sees_that_instance_alone():
+    program = os.path.join(BUILD, "tests", "gpu", "cuda_smoke")
+    with Mete(gpus="emulated:2xH100") as m:
+        parted = os.path.join(m.dir, "parted.yaml")
+        with open(parted, "w", encoding="utf-8") as f:
+            json.dump({"version": "v1", "mig-configs": {"halves": [
+                {"devices": [1], "mig-enabled": True, "mig-devices": {"1g.10gb": 2, "3g.40gb": 1}}]}}, f)
+        m.stop()
+        m.arguments += ["--mig-config", parted, "--cdi-file", os.path.join(m.dir, "cdi", "gpus.json")]
+        m.start()
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        m.ok("label", "node", node, "nvidia.com/mig.config=halves")
+        wait(lambda: m.object("nodes")["items"][0]["status"]["allocatable"].get("nvidia.com/mig-1g.10gb") == "2", "two instances")
+        import_image(m, "test/debian:1", debian().add("bin/cuda_smoke", octets_of(program), mode=0o755))
+        script = "echo $NVIDIA_VISIBLE_DEVICES; ls /dev/nvidia[0-9] /dev/nvidia-caps; /usr/bin/env -i nvidia-smi -L; /usr/bin/env -i /bin/cuda_smoke"
+        out = run(m, "slice", "test/debian:1", script, gpus=0, resources={"limits": {"nvidia.com/mig-1g.10gb": 1}})
+        check(out[0].startswith("MIG-"), out)
+        equal(out[1], "/dev/nvidia1", out)
+        equal(len([line for line in out if line.startswith("nvidia-cap")]), 2, out)
+        equal([line.split("UUID: ")[1].rstrip(")") for line in out if "MIG 1g.10gb" in line or "UUID: MIG-" in line], [out[0]], out)
+        equal(out[-1], "passed", out)
+        file = wait(lambda: [d["name"] for d in json.loads(octets_of(m.arguments[-1]))["devices"] if d["name"].startswith("MIG-")],
+                    "the CDI file has the instances")
+        equal(len(file), 3, file)
+        check(out[0] in file, file)
 
 
 def test_the_loader_of_musl_finds_the_driver():
