@@ -22,11 +22,19 @@ void sched_retry_later(struct scheduler *s)
 
 /*
  * A workload that could not be bound waits again in its old place, and is retried on the next
- * change or after a pause.
+ * change or after a pause. What is left of a gang that lost pods meanwhile is formed anew: it may
+ * be less than the minimum.
  */
 static void work_take_back(struct scheduler *s, struct sched_work *w)
 {
+    struct sched_group *group = w->is_short && w->pods.n > 0 ? w->pods.at[0]->group : NULL;
+
     sched_work_unplaced(s, w);
+    if (group) {
+        sched_work_end(s, w);
+        sched_group_changed(s, group);
+        scheduler_poke(s);
+    }
     sched_retry_later(s);
 }
 

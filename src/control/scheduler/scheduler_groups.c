@@ -401,6 +401,14 @@ static bool is_too_large(struct forming *f)
     return true;
 }
 
+static void choose_none(struct forming *f)
+{
+    VEC_EACH (&f->chosen, p) {
+        (*p)->is_chosen = false;
+    }
+    vec_clear(&f->chosen);
+}
+
 static void group_settle(struct scheduler *s, struct sched_group *g)
 {
     struct forming f = {.g = g};
@@ -419,6 +427,8 @@ static void group_settle(struct scheduler *s, struct sched_group *g)
     }
     if (is_too_large(&f))
         code = refused;
+    if (f.is_pending)
+        choose_none(&f);
     if (f.chosen.n > 1)
         queue_gang(s, &f);
     VEC_EACH (&f.waiting, p) {

@@ -129,6 +129,7 @@ struct sched_work {
     bool is_gang;
     bool is_keyed;
     bool is_extra;   /* its pod is beyond its group's minimum */
+    bool is_short;   /* pods have left since a decision placed the gang */
     bool is_shrunk;  /* pods have left, and the engine does not know yet */
     bool is_dear;    /* protected by a disruption budget: evicted only if nothing else can be */
     int64_t gone_ns; /* realtime; end of the grace period of SCHED_WORK_GOING; else 0 */

@@ -508,6 +508,7 @@ void sched_work_leave(struct scheduler *s, struct sched_pod *p)
         sched_work_end(s, w);
         return;
     }
+    w->is_short = w->is_gang;
     if (w->phase != SCHED_WORK_LEAVING)
         work_shrink(s, w);
 }

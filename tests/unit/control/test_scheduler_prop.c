@@ -1,10 +1,11 @@
 /*
- * test_scheduler_prop.c - pods and gangs of several priorities on two small nodes, at random
+ * test_scheduler_prop.c - pods and gangs of several priorities on three small nodes, at random
  *
- * Containers end, nodes are slow to end them, users delete pods, and the server restarts between
- * any two steps. After each step no gpu is held twice and no gang is there in part; at the end no
- * accepted pod is lost. The same holds over a cluster that is late by seconds and loses answers,
- * bindings and evictions.
+ * One node has a gpu in replicas, a gpu that is cut into slices, and one for shares. Containers
+ * end, nodes are slow to end them, users delete pods, and the server restarts between any two
+ * steps. After each step no gpu is held twice and no gang is there in part; at the end no accepted
+ * pod is lost. The same holds over a cluster that is late by seconds and loses answers, bindings
+ * and evictions.
  */
 
 #include "base/mem.h"
@@ -118,11 +119,57 @@ static void restart(struct run *r)
     sched_world_start(&r->s);
 }
 
+/* A pod's annotation and limits: whole gpus, or a part of one. */
+struct asked {
+    const char *annotation;
+    const char *limits;
+};
+
+static struct asked part_of_gpu(struct run *r)
+{
+    static const struct asked parts[] = {
+        {"'gpu-fraction':'0.3'", ""},
+        {"'gpu-memory':'30000'", ""},
+        {"", "'nvidia.com/gpumem':'10000','nvidia.com/gpucores':'50'"},
+        {"", "'nvidia.com/gpu.shared':'1'"},
+        {"", "'nvidia.com/mig-1g.10gb':'2'"},
+        {"", "'nvidia.com/mig-3g.40gb':'1','nvidia.com/gpu.shared':'1'"},
+    };
+
+    return parts[prop_below(&r->prop, COUNT(parts))];
+}
+
+/* The third node. */
+static void add_cut_node(struct run *r)
+{
+    static const char gpus[] =
+        "[{\"uuid\":\"GPU-c-0\",\"index\":0,\"health\":\"healthy\",\"model\":\"t4\","
+        "\"memoryBytes\":17179869184,\"mode\":\"replicas\",\"replicas\":3},"
+        "{\"uuid\":\"GPU-c-1\",\"index\":1,\"health\":\"healthy\",\"model\":\"h100\","
+        "\"memoryBytes\":85899345920,\"flexible\":true},"
+        "{\"uuid\":\"GPU-c-2\",\"index\":2,\"health\":\"healthy\",\"model\":\"h100\","
+        "\"memoryBytes\":85899345920}]";
+    AUTO(json_freep) json_t *node = json_object();
+    json_t *metadata = json_object_at(node, "metadata");
+    AUTO_FREE char *text = NULL;
+
+    sched_world_add_node(&r->s, "c", 0);
+    json_put_text(json_object_at(metadata, "annotations"), NODE_GPUS, gpus);
+    text = json_format(node);
+    world_must(world_patch(&r->s.w, (struct target){.kind = "nodes", .name = "c", .who = &ours},
+                           text, NULL));
+    sim_loop_run(r->s.w.loop);
+}
+
 static void submit(struct run *r, size_t i, int gpus)
 {
     static const char *const classes[] = {"", "'priorityClassName':'high',",
                                           "'priorityClassName':'polite',"};
-    bool is_never = i >= (size_t)GROUPS * GROUP_PODS && prop_chance(&r->prop, 15);
+    bool is_single = i >= (size_t)GROUPS * GROUP_PODS;
+    bool is_never = is_single && prop_chance(&r->prop, 15);
+    AUTO_FREE char *whole = mem_format("'nvidia.com/gpu':'%d'", gpus);
+    struct asked asked =
+        is_single && prop_chance(&r->prop, 60) ? part_of_gpu(r) : (struct asked){"", whole};
     AUTO_FREE char *label = NULL;
     AUTO_FREE char *text = NULL;
     char name[NAME_SIZE];
@@ -132,10 +179,11 @@ static void submit(struct run *r, size_t i, int gpus)
                            : mem_strdup("");
     r->is_dropped[i] = is_never;
     text = mem_format(
-        "{'metadata':{'name':'%s','labels':{%s},'annotations':{%s}},'spec':{%s'containers':["
-        "{'name':'main','image':'host','resources':{'limits':{'nvidia.com/gpu':'%d'}}}]}}",
+        "{'metadata':{'name':'%s','labels':{%s},'annotations':{%s%s%s}},'spec':{%s'containers':["
+        "{'name':'main','image':'host','resources':{'limits':{%s}}}]}}",
         name, label, is_never ? "'mete.dev/requeue':'never'" : "",
-        classes[prop_below(&r->prop, COUNT(classes))], gpus);
+        is_never && *asked.annotation ? "," : "", asked.annotation,
+        classes[prop_below(&r->prop, COUNT(classes))], asked.limits);
     world_must(world_create(&r->s.w, (struct target){.kind = "pods"}, text, NULL));
 }
 
@@ -333,6 +381,7 @@ static void run_seed(uint64_t seed, const struct mem_cluster_options *faults)
     sched_world_init(&r.s, seed);
     sched_world_add_node(&r.s, "a", 4);
     sched_world_add_node(&r.s, "b", 4);
+    add_cut_node(&r);
     add_class(&r, "high", "PreemptLowerPriority");
     add_class(&r, "polite", "Never");
     begin_watch(&r);
