@@ -9,16 +9,18 @@
 
 #include "gpu/gpu_watch.h"
 #include "gpu/partition.h"
+#include "gpu/share_watch.h"
 
 struct partition_run;
 
 struct partition_run_options {
     struct loop *loop;
-    struct gpu_watch *watch; /* borrowed */
-    const char *self_path;   /* the mete binary */
-    const char *driver_root; /* directory; NULL: to be found */
-    const char *machine;     /* file of an emulated machine; NULL: real gpus */
-    int64_t deadline_ns;     /* 0: 60 s */
+    struct gpu_watch *watch;    /* borrowed */
+    struct share_watch *shares; /* borrowed; NULL: none */
+    const char *self_path;      /* the mete binary */
+    const char *driver_root;    /* directory; NULL: to be found */
+    const char *machine;        /* file of an emulated machine; NULL: real gpus */
+    int64_t deadline_ns;        /* 0: 60 s */
 };
 
 /* The texts are borrowed. */

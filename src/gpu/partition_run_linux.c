@@ -22,13 +22,28 @@ struct partition_run {
     void *arg;
 };
 
+/* No other process of Mete may use the driver while MIG is switched. */
+static void leave_driver(struct partition_run *r)
+{
+    gpu_watch_pause(r->o.watch);
+    if (r->o.shares)
+        share_watch_pause(r->o.shares);
+}
+
+static void return_to_driver(struct partition_run *r)
+{
+    gpu_watch_resume(r->o.watch);
+    if (r->o.shares)
+        share_watch_resume(r->o.shares);
+}
+
 static void partition_over(struct partition_run *r, struct err *problem)
 {
     AUTO(err_freep) struct err *e = problem;
 
     r->proc = NULL;
     loop_timer_stop(r->deadline);
-    gpu_watch_resume(r->o.watch);
+    return_to_driver(r);
     r->done(r->arg, e);
 }
 
@@ -140,10 +155,10 @@ struct err *partition_run_start(struct partition_run *r, const char *uuid,
         return err_new(ERR_BUSY, "MIG instances of another gpu are being changed");
     r->done = done;
     r->arg = arg;
-    gpu_watch_pause(r->o.watch);
+    leave_driver(r);
     e = partition_spawn(r, uuid, str_of(line));
     if (e) {
-        gpu_watch_resume(r->o.watch);
+        return_to_driver(r);
         return e;
     }
     loop_timer_set(r->deadline, r->o.deadline_ns);

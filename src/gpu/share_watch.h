@@ -35,5 +35,11 @@ void share_watch_free(struct share_watch *w); /* accepts NULL */
 void share_watch_listen(struct share_watch *w, void (*fn)(void *arg, const struct share_over *over),
                         void *arg);
 
+/* Ends the helper, so that no process of the watch uses the driver; shares keep their last
+ * measurement. */
+void share_watch_pause(struct share_watch *w);
+/* Starts the helper again, if there are shares. */
+void share_watch_resume(struct share_watch *w);
+
 /* The shares from now on: a list of {"pod": UID, "dir": DIRECTORY}. Takes `list`. */
 void share_watch_set(struct share_watch *w, json_t *list);

@@ -31,6 +31,7 @@ struct share_watch {
     struct loop_timer *restart;
     struct retry retry;
     json_t *list;
+    bool is_paused;
 };
 
 static void share_watch_close(struct share_watch *w)
@@ -158,7 +159,7 @@ static void on_share_restart(void *arg)
 {
     struct share_watch *w = arg;
 
-    if (!w->proc && json_array_size(w->list) > 0)
+    if (!w->proc && !w->is_paused && json_array_size(w->list) > 0)
         share_helper_begin(w);
 }
 
@@ -195,6 +196,18 @@ void share_watch_listen(struct share_watch *w, void (*fn)(void *arg, const struc
     w->on_over_arg = arg;
 }
 
+void share_watch_pause(struct share_watch *w)
+{
+    w->is_paused = true;
+    share_watch_close(w);
+}
+
+void share_watch_resume(struct share_watch *w)
+{
+    w->is_paused = false;
+    loop_timer_set(w->restart, 0);
+}
+
 void share_watch_set(struct share_watch *w, json_t *list)
 {
     if (json_equal(list, w->list)) {
@@ -207,7 +220,7 @@ void share_watch_set(struct share_watch *w, json_t *list)
         share_watch_close(w);
         return;
     }
-    if (w->proc && share_helper_tell(w))
+    if (w->is_paused || (w->proc && share_helper_tell(w)))
         return;
     share_watch_close(w);
     share_helper_begin(w);

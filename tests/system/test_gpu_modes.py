@@ -150,8 +150,31 @@ spec:
 """
 
 
+def policy_state_of(m, name):
+    return m.object("clusterpolicies.nvidia.com", name)["status"]["state"]
+
+
 def policy_state(m):
-    return m.object("clusterpolicies.nvidia.com", "cluster-policy")["status"]["state"]
+    return policy_state_of(m, "cluster-policy")
+
+
+def test_the_policys_mig_config_divides_a_gpu():
+    with Mete(gpus="emulated:1xH100") as m:
+        parted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "parted", "namespace": "kube-system"},
+                  "data": {"config.yaml": PARTED}}
+        policy = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"},
+                  "spec": {"migManager": {"config": {"name": "parted"}}}}
+        for thing in (parted, policy):
+            m.ok("apply", "-f", "-", stdin=json.dumps(thing))
+        m.ok("label", "node", name_of(m), "nvidia.com/mig.config=sevenths")
+        wait_offered(m, "nvidia.com/mig-1g.10gb", "7")
+        wait(lambda: label(m, MIG_STATE) == "success", "the label says success")
+        m.ok("label", "--overwrite", "node", name_of(m), "nvidia.com/mig.config=unknown")
+        wait(lambda: label(m, MIG_STATE) == "failed", "the label says failed")
+        equal(policy_state_of(m, "p"), "notReady")
+        m.ok("label", "node", name_of(m), "nvidia.com/mig.config-")
+        wait(lambda: label(m, MIG_STATE) is None, "without a mig-config there is no state")
+        equal(offered(m, "nvidia.com/mig-1g.10gb"), "7", "the instances stay")
 
 
 def test_the_objects_of_the_gpu_operator_make_replicas():
@@ -235,6 +258,34 @@ def test_a_mig_config_divides_a_gpu_and_held_instances_stay():
             wait(lambda: label(m, MIG_STATE) == "success", "MIG is off again")
     finally:
         os.unlink(path)
+
+
+def test_pods_share_the_replicas_of_a_gpu():
+    with Mete(gpus="emulated:1xT4") as m:
+        equal(m.mete("gpus", "set", name_of(m), "--mode", "replicas=2").code, 0)
+        wait_offered(m, "nvidia.com/gpu", "2")
+        for name in ("a", "b", "c"):
+            m.ok("apply", "-f", "-", stdin=pod(name, "echo has $NVIDIA_VISIBLE_DEVICES; sleep 1000", gpus=1))
+        m.wait_phase("a", "Running")
+        m.wait_phase("b", "Running")
+        equal(m.phase("c"), "Pending")
+        uuid = gpus(m)[0]["uuid"]
+        for name in ("a", "b"):
+            wait(lambda: m.ok("logs", name).strip() == f"has {uuid}", "each has the gpu")
+        m.ok("delete", "pod", "a", "--grace-period=0", "--force")
+        m.wait_phase("c", "Running")
+
+
+def test_what_can_never_fit_is_refused_at_the_command():
+    with Mete(gpus="emulated:1xH100") as m:
+        target = f"{name_of(m)}/0"
+        for mode, said in (("slices=3g.40gb:3", "do not fit on the gpu"), ("slices=1g.5gb:1", "it has 1g.10gb")):
+            r = m.mete("gpus", "set", target, "--mode", mode)
+            equal(r.code, 1, r)
+            check(said in r.err, r)
+        equal(m.mete("gpus", "set", target, "--mode", "slices=1g.10gb:2,3g.40gb").code, 0)
+        wait_offered(m, "nvidia.com/mig-3g.40gb", "1")
+        check("3 slices" in m.mete("gpus").out)
 
 
 def test_slices_of_a_flexible_gpu_come_with_their_pods():

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "gpu/gpu_watch.h"
-#include "gpu/gpu_wish.h"
+#include "gpu/partition.h"
 #include "kinds/pod/pod_state.h"
 
 enum {
@@ -46,6 +46,7 @@ static struct err *check_hardware(const struct gpus_change *g, const json_t *tre
 {
     struct gpu gpu = {0};
     struct gpu_wish wish = {0};
+    struct partition_plan plan = {0};
 
     if (!g->mode)
         return NULL;
@@ -55,7 +56,10 @@ static struct err *check_hardware(const struct gpus_change *g, const json_t *tre
         return NULL;
     if (gpu.mig_mode < 0)
         return err_new(ERR_INVALID, "gpu %d (%s) has no MIG", gpu.index, gpu.product);
-    return NULL;
+    gpu.n_slices = 0; /* can an empty gpu have these slices? */
+    gpu.mig_mode = 0;
+    wish.is_asked = true;
+    return partition_plan_make(&gpu, &wish, NULL, 0, &plan);
 }
 
 /* Puts the mode of the chosen gpus into `modes`; counts them. */

@@ -191,6 +191,7 @@ static void begin_partitions(struct hands *h, const struct cli *c)
 {
     const struct partition_run_options o = {.loop = h->role.loop,
                                             .watch = h->gpus,
+                                            .shares = h->shares,
                                             .self_path = c->self_path,
                                             .driver_root = h->driver_root,
                                             .machine = h->machine};
