@@ -1,4 +1,4 @@
-"""Pods get replicas and capped shares of gpus, by the names of manifests and of `mete run`."""
+"""Pods get replicas, capped shares and slices of gpus, by the names of manifests and of `mete run`."""
 
 import json
 import re
@@ -91,6 +91,39 @@ def test_capped_shares_add_up_to_a_gpu():
         m.ok("create", "-f", "-", stdin=part("whole", "true", {GPU: 1}))
         wait(lambda: "needs 1 gpu" in m.mete("why", "whole").out, "why")
         m.ok("delete", "pod", "half", "third", "--grace-period=0", "--force")
+        m.wait_phase("whole", "Succeeded")
+
+
+def test_pods_get_slices_that_exist_and_slices_that_are_made_for_them():
+    with Mete("emulated:2xH100") as m:
+        equal(m.mete("gpus", "set", f"{node_name(m)}/0", "--mode", "slices=1g.10gb:2,3g.40gb:1").code, 0)
+        wait(lambda: offered(m, "nvidia.com/mig-1g.10gb") == "2", "two small slices")
+        show = "echo $NVIDIA_VISIBLE_DEVICES; nvidia-smi -L"
+        r = m.mete("run", "--gpus", "mig-1g.10gb", "--", "sh", "-c", show)
+        equal(r.code, 0, r)
+        uuid = r.out.split()[0]
+        check(uuid.startswith("MIG-") and f"(UUID: {uuid})" in r.out and r.out.count("MIG 1g.10gb") == 1, r)
+
+        m.ok("create", "-f", "-", stdin=part("both", "sleep 1000", {"nvidia.com/mig-1g.10gb": 2}))
+        m.wait_phase("both", "Running")
+        held = devices(m, "both")["main"]
+        check(len(set(held)) == 2 and all("/slice:1g.10gb@" in d and ",MIG-" in d for d in held), held)
+        m.ok("create", "-f", "-", stdin=part("third", "sleep 1000", {"nvidia.com/mig-1g.10gb": 1}))
+        why = wait(lambda: (r := m.mete("why", "third")) and "needs mig 1g.10gb" in r.out and r, "why").out
+        check(re.search(r"0 of 2 +nvidia.com/mig-1g.10gb", why), why)
+        view = gpu(m, 0)["status"]
+        equal([(h["pod"], h["isolation"], h["milli"]) for h in view["holders"]], [("both", "hardware", 142)] * 2)
+
+        # the scheduler cuts the other gpu
+        equal(m.mete("gpus", "set", f"{node_name(m)}/1", "--mode", "flexible").code, 0)
+        m.wait_phase("third", "Running")
+        check(devices(m, "third")["main"][0].split("/")[0] == gpu(m, 1)["spec"]["uuid"], devices(m, "third"))
+        before = {name: devices(m, name) for name in ("both", "third")}
+        m.stop()
+        m.start()
+        equal({name: devices(m, name) for name in before}, before)
+        m.ok("delete", "pod", "third", "--grace-period=0", "--force")
+        m.ok("create", "-f", "-", stdin=part("whole", "true", {GPU: 1}))
         m.wait_phase("whole", "Succeeded")
 
 

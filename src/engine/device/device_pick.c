@@ -540,6 +540,17 @@ uint64_t device_pick_empty(const struct node *n, const struct shape *s)
     return least > 0 ? least : 1;
 }
 
+int64_t device_pick_capacity(const struct node *n, const struct shape *s)
+{
+    struct device_pick d = {
+        .n = n, .s = s, .how = DEVICE_PICK_EMPTY, .healthy = node_gpus(n), .profile = -1};
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < s->n_asks; i++)
+        sum += s->asks[i].count > 0 ? empty_of(&d, &s->asks[i]) : 0;
+    return (int64_t)sum;
+}
+
 int64_t device_pick_free(const struct node *n, const struct shape *s)
 {
     struct choice c;

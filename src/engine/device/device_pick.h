@@ -35,6 +35,8 @@ bool device_pick(const struct node *n, const struct shape *s, enum device_pick_h
 /* The largest number of such pods that the gpus of the node could hold if it were empty; 0: none.
  */
 uint64_t device_pick_empty(const struct node *n, const struct shape *s);
+/* The number of such devices that the node could hold if it were empty. */
+int64_t device_pick_capacity(const struct node *n, const struct shape *s);
 /* The number of the pod's devices that the node has free now. */
 int64_t device_pick_free(const struct node *n, const struct shape *s);
 /* The number of gpus that such a pod would take if the node were empty; 0: it does not fit. */

@@ -100,7 +100,7 @@ static void answer_of_open(struct mete_engine *e, const struct attempt *a, struc
         .node = n,
         .asked = s->gpus,
         .free = free,
-        .capacity = fit_together(n, s, kind),
+        .capacity = s->n_asks > 0 ? device_pick_capacity(n, s) : fit_together(n, s, kind),
     };
     if (!n->is_ready) {
         ret->trouble = TROUBLE_NOT_READY;
@@ -109,6 +109,7 @@ static void answer_of_open(struct mete_engine *e, const struct attempt *a, struc
     } else if (fit_together(n, s, n->healthy & kind) < (s->n_asks > 0 ? 1 : s->gpus)) {
         ret->trouble = TROUBLE_UNHEALTHY;
         ret->free = fit_together(n, s, n->healthy & kind);
+        ret->capacity = fit_together(n, s, kind);
     } else if (!fit_gpus_now(n, s)) {
         ret->trouble = TROUBLE_SHORT_GPUS;
     } else if (!answer_of_rooms(n, s, false, ret)) {

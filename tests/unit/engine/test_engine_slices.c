@@ -429,6 +429,8 @@ static void replicas_serve_for_whole_gpus_unless_renamed(void **state)
     assert_int_equal(mete_why(e, 4, 100 * SECOND, &r), METE_OK);
     assert_int_equal(r.code, METE_REASON_NO_NODE_FITS);
     assert_string_equal(r.message, "needs 1 gpu; no such device is free");
+    assert_int_equal(r.nodes[0].free, 0);
+    assert_int_equal(r.nodes[0].capacity, 3); /* a whole gpu and two replicas */
     assert_int_equal(mete_workload_remove(e, 2), METE_OK);
     add_asks(e, (struct ask_job){.id = 5, .asks = {{.count = 1, .is_replica = true}}});
     ASSERT_CYCLE(e, "4:a(1/2) 5:a(2/2)");
