@@ -451,21 +451,32 @@ static void device_pick_list_slices(struct device_pick *d)
             d->items[d->n_items++] = order[i];
 }
 
-static bool device_pick_kind(struct device_pick *d, enum ask_kind kind)
+/* Chooses the devices of one ask; of slices, whether there is room for all of them at all. */
+static bool device_pick_ask(struct device_pick *d, const struct ask *a)
 {
-    for (size_t i = 0; i < d->s->n_asks; i++) {
-        const struct ask *a = &d->s->asks[i];
-        const struct wanted w = wanted_by(d, a);
+    struct wanted w;
 
-        if (a->kind != kind)
-            continue;
-        if ((kind == ASK_WHOLE && !device_pick_wholes(d, a)) ||
-            (kind == ASK_SHARE && !device_pick_shares(d, a)) ||
-            (kind == ASK_REPLICA && !device_pick_replicas(d, a, &w)))
-            return false;
-        if (kind == ASK_SLICE && a->count > 1 && room_for(d, a, a->count) < a->count)
-            return false;
+    switch (a->kind) {
+    case ASK_WHOLE:
+        return device_pick_wholes(d, a);
+    case ASK_SHARE:
+        return device_pick_shares(d, a);
+    case ASK_SLICE:
+        return a->count <= 1 || room_for(d, a, a->count) >= a->count;
+    case ASK_REPLICA:
+        w = wanted_by(d, a);
+        return device_pick_replicas(d, a, &w);
     }
+    return false;
+}
+
+static ALWAYS_INLINE bool device_pick_kind(struct device_pick *d, enum ask_kind kind)
+{
+    const struct ask *asks = d->s->asks;
+
+    for (size_t i = 0; i < d->s->n_asks; i++)
+        if (asks[i].kind == kind && !device_pick_ask(d, &asks[i]))
+            return false;
     return true;
 }
 
