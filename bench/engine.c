@@ -30,6 +30,7 @@ static const struct {
     {"gang_preempts", bench_gang_preempts},
     {"plan", bench_plan},
     {"backlog", bench_backlog},
+    {"queues", bench_queues},
     {"memory", bench_memory},
     {"why", bench_why},
 };

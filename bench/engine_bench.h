@@ -81,5 +81,6 @@ void bench_gang_preempts(const struct bench *b);
 /* engine_waiting.c */
 void bench_plan(const struct bench *b);
 void bench_backlog(const struct bench *b);
+void bench_queues(const struct bench *b);
 void bench_memory(const struct bench *b);
 void bench_why(const struct bench *b);

@@ -1,6 +1,7 @@
 /* engine_waiting.c - the cost of waiting workloads: plans, cycles, memory, reasons */
 
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/engine_bench.h"
@@ -98,6 +99,52 @@ void bench_backlog(const struct bench *b)
     bench_say_ms("submit_behind_100000", nodes, t.n, bench_time(submits, &t));
     bench_say_ms("end_before_100000", nodes, t.n, bench_time(ends, &t));
     mete_engine_free(t.e);
+}
+
+/* Sets queues with quotas, in no order of their names. */
+static void set_queues(struct turns *t, bool runs)
+{
+    struct mete_decisions d;
+    char name[32];
+
+    for (uint64_t i = 0; i < t->n; i++) {
+        const struct mete_quota quota = {"gpu", 1000, METE_UNLIMITED, METE_UNLIMITED};
+
+        (void)snprintf(name, sizeof(name), "team-%05u", (unsigned)(i * 7919 % t->n));
+        bench_need(mete_queue_set(
+            t->e, &(struct mete_queue){.name = name, .quotas = &quota, .n_quotas = 1}));
+        if (runs)
+            mete_cycle(t->e, t->now_ns++, 0, &d);
+    }
+}
+
+static void queues_at_once(void *arg)
+{
+    set_queues(arg, false);
+}
+
+static void queues_one_by_one(void *arg)
+{
+    set_queues(arg, true);
+}
+
+/* Queues that are set beside a job that runs and one that waits: all at once, and with a cycle
+ * after each. --turns is their number. */
+void bench_queues(const struct bench *b)
+{
+    const size_t nodes = b->nodes > 0 ? b->nodes : 1;
+
+    for (int i = 0; i < 2; i++) {
+        struct turns t = {
+            .e = bench_cluster(NULL, nodes), .now_ns = 1, .n = b->turns > 0 ? b->turns : 8000};
+
+        for (uint64_t id = 1; id <= nodes + 1; id++)
+            bench_add(t.e, &(struct bench_job){.id = id, .pods = 1, .gpus = GPUS});
+        one_cycle(&t);
+        bench_say_ms(i == 0 ? "queue_set" : "queue_set_and_a_cycle", nodes, t.n,
+                     bench_time(i == 0 ? queues_at_once : queues_one_by_one, &t));
+        mete_engine_free(t.e);
+    }
 }
 
 static double held_bytes(void)

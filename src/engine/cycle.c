@@ -350,9 +350,8 @@ static void forget_turns(struct mete_engine *e)
 {
     e->n_kept = 0;
     e->has_unknown = false;
-    VEC_EACH (&e->queues, q) {
-        (*q)->n_kept = 0;
-    }
+    for (size_t i = 0; e->n_own_depths > 0 && i < e->queues.n; i++)
+        e->queues.at[i]->n_kept = 0;
     VEC_EACH (&e->backfills, r) {
         (*r)->is_confirmed = (*r)->is_preempting;
     }

@@ -253,11 +253,15 @@ void group_unref(struct mete_engine *e, struct group *g)
     group_free(e, g);
 }
 
-static void group_enter(struct workload *w)
+static void group_enter(struct mete_engine *e, struct workload *w)
 {
     struct group *g = w->group;
     struct queue *q = w->queue;
 
+    if (q->groups.n == 0) {
+        q->waiting_index = e->queues_waiting.n;
+        vec_add(&e->queues_waiting, q);
+    }
     if (order_count(&g->waiting) == 0) {
         g->waiting_index = q->groups.n;
         vec_add(&q->groups, g);
@@ -268,7 +272,15 @@ static void group_enter(struct workload *w)
         g->failed_at = 0;
 }
 
-static void group_leave(struct workload *w)
+static void queue_stop_waiting(struct mete_engine *e, const struct queue *q)
+{
+    struct queue *last = e->queues_waiting.at[--e->queues_waiting.n];
+
+    e->queues_waiting.at[q->waiting_index] = last;
+    last->waiting_index = q->waiting_index;
+}
+
+static void group_leave(struct mete_engine *e, struct workload *w)
 {
     struct group *g = w->group;
     struct queue *q = w->queue;
@@ -280,12 +292,14 @@ static void group_leave(struct workload *w)
     last = q->groups.at[--q->groups.n];
     q->groups.at[g->waiting_index] = last;
     last->waiting_index = g->waiting_index;
+    if (q->groups.n == 0)
+        queue_stop_waiting(e, q);
 }
 
 void group_wait(struct mete_engine *e, struct workload *w)
 {
     if (w->hold == METE_HOLD_NONE)
-        group_enter(w);
+        group_enter(e, w);
     w->queue->n_on_hold += w->hold != METE_HOLD_NONE;
     order_add(&w->queue->waiting, &w->all, &w->key);
     e->n_waiting++;
@@ -295,7 +309,7 @@ void group_wait(struct mete_engine *e, struct workload *w)
 void group_unwait(struct mete_engine *e, struct workload *w)
 {
     if (w->hold == METE_HOLD_NONE)
-        group_leave(w);
+        group_leave(e, w);
     w->queue->n_on_hold -= w->hold != METE_HOLD_NONE;
     order_remove(&w->queue->waiting, &w->all);
     e->n_waiting--;

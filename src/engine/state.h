@@ -241,6 +241,10 @@ struct detail {
 
 #define NO_SLOT UINT32_MAX
 
+enum {
+    QUEUE_DEPTH_MAX = 16 /* of queues above each other; the root's depth is 0 */
+};
+
 /* The identity of an object as a list of numbers: objects with equal lists are the same. */
 struct words {
     uint32_t *at;
@@ -461,13 +465,16 @@ struct mete_engine {
     struct id_map workloads;
     size_t n_waiting;
     struct queue *root;
-    struct queue *queue_map;     /* by name, including removed queues that workloads name */
-    VEC(struct queue *) queues;  /* present, by name */
-    uint32_t queues_max;         /* QUEUES_MAX; tests set fewer */
-    uint32_t nodes_max;          /* NODES_MAX; likewise */
-    VEC(struct counted) counted; /* none before the first mete_queue_set */
-    uint64_t counted_at;         /* version of the list */
-    uint64_t capacities_at;      /* e->nodes_version of their capacities */
+    struct queue *queue_map;            /* by name, including removed queues that workloads name */
+    VEC(struct queue *) queues;         /* present, by name */
+    VEC(struct queue *) queues_waiting; /* with groups that wait, in no order */
+    uint64_t turns_pass;                /* number of the last turns_begin */
+    VEC(struct queue *) turns_at[QUEUE_DEPTH_MAX + 1]; /* its queues with turns, by depth */
+    uint32_t queues_max;                               /* QUEUES_MAX; tests set fewer */
+    uint32_t nodes_max;                                /* NODES_MAX; likewise */
+    VEC(struct counted) counted;                       /* none before the first mete_queue_set */
+    uint64_t counted_at;                               /* version of the list */
+    uint64_t capacities_at;                            /* e->nodes_version of their capacities */
     struct mete_fairness fairness;
     struct sizes *sizes; /* learned; NULL: no order by size */
     struct mete_moves moves;

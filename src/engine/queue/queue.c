@@ -5,14 +5,18 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/attr.h"
 #include "base/str.h"
-#include "engine/evict/preempt.h"
 #include "engine/plan/claim.h"
 #include "engine/record/record.h"
 
 enum {
     QUOTAS_MAX = 256
 };
+
+/* Numbers of queues, so that a new one mostly gets a number between its neighbours. */
+#define PLACE_FIRST (UINT64_C(1) << 63)
+#define PLACE_STEP  (UINT64_C(1) << 32)
 
 struct queue *queue_new(const char *name)
 {
@@ -97,6 +101,9 @@ void queues_free(struct mete_engine *e)
     }
     queue_free(e, e->root);
     vec_done(&e->queues);
+    vec_done(&e->queues_waiting);
+    for (size_t depth = 0; depth < COUNT(e->turns_at); depth++)
+        vec_done(&e->turns_at[depth]);
     for (size_t i = 0; i < e->counted.n; i++) {
         intern_unref(e->texts, e->counted.at[i].name);
         intern_unref(e->texts, e->counted.at[i].model);
@@ -109,43 +116,75 @@ void queues_free(struct mete_engine *e)
     vec_done(&e->evictions);
 }
 
+/* The place of a name among queues in order of their names. */
+static size_t queue_place(struct queue *const *at, size_t n, const char *name)
+{
+    size_t low = 0;
+    size_t high = n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(at[middle]->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Moves the last of `n` queues to its place among the others, which are in order. */
+static size_t queue_sort_in(struct queue **at, size_t n)
+{
+    struct queue *q = at[n - 1];
+    size_t place = queue_place(at, n - 1, q->name);
+
+    memmove(&at[place + 1], &at[place], (n - 1 - place) * sizeof(*at));
+    at[place] = q;
+    return place;
+}
+
 static void queue_relist(struct queue *root, struct queue *q)
 {
-    size_t at;
-
     assert(root); /* every present queue has a parent */
-    at = root->children.n;
     vec_add(&root->children, q);
-    for (; at > 0 && strcmp(root->children.at[at - 1]->name, q->name) > 0; at--)
-        root->children.at[at] = root->children.at[at - 1];
-    root->children.at[at] = q;
+    (void)queue_sort_in(root->children.at, root->children.n);
 }
 
 static void queue_unlist(struct queue *q)
 {
-    for (size_t i = 0; i < q->parent->children.n; i++)
-        if (q->parent->children.at[i] == q) {
-            vec_remove(&q->parent->children, i);
-            return;
-        }
+    struct queue *parent = q->parent;
+
+    vec_remove(&parent->children, queue_place(parent->children.at, parent->children.n, q->name));
 }
 
-/* Numbers the present queues from the `i`th on; earlier ones kept their places. */
-static void number_present(struct mete_engine *e, size_t i)
+/* Numbers a queue between its neighbours; all of them anew where there is no number between. */
+static void queue_number(struct mete_engine *e, size_t i)
 {
-    for (; i < e->queues.n; i++)
-        e->queues.at[i]->place = (uint32_t)i + 1;
+    struct queue **at = e->queues.at;
+    uint64_t low = i > 0 ? at[i - 1]->place : PLACE_FIRST;
+    uint64_t high;
+
+    if (i == 0 && e->queues.n > 1)
+        low = at[1]->place - 2 * PLACE_STEP;
+    high = i + 1 < e->queues.n ? at[i + 1]->place : low + 2 * PLACE_STEP;
+    at[i]->place = low + (high - low) / 2;
+    if (low < high && at[i]->place > low)
+        return;
+    for (size_t k = 0; k < e->queues.n; k++)
+        at[k]->place = PLACE_FIRST + k * PLACE_STEP;
 }
 
 static void list_present(struct mete_engine *e, struct queue *q)
 {
-    size_t at = e->queues.n;
-
     vec_add(&e->queues, q);
-    for (; at > 0 && strcmp(e->queues.at[at - 1]->name, q->name) > 0; at--)
-        e->queues.at[at] = e->queues.at[at - 1];
-    e->queues.at[at] = q;
-    number_present(e, at);
+    queue_number(e, queue_sort_in(e->queues.at, e->queues.n));
+}
+
+static void unlist_present(struct mete_engine *e, struct queue *q)
+{
+    vec_remove(&e->queues, queue_place(e->queues.at, e->queues.n, q->name));
+    q->place = 0;
 }
 
 /* Makes a queue's groups anew when its limits of users come or go: with limits, each group has one
@@ -174,109 +213,41 @@ static void queue_regroup(struct mete_engine *e, struct queue *q, bool splits)
     vec_done(&all);
 }
 
-static void reset_cells(struct queue *q)
+static void settle_tree(struct mete_engine *e, struct queue *q)
 {
-    struct queue_user *u;
-    struct queue_user *next;
+    const struct queue *parent = q->parent;
+    bool splits = parent && parent->parent ? parent->splits_users : e->is_reserved_by_user;
 
-    q->n_running = 0;
-    map_each (handle, q->users, u, next) {
-        u->n_running = 0;
-        u->gpu_milli = 0;
-        u->billed = 0;
-    }
-}
-
-/* Resets children first, so that each guarantee includes the guarantees below it. */
-static void reset_kept(const struct mete_engine *e, struct queue *q)
-{
-    for (size_t i = 0; i < e->counted.n; i++) {
-        q->cells[i].held = 0;
-        q->cells[i].secured = 0;
-        q->cells[i].below = 0;
-        q->cells[i].guarantee = 0;
-    }
-    VEC_EACH (&q->children, child) {
-        reset_kept(e, *child);
-        for (size_t i = 0; i < e->counted.n; i++) {
-            q->cells[i].below += (*child)->cells[i].kept;
-            q->cells[i].guarantee += (*child)->cells[i].guarantee;
-        }
-    }
-    for (size_t i = 0; i < e->counted.n; i++) {
-        struct queue_cell *cell = &q->cells[i];
-
-        if (cell->has_quota)
-            cell->guarantee = cell->nominal > cell->lend ? cell->nominal - cell->lend : 0;
-        cell->kept = cell->below > cell->guarantee ? cell->below : cell->guarantee;
-    }
-}
-
-static void queue_recharge(struct mete_engine *e, struct queue *q)
-{
-    for (struct workload *w = q->first_placed; w; w = w->placed_after) {
-        free(w->charged);
-        w->charged = NULL;
-        w->is_secured = false;
-        queue_count_placed(e, w);
-    }
-}
-
-static void queues_recount(struct mete_engine *e)
-{
-    struct queue *q;
-    struct queue *next;
-
-    reset_cells(e->root);
-    reset_kept(e, e->root);
-    map_each (handle, e->queue_map, q, next) {
-        reset_cells(q);
-        if (!q->is_present)
-            reset_kept(e, q);
-    }
-    VEC_EACH (&e->queues, present) {
-        queue_recharge(e, *present);
-    }
-    map_each (handle, e->queue_map, q, next) {
-        if (!q->is_present)
-            queue_recharge(e, q);
-    }
-    VEC_EACH (&e->preemptors, w) {
-        preempt_count(e, *w);
-    }
-}
-
-static void settle_tree(struct mete_engine *e, struct queue *q, unsigned depth, bool splits)
-{
-    q->depth = depth;
     splits = splits || q->user_limits.running > 0 || q->user_limits.gpu_milli > 0;
-    if (q->parent)
+    q->depth = parent ? parent->depth + 1 : 0;
+    if (parent)
         queue_regroup(e, q, splits);
     VEC_EACH (&q->children, child) {
-        settle_tree(e, *child, depth + 1, splits);
+        settle_tree(e, *child);
     }
 }
 
-static void count_depths(struct mete_engine *e)
+/* Adds the queue's own depth to the counts of these, or takes it out of them (`sign` -1). */
+static void count_depth(struct mete_engine *e, const struct queue *q, int sign)
 {
-    e->n_deep_queues = 0;
-    e->n_own_depths = 0;
-    VEC_EACH (&e->queues, q) {
-        uint32_t depth = (*q)->reserve_depth;
+    uint32_t depth = q->reserve_depth;
 
-        e->n_own_depths += depth > 0;
-        e->n_deep_queues += depth > 1 && depth != METE_RESERVE_NONE;
-    }
+    e->n_own_depths += depth > 0 ? (uint32_t)sign : 0;
+    e->n_deep_queues += depth > 1 && depth != METE_RESERVE_NONE ? (uint32_t)sign : 0;
 }
 
 /* Plans followed the old order: `eased` lets failed groups be tried again. */
-void queues_changed(struct mete_engine *e)
+static void queues_note_change(struct mete_engine *e)
 {
-    count_depths(e);
-    settle_tree(e, e->root, 0, e->is_reserved_by_user);
-    queues_recount(e);
     e->eased++;
     e->version++;
+}
+
+void queues_changed(struct mete_engine *e)
+{
+    settle_tree(e, e->root);
+    queues_recount(e);
+    queues_note_change(e);
 }
 
 static void count_resource(struct mete_engine *e, const char *name)
@@ -436,10 +407,12 @@ static void put_quotas(struct mete_engine *e, struct queue *q, const struct mete
 static void put_queue(struct mete_engine *e, struct queue *q, struct queue *parent,
                       const struct mete_queue *from)
 {
-    if (q->is_present)
+    if (q->is_present) {
         queue_unlist(q);
-    else
+        count_depth(e, q, -1);
+    } else {
         list_present(e, q);
+    }
     q->is_present = true;
     q->parent = parent;
     queue_relist(parent, q);
@@ -452,11 +425,41 @@ static void put_queue(struct mete_engine *e, struct queue *q, struct queue *pare
     q->within = from->within;
     q->is_stopped = from->is_stopped;
     q->reserve_depth = from->reserve_depth;
+    count_depth(e, q, 1);
 }
 
 void queue_default(struct mete_engine *e)
 {
     put_queue(e, queue_make(e, "default"), e->root, &(struct mete_queue){.name = "default"});
+}
+
+/* Are all resources of the quotas counted already? */
+static bool is_counted(const struct mete_engine *e, const struct mete_queue *from)
+{
+    for (size_t i = 0; i < from->n_quotas; i++) {
+        uint32_t name = intern_find(e->texts, from->quotas[i].resource);
+        bool is_known = false;
+
+        VEC_EACH (&e->counted, r) {
+            is_known = is_known || (name != 0 && r->name == name);
+        }
+        if (!is_known)
+            return false;
+    }
+    return true;
+}
+
+/* Sets a queue without workloads and without queues below it: the counts of others stay. */
+static void set_empty_queue(struct mete_engine *e, struct queue *q, struct queue *parent,
+                            const struct mete_queue *from)
+{
+    if (q->is_present)
+        queue_keep(e, q, -1);
+    put_queue(e, q, parent, from);
+    put_quotas(e, q, from);
+    settle_tree(e, q);
+    queue_keep(e, q, 1);
+    queues_note_change(e);
 }
 
 enum mete_result mete_queue_set(struct mete_engine *e, const struct mete_queue *from)
@@ -468,9 +471,13 @@ enum mete_result mete_queue_set(struct mete_engine *e, const struct mete_queue *
     if (result != METE_OK)
         return result;
     record_call(e, RECORD_QUEUE_SET, from);
-    q = queue_make(e, from->name);
-    put_queue(e, q, parent, from);
     queues_begin(e);
+    q = queue_make(e, from->name);
+    if (queue_is_empty(q) && is_counted(e, from)) {
+        set_empty_queue(e, q, parent, from);
+        return METE_OK;
+    }
+    put_queue(e, q, parent, from);
     put_quotas(e, q, from);
     queues_changed(e);
     return METE_OK;
@@ -481,6 +488,7 @@ enum mete_result mete_queue_remove(struct mete_engine *e, const char *name)
 {
     static const struct mete_queue first = {.name = "default"};
     struct queue *q = queue_find(e, name);
+    bool is_empty;
 
     if (!q || !q->is_present)
         return engine_refuse(e, METE_NOT_FOUND, "there is no queue '%s'", name);
@@ -490,20 +498,20 @@ enum mete_result mete_queue_remove(struct mete_engine *e, const char *name)
     if (text_equal(name, first.name))
         return mete_queue_set(e, &first);
     record_call(e, RECORD_QUEUE_REMOVE, &(struct record_name){name});
+    is_empty = queue_is_empty(q);
+    if (is_empty)
+        queue_keep(e, q, -1);
     put_queue(e, q, e->root, &(struct mete_queue){.name = name});
     put_quotas(e, q, &(struct mete_queue){.name = name});
     queue_unlist(q);
-    for (size_t i = 0; i < e->queues.n; i++)
-        if (e->queues.at[i] == q) {
-            vec_remove(&e->queues, i);
-            number_present(e, i);
-            break;
-        }
-    q->place = 0;
+    unlist_present(e, q);
     q->is_present = false;
     claims_drop_queue(e, q);
     queue_regroup(e, q, false);
-    queues_changed(e);
+    if (is_empty)
+        queues_note_change(e);
+    else
+        queues_changed(e);
     queue_drop_unused(e, q);
     return METE_OK;
 }

@@ -13,7 +13,6 @@
 enum {
     RESOURCES_MAX = 64, /* counted ones */
     QUEUES_MAX = 1 << 16,
-    QUEUE_DEPTH_MAX = 16,
 };
 
 enum {
@@ -61,7 +60,7 @@ struct queue {
     bool splits_users; /* this queue or one above limits users: a group has one user */
     bool is_before;    /* its claims come before the asking workload */
     bool is_over;      /* in a cycle: see turn.c */
-    uint32_t place;    /* rank by name among the present queues, from 1; 0: not present */
+    uint64_t place;    /* in the order of the present queues' names; 0: not present */
     unsigned refs;     /* workloads */
     unsigned depth;    /* of the root 0 */
     struct queue *parent;
@@ -84,10 +83,12 @@ struct queue {
     uint32_t n_on_hold;         /* of the waiting workloads */
     uint32_t n_running;         /* with those below */
     VEC(struct group *) groups; /* groups with waiting workloads */
+    size_t waiting_index;       /* index in e->queues_waiting, if there are such groups */
     struct workload *first_placed;
     struct workload *last_placed;
 
-    /* In a cycle: see turn.c. */
+    /* In a cycle: see turn.c. Old while turns_pass is not e->turns_pass. */
+    uint64_t turns_pass;
     VEC(struct group *) turns;
     VEC(struct queue *) heads;
     uint64_t share;
@@ -131,6 +132,14 @@ void queues_changed(struct mete_engine *e);
 /* NULL, or the first sum that does not add up. */
 const char *queues_check(struct mete_engine *e);
 uint64_t queues_hash(const struct mete_engine *e, uint64_t hash);
+
+/* recount.c */
+/* Counts anew what all queues hold and keep. */
+void queues_recount(struct mete_engine *e);
+/* Does the queue have neither workloads nor queues below it? */
+bool queue_is_empty(const struct queue *q);
+/* Counts the guarantees of an empty queue in the queues above it, or takes them out (`sign` -1). */
+void queue_keep(const struct mete_engine *e, struct queue *empty, int sign);
 
 /* quota.c */
 /* The charge of a workload's requests; `shapes`, unless NULL, in place of its own. */

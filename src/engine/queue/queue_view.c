@@ -134,6 +134,40 @@ static const char *check_queue_sums(const struct mete_engine *e, const struct qu
     return NULL;
 }
 
+/* The amounts that a queue's quotas, or the queues below it, guarantee. */
+static const char *check_guarantees(const struct mete_engine *e, const struct queue *q)
+{
+    for (size_t i = 0; i < e->counted.n; i++) {
+        const struct queue_cell *cell = &q->cells[i];
+        int64_t guarantee = 0;
+
+        VEC_EACH (&q->children, child) {
+            guarantee += (*child)->cells[i].guarantee;
+        }
+        if (cell->has_quota)
+            guarantee = cell->nominal > cell->lend ? cell->nominal - cell->lend : 0;
+        if (cell->guarantee != guarantee)
+            return "a guarantee is neither that of the queue nor the sum of those below";
+    }
+    return NULL;
+}
+
+/* Are the queues with waiting groups listed? */
+static bool waiting_are_listed(const struct mete_engine *e)
+{
+    size_t n_waiting = 0;
+    struct queue *next;
+    struct queue *q;
+
+    map_each (handle, e->queue_map, q, next) {
+        if (q->groups.n > 0 && (q->waiting_index >= e->queues_waiting.n ||
+                                e->queues_waiting.at[q->waiting_index] != q))
+            return false;
+        n_waiting += q->groups.n > 0;
+    }
+    return n_waiting == e->queues_waiting.n;
+}
+
 const char *queues_check(struct mete_engine *e)
 {
     const char *wrong = NULL;
@@ -153,9 +187,14 @@ const char *queues_check(struct mete_engine *e)
             return "a removed queue without workloads is left, or a queue lost a workload";
         n_present += q->is_present;
         wrong = wrong ? wrong : check_queue_sums(e, q);
+        wrong = wrong ? wrong : check_guarantees(e, q);
     }
+    wrong = wrong ? wrong : check_guarantees(e, e->root);
+    if (!waiting_are_listed(e))
+        return "a queue with waiting groups is not listed, or another one is";
     for (size_t i = 1; i < e->queues.n; i++)
-        if (strcmp(e->queues.at[i - 1]->name, e->queues.at[i]->name) >= 0)
+        if (strcmp(e->queues.at[i - 1]->name, e->queues.at[i]->name) >= 0 ||
+            e->queues.at[i - 1]->place >= e->queues.at[i]->place)
             return "the queues are not in order";
     return n_present == e->queues.n ? wrong : "a queue is not listed";
 }

@@ -2,6 +2,8 @@
 
 #include "engine/queue/turn.h"
 
+#include "base/attr.h"
+
 /* The order of a heap of groups, by their next workloads. */
 static bool group_is_first(const struct group *a, const struct group *b)
 {
@@ -99,32 +101,55 @@ static void add_groups(struct queue *to, const struct queue *from)
     }
 }
 
-static void turns_begin_queue(struct mete_engine *e, struct queue *q)
+/* Enters a queue in this pass, if it is not there yet. */
+static void turns_enter(struct mete_engine *e, struct queue *q)
 {
-    bool is_flat = e->fairness.order == METE_ORDER_PRIORITY;
-
+    if (q->turns_pass == e->turns_pass)
+        return;
+    q->turns_pass = e->turns_pass;
     vec_clear(&q->turns);
     vec_clear(&q->heads);
-    if (queue_is_leaf(q) && q->groups.n > 0)
-        add_groups(is_flat ? e->root : q, q);
-    VEC_EACH (&q->children, child) {
-        turns_begin_queue(e, *child);
-        if (has_turns(*child))
-            vec_add(&q->heads, *child);
-    }
+    vec_add(&e->turns_at[q->depth], q);
+}
+
+/* Orders a queue's heaps, and enters the queue in its parent's. The queues below are up to date. */
+static void turns_begin_queue(struct mete_engine *e, struct queue *q)
+{
     for (size_t i = q->turns.n / 2; i > 0; i--)
         sift_group(q, i - 1);
     for (size_t i = q->heads.n / 2; i > 0; i--)
         sift_queue(q, i - 1);
-    if (q->parent && has_turns(q))
-        turn_find_place(e, q);
+    if (!q->parent || !has_turns(q))
+        return;
+    turn_find_place(e, q);
+    turns_enter(e, q->parent);
+    vec_add(&q->parent->heads, q);
 }
 
+/* Begins with the queues that have waiting groups, and goes up to the root: a queue where nothing
+ * waits costs nothing. */
 void turns_begin(struct mete_engine *e)
 {
+    bool is_flat = e->fairness.order == METE_ORDER_PRIORITY;
+
     if (e->counted.n > 0)
         queues_measure(e);
-    turns_begin_queue(e, e->root);
+    e->turns_pass++;
+    for (size_t depth = 0; depth < COUNT(e->turns_at); depth++)
+        vec_clear(&e->turns_at[depth]);
+    turns_enter(e, e->root);
+    VEC_EACH (&e->queues_waiting, q) {
+        struct queue *to = is_flat ? e->root : *q;
+
+        if (!queue_is_leaf(*q))
+            continue;
+        turns_enter(e, to);
+        add_groups(to, *q);
+    }
+    for (size_t depth = COUNT(e->turns_at); depth > 0; depth--)
+        VEC_EACH (&e->turns_at[depth - 1], q) {
+            turns_begin_queue(e, *q);
+        }
 }
 
 struct group *turn_next(struct mete_engine *e)

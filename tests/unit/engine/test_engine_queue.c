@@ -638,6 +638,31 @@ static void queues_change_where_there_are_as_many_as_may_be(void **state)
     CYCLE(13, "1:a(2)");
 }
 
+/* Each new queue comes between the first one and all that were set before. */
+static void queues_stay_in_order_of_their_names(void **state)
+{
+    enum {
+        MANY = 200
+    };
+    struct mete_queue_view view;
+    char name[8];
+
+    (void)state;
+    QUEUE("a", 4, 0, ALL);
+    for (int i = MANY; i > 0; i--) {
+        (void)snprintf(name, sizeof(name), "a%03d", i);
+        QUEUE(name, 4, 0, ALL);
+        assert_null(mete_engine_check(engine));
+    }
+    for (int i = 2; i < MANY; i++) {
+        (void)snprintf(name, sizeof(name), "a%03d", i);
+        OK(mete_queue_remove(engine, name));
+        assert_null(mete_engine_check(engine));
+    }
+    OK(mete_queue_view(engine, 2, &view));
+    assert_string_equal(view.name, "a200");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -669,6 +694,7 @@ int main(void)
         TEST(knows_what_was_used_before_it_was_there),
         TEST(shows_what_queues_hold),
         TEST(queues_change_where_there_are_as_many_as_may_be),
+        TEST(queues_stay_in_order_of_their_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
