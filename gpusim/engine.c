@@ -48,6 +48,11 @@ void engine_save(const struct engine *e, const struct view *v, unsigned gpu, uns
 /* Adds `share` of the time from `from_ns` on for `ns`. */
 static void loads_add(struct gpusim_load *loads, uint64_t from_ns, uint64_t ns, unsigned share)
 {
+    /* Older periods have no place in the ring. */
+    if (ns > GPUSIM_LOADS_MAX * GPUSIM_LOAD_NS) {
+        from_ns += ns - GPUSIM_LOADS_MAX * GPUSIM_LOAD_NS;
+        ns = GPUSIM_LOADS_MAX * GPUSIM_LOAD_NS;
+    }
     while (ns > 0) {
         uint64_t period = from_ns / GPUSIM_LOAD_NS;
         uint64_t left = (period + 1) * GPUSIM_LOAD_NS - from_ns;

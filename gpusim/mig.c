@@ -20,7 +20,12 @@ const struct gpusim_mig_profile *instance_profile(const struct gpusim_gpu *g, ui
 {
     const struct gpusim_instance *i = instance_find(g, id);
 
-    return i && i->profile < GPUSIM_MIG_PROFILES_MAX ? &g->mig_profiles[i->profile] : NULL;
+    const struct gpusim_mig_profile *p;
+
+    if (!i || i->profile >= GPUSIM_MIG_PROFILES_MAX)
+        return NULL;
+    p = &g->mig_profiles[i->profile];
+    return p->slices > 0 && p->slices <= GPUSIM_INSTANCES_MAX ? p : NULL;
 }
 
 /* FNV-1a with 64 bits, stirred. */
@@ -127,7 +132,8 @@ static uint32_t places_free(const struct places *all, const struct gpusim_gpu *g
     const struct gpusim_mig_profile *p = &g->mig_profiles[profile];
     uint32_t starts = 0;
 
-    if (p->size == 0 || all->count[profile] >= p->count || !media_fits(all, p->media))
+    if (p->size == 0 || p->size > 31 || all->count[profile] >= p->count ||
+        !media_fits(all, p->media))
         return 0;
     for (uint32_t left = p->starts; left; left &= left - 1) {
         if (!(all->units & span(p, (unsigned)__builtin_ctz(left))))

@@ -14,6 +14,10 @@
 
 #include "library.h"
 
+enum {
+    PCI_ID_SIZE = 32
+};
+
 struct view library_view;
 unsigned library_references;
 
@@ -63,9 +67,9 @@ int give_text(const char *text, char *out, unsigned size)
 {
     if (!out)
         return NVML_ERROR_INVALID_ARGUMENT;
-    if (strlen(text) + 1 > size)
+    if (strnlen(text, size) == size)
         return NVML_ERROR_INSUFFICIENT_SIZE;
-    memcpy(out, text, strlen(text) + 1);
+    (void)snprintf(out, size, "%s", text);
     return NVML_SUCCESS;
 }
 
@@ -81,6 +85,10 @@ bool pci_read(const char *id, unsigned ret[4])
 {
     static const char ends[4] = {':', ':', '.', '\0'};
 
+    char copy[PCI_ID_SIZE];
+
+    (void)snprintf(copy, sizeof(copy), "%.31s", id);
+    id = copy;
     for (unsigned i = 0; i < 4; i++) {
         char *end = NULL;
         unsigned long value = strtoul(id, &end, 16);

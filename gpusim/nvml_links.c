@@ -78,17 +78,26 @@ FUNCTION(nvmlDeviceGetNvLinkRemotePciInfo_v2, nvmlDevice_t device, unsigned link
     return pci_fill(l->remote_pci, out);
 }
 
+static unsigned count_links(const struct gpusim_gpu *g)
+{
+    return g->n_links < GPUSIM_LINKS_MAX ? g->n_links : GPUSIM_LINKS_MAX;
+}
+
+static bool are_same(const char a[32], const char b[32])
+{
+    return strncmp(a, b, 32) == 0;
+}
+
 static bool are_linked(const struct gpusim_gpu *a, const struct gpusim_gpu *b)
 {
-    for (unsigned i = 0; i < a->n_links; i++) {
+    for (unsigned i = 0; i < count_links(a); i++) {
         if (!a->links[i].is_active)
             continue;
-        if (strcmp(a->links[i].remote_pci, b->pci) == 0)
+        if (are_same(a->links[i].remote_pci, b->pci))
             return true;
-        for (unsigned j = 0; j < b->n_links && a->links[i].remote_type == NVML_LINK_REMOTE_SWITCH;
-             j++) {
-            if (b->links[j].is_active &&
-                strcmp(a->links[i].remote_pci, b->links[j].remote_pci) == 0)
+        for (unsigned j = 0;
+             j < count_links(b) && a->links[i].remote_type == NVML_LINK_REMOTE_SWITCH; j++) {
+            if (b->links[j].is_active && are_same(a->links[i].remote_pci, b->links[j].remote_pci))
                 return true;
         }
     }
