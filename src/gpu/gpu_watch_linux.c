@@ -16,7 +16,8 @@ enum {
     GPUS_MAX = 64,
     SUCCESSORS_MAX = 2,
     STALE_PERIODS = 10,
-    LINE_MAX_BYTES = 1 << 20 /* a driver root has some hundred files */
+    LINE_MAX_BYTES = 1 << 20, /* a driver root has some hundred files */
+    NO_DRIVER = 404           /* the code of errors of the driver as a whole */
 };
 
 /* Delay before the restart of a helper that ended (did not hang): 1 s, 2 s ... */
@@ -366,7 +367,7 @@ static void on_error_line(struct gpu_watch *w, const json_t *j)
     unsigned index = w->asked;
 
     answered(w);
-    if (question == ASK_SAMPLE && index < w->n) {
+    if (question == ASK_SAMPLE && index < w->n && json_int(j, "code", 0) != NO_DRIVER) {
         struct gpu_condition *c = gpu_condition_of(&w->conditions, w->gpus[index].uuid);
 
         if (c)

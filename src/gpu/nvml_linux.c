@@ -71,7 +71,8 @@ struct err *nvml_error(const struct gpu_driver *d, int code, const char *what)
 
     if (code == NVML_ERROR_GPU_IS_LOST)
         kind = ERR_UNAVAILABLE;
-    if (code == NVML_ERROR_DRIVER_NOT_LOADED)
+    if (code == NVML_ERROR_DRIVER_NOT_LOADED || code == NVML_ERROR_UNINITIALIZED ||
+        code == NVML_ERROR_LIB_RM_VERSION_MISMATCH)
         kind = ERR_NOT_FOUND;
     return err_new(kind, "nvml: %s: %s (%d)", what, text, code);
 }

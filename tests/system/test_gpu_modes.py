@@ -5,7 +5,7 @@ import os
 import signal
 import tempfile
 
-from harness import Mete, check, equal, pod, wait
+from harness import BUILD, Mete, check, equal, execute, pod, wait
 
 REPLICAS = """version: v1
 sharing:
@@ -332,3 +332,21 @@ def test_a_change_survives_the_death_of_the_node():
                 equal(os.listdir(os.path.join(m.data, "node", "partitions")), [])
     finally:
         os.unlink(path)
+
+
+def set_driver(m, state):
+    machine = os.path.join(m.data, "node", "gpusim", "machine.bin")
+    r = execute([os.path.join(BUILD, "gpusim", "gpusim"), "set", machine, "machine", f"driver={state}"])
+    equal(r.code, 0, r)
+
+
+def test_a_driver_that_goes_and_comes_is_noticed():
+    with Mete(gpus="emulated:2xT4") as m:
+        for state in ("unloaded", "mismatched"):
+            set_driver(m, state)
+            wait_offered(m, "nvidia.com/gpu", "0")
+            found = json.loads(m.mete("gpus", "-o", "json").out)["items"]
+            equal([g["status"]["health"] for g in found], ["lost", "lost"])
+            check("nvml:" in found[0]["status"]["healthReason"], found)
+            set_driver(m, "loaded")
+            wait_offered(m, "nvidia.com/gpu", "2")
