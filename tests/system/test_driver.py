@@ -121,6 +121,14 @@ def test_programs_of_each_image_find_the_driver_without_variables():
         equal(layer_files(m), [], "mount points in an image")
 
 
+def test_runc_containers_have_the_driver_too():
+    with Mete(gpus="emulated:2xH100", arguments=("--runtime", "runc")) as m:
+        import_image(m, "test/debian:1", debian())
+        check_probe(run(m, "image", "test/debian:1", PROBE))
+        check_probe(run(m, "read-only", "test/debian:1", PROBE, securityContext={"readOnlyRootFilesystem": True}))
+        check_probe(run(m, "host", "host", PROBE))
+
+
 def test_a_cuda_program_runs_without_variables():
     program = os.path.join(BUILD, "tests", "gpu", "cuda_smoke")
     with Mete(gpus="emulated:2xH100") as m:
