@@ -199,7 +199,7 @@ def test_free_tells_what_could_start():
         r = m.mete("free", "--gpus", "8")
         check("a job of 8 GPUs in queue default would wait" in r.err, r)
         models = json.loads(m.mete("free", "-o", "json").out)["items"]
-        equal((models[0]["largest"], models[0]["starts"][1]), (6, {"gpus": 2, "jobs": 3, "orMore": False}))
+        equal((models[0]["largest"], models[0]["starts"][1]), (6, {"gpus": 2, "devices": "2", "jobs": 3, "orMore": False}))
         wait(lambda: re.search(r"^team +queue small +gpu +2 +5 +3$", m.mete("quota", "-n", "team").out, re.M), "mete quota")
         r = m.mete("free", "--queue", "nowhere")
         check(r.code == 3 and 'there is no queue "nowhere"' in r.err, r)

@@ -51,6 +51,7 @@ def test_sixteen_pods_share_four_gpus():
         check("needs 1 gpu; no such device is free" in why, why)
         check("late" in m.mete("ps").out)
 
+        check(re.search(r"JOBS OF 1 .*\n.* 0 of 4 +0 +0 ", m.mete("free").out), m.mete("free"))
         view = gpu(m, 0)["status"]
         equal((len(view["holders"]), view["holders"][0]["isolation"], view["holders"][0]["milli"]), (4, "none", 250))
         wide = m.mete("gpus", "-o", "wide").out
@@ -80,6 +81,8 @@ def test_capped_shares_add_up_to_a_gpu():
         check(placed("hami")[0].endswith(f"/share:300,{2048 << 20}"), devices(m, "hami"))
         m.ok("create", "-f", "-", stdin=part("third", "sleep 1000", annotations={"gpu-fraction": "0.3"}))
         why = wait(lambda: (r := m.mete("why", "third")) and "300/1000" in r.out and r, "why").out
+        r = m.mete("free", "--gpus", "0.1")
+        check(re.search(r"JOBS OF 0.1\n.* \d\n", r.out) and "a job of 0.1 in queue default " in r.err, r)
         check("needs 1 x 300/1000 of a gpu" in why, why)
         m.ok("delete", "pod", "hami", "--grace-period=0", "--force")
         placed("third")
@@ -113,6 +116,9 @@ def test_pods_get_slices_that_exist_and_slices_that_are_made_for_them():
         check(re.search(r"0 of 2 +nvidia.com/mig-1g.10gb", why), why)
         view = gpu(m, 0)["status"]
         equal([(h["pod"], h["isolation"], h["milli"]) for h in view["holders"]], [("both", "hardware", 142)] * 2)
+
+        r = m.mete("free", "--gpus", "mig-1g.10gb")
+        check(re.search(r"JOBS OF mig-1g.10gb\n.* 0\n", r.out) and "a job of mig-1g.10gb in queue default would wait" in r.err, r)
 
         # the scheduler cuts the other gpu
         equal(m.mete("gpus", "set", f"{node_name(m)}/1", "--mode", "flexible").code, 0)

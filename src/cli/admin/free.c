@@ -16,7 +16,7 @@ enum {
 };
 
 struct free_asked {
-    int64_t gpus; /* 0: not given */
+    struct gpu_ask gpus; /* count 0: not given */
     char model[MODEL_SIZE];
 };
 
@@ -26,10 +26,12 @@ static struct err *read_asked(struct cli *c, struct free_asked *ret)
     struct err *e = NULL;
 
     if (text)
-        e = job_gpus_parse(text, &ret->gpus, ret->model, sizeof(ret->model));
-    if (e || (text && ret->gpus == 0)) {
+        e = job_ask_parse(text, &ret->gpus, ret->model, sizeof(ret->model));
+    if (e || (text && ret->gpus.count == 0)) {
         err_free(e);
-        return cli_usage(c, "--gpus \"%s\": want a number, or a model and a number: 8, a100:2",
+        return cli_usage(c,
+                         "--gpus \"%s\": want a number of GPUs or a part of one, with or without a "
+                         "model: 8, a100:2, 0.5, 20Gi, mig-1g.10gb",
                          text);
     }
     return NULL;
@@ -40,6 +42,7 @@ static struct err *get_report(struct cli *c, struct session *s, const struct fre
 {
     const char *queue = flag_text(c->in, "queue");
     int64_t limit_ns = flag_duration_ns(c->in, "time", 0);
+    char asked[GPU_ASK_TEXT_SIZE];
     struct buf path = {0};
     struct err *e;
 
@@ -52,8 +55,11 @@ static struct err *get_report(struct cli *c, struct session *s, const struct fre
     }
     if (limit_ns > 0)
         buf_printf(&path, "&time=%" PRId64 "s", (limit_ns + NS_PER_SEC - 1) / NS_PER_SEC);
-    if (a->gpus > 0)
-        buf_printf(&path, "&gpus=%" PRId64, a->gpus);
+    if (a->gpus.count > 0) {
+        gpu_ask_format(&a->gpus, asked);
+        buf_add_text(&path, "&part=");
+        client_add_escaped(&path, str_of(asked));
+    }
     e = session_get(s, path.at, ret);
     buf_done(&path);
     return e;
@@ -95,7 +101,7 @@ static void make_columns(struct listing *l, const json_t *models)
     listing_column(l, "#FREE");
     listing_column(l, "#LARGEST");
     json_array_foreach (starts, i, one) {
-        AUTO_FREE char *name = mem_format("#JOBS OF %" PRId64, json_int(one, "gpus", 0));
+        AUTO_FREE char *name = mem_format("#JOBS OF %s", text_or_empty(json_text(one, "devices")));
 
         listing_column(l, name);
     }
@@ -163,6 +169,7 @@ static struct err *free_run(struct cli *c)
     AUTO(json_freep) json_t *report = NULL;
     const json_t *models;
     struct free_asked a = {0};
+    char asked[GPU_ASK_TEXT_SIZE];
 
     TRY(read_asked(c, &a));
     TRY(session_open(c, &s));
@@ -174,11 +181,13 @@ static struct err *free_run(struct cli *c)
         return NULL;
     }
     TRY(free_print(c, report, &a));
-    if (a.gpus == 0) {
+    if (a.gpus.count == 0) {
         say_kept(c, models);
         return NULL;
     }
-    cli_say(c, "a job of %" PRId64 " GPUs in queue %s %s", a.gpus, json_text(report, "queue"),
+    gpu_ask_format(&a.gpus, asked);
+    cli_say(c, "a job of %s%s in queue %s %s", asked, a.gpus.kind == DEVICE_WHOLE ? " GPUs" : "",
+            json_text(report, "queue"),
             could_start(models, a.model) ? "could start now" : "would wait");
     return NULL;
 }
@@ -187,8 +196,8 @@ static const struct flag free_flags[] = {
     {.name = "gpus",
      .letter = 'g',
      .type = FLAG_TEXT,
-     .value = "N|MODEL:N",
-     .doc = "only jobs with this number of GPUs on one node: 8, a100:2"},
+     .value = "N|PART|MODEL:N",
+     .doc = "only jobs with these GPUs or parts of GPUs on one node: 8, a100:2, 0.5, mig-1g.10gb"},
     {.name = "queue",
      .letter = 'q',
      .type = FLAG_TEXT,

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
@@ -43,7 +44,8 @@ struct report {
     char *queue;
     char *user;
     int64_t time_limit_ns;
-    uint32_t sizes[SIZES_MAX];
+    char *ns;
+    struct gpu_ask sizes[SIZES_MAX];
     size_t n_sizes;
 };
 
@@ -62,9 +64,21 @@ static struct err *read_sizes(const char *text, struct report *r)
             return err_wrap(e, "parameter gpus");
         if (r->n_sizes == SIZES_MAX)
             return err_new(ERR_BAD_REQUEST, "parameter gpus: over %d sizes", SIZES_MAX);
-        r->sizes[r->n_sizes++] = (uint32_t)n;
+        r->sizes[r->n_sizes++] = (struct gpu_ask){.count = n, .is_several = n > 1};
     }
     return NULL;
+}
+
+/* One size: a part of a gpu, or several. */
+static struct err *read_part(const char *text, struct report *r)
+{
+    struct err *e = gpu_ask_parse(text, &r->sizes[0]);
+
+    if (!e && r->sizes[0].count == 0)
+        e = err_new(ERR_BAD_REQUEST, "want at least one");
+    r->sizes[0].is_several = r->sizes[0].count > 1;
+    r->n_sizes = 1;
+    return e ? err_wrap(e, "parameter part") : NULL;
 }
 
 static struct err *read_time(const char *text, struct report *r)
@@ -104,6 +118,7 @@ static struct err *read_queue(const struct views *v, const struct report_questio
                        "namespace %.64s may not use queue %.64s",
                        queue, q->user, ns, queue);
     r->queue = queue && *queue ? mem_strdup(queue) : queue_of_namespace(v, ns);
+    r->ns = mem_strdup(ns);
     return NULL;
 }
 
@@ -170,17 +185,35 @@ static void count_gpu(struct mete_engine *e, struct stocks *all, const json_t *g
     s->node = node;
 }
 
-/* The number of jobs with this many gpus of the model that could start. */
-static uint32_t count_starts(const struct report *r, const char *model, uint32_t gpus, uint32_t max)
+/* The pods of a job that asks for such gpus of the model. False: no node has so many. */
+static bool ask_of_model(const struct report *r, struct arena *a, const struct gpu_ask *ask,
+                         const char *const *model, struct mete_pod_set *set)
+{
+    const struct gpu_asks asks = {.at = {*ask}, .n = 1};
+    struct mete_gpu_ask *one;
+
+    if (!sched_devices_ask(r->views->scheduler, a, &asks, set))
+        return false;
+    set->gpu_models = model;
+    set->n_gpu_models = 1;
+    if (set->n_asks == 0)
+        return true;
+    one = arena_alloc(a, sizeof(*one));
+    *one = set->asks[0];
+    one->models = model;
+    one->n_models = 1;
+    set->asks = one;
+    return true;
+}
+
+/* The number of jobs with such gpus of the model that could start. */
+static uint32_t count_starts(const struct report *r, const char *model, const struct gpu_ask *ask,
+                             uint32_t max)
 {
     const struct mete_amount pods = {"pods", 1};
-    const struct mete_pod_set set = {.name = "main",
-                                     .count = 1,
-                                     .requests = &pods,
-                                     .n_requests = 1,
-                                     .gpus = gpus,
-                                     .gpu_models = &model,
-                                     .n_gpu_models = 1};
+    struct arena *a = arena_new();
+    struct mete_pod_set set = {
+        .name = "main", .count = 1, .requests = &pods, .n_requests = 1, .ns = r->ns};
     const struct mete_workload job = {.id = METE_ID_UNNAMED,
                                       .name = "free",
                                       .queue = r->queue,
@@ -191,20 +224,50 @@ static uint32_t count_starts(const struct report *r, const char *model, uint32_t
                                       .n_pod_sets = 1};
     uint32_t n = 0;
 
-    if (mete_count_starts(scheduler_engine(r->views->scheduler), &job, max,
+    if (!ask_of_model(r, a, ask, &model, &set) ||
+        mete_count_starts(scheduler_engine(r->views->scheduler), &job, max,
                           loop_wall_ns(r->views->loop), &n) != METE_OK)
-        return 0;
+        n = 0;
+    arena_free(a);
     return n;
+}
+
+/* The most gpus that one job could get on one node. Replicas of held gpus serve, too. */
+static int64_t largest_of(const struct report *r, const struct stock *s)
+{
+    int64_t most = r->views->scheduler->has_replicas ? s->n_gpus : s->most_free;
+    struct gpu_ask ask = {.count = most < GPUS_MAX ? most : GPUS_MAX};
+
+    for (; ask.count > 0; ask.count--) {
+        ask.is_several = ask.count > 1;
+        if (count_starts(r, s->model, &ask, 1) > 0)
+            break;
+    }
+    return ask.count;
+}
+
+static json_t *starts_tree(const struct report *r, const struct stock *s, const struct gpu_ask *ask,
+                           int64_t largest)
+{
+    bool is_too_large = ask->kind == DEVICE_WHOLE && ask->count > largest;
+    uint32_t n = is_too_large ? 0 : count_starts(r, s->model, ask, STARTS_MAX + 1);
+    json_t *o = json_object();
+    char text[GPU_ASK_TEXT_SIZE];
+
+    gpu_ask_format(ask, text);
+    json_put_int(o, "gpus", ask->count);
+    json_put_text(o, "devices", text);
+    json_put_int(o, "jobs", n > STARTS_MAX ? STARTS_MAX : n);
+    json_put_bool(o, "orMore", n > STARTS_MAX);
+    return o;
 }
 
 static json_t *stock_tree(const struct report *r, const struct stock *s)
 {
     json_t *o = json_object();
     json_t *starts;
-    int64_t largest = s->most_free < GPUS_MAX ? s->most_free : GPUS_MAX;
+    int64_t largest = largest_of(r, s);
 
-    while (largest > 0 && count_starts(r, s->model, (uint32_t)largest, 1) == 0)
-        largest--;
     json_put_text(o, "model", s->model);
     json_put_int(o, "gpus", s->n_gpus);
     json_put_int(o, "free", s->n_free);
@@ -212,16 +275,8 @@ static json_t *stock_tree(const struct report *r, const struct stock *s)
     json_put_text(o, "node", s->node);
     json_put_int(o, "largest", largest);
     starts = json_array_at(o, "starts");
-    for (size_t i = 0; i < r->n_sizes; i++) {
-        uint32_t n =
-            r->sizes[i] > largest ? 0 : count_starts(r, s->model, r->sizes[i], STARTS_MAX + 1);
-        json_t *one = json_object();
-
-        json_put_int(one, "gpus", r->sizes[i]);
-        json_put_int(one, "jobs", n > STARTS_MAX ? STARTS_MAX : n);
-        json_put_bool(one, "orMore", n > STARTS_MAX);
-        (void)json_array_append_new(starts, one); /* fresh */
-    }
+    for (size_t i = 0; i < r->n_sizes; i++) /* a fresh object: cannot fail */
+        (void)json_array_append_new(starts, starts_tree(r, s, &r->sizes[i], largest));
     return o;
 }
 
@@ -257,6 +312,7 @@ void free_cancel(struct report *r)
     loop_timer_free(r->timer);
     free(r->queue);
     free(r->user);
+    free(r->ns);
     free(r);
 }
 
@@ -274,13 +330,15 @@ static void free_on_time(void *arg)
 struct err *free_begin(struct views *v, const struct report_question *q, report_done_fn done,
                        void *done_arg, struct report **ret)
 {
+    const char *part;
     struct report *r;
     struct err *e;
 
     TRY(scheduler_check_loaded(v->scheduler));
     r = mem_alloc(sizeof(*r));
     *r = (struct report){.views = v, .done = done, .arg = done_arg};
-    e = read_sizes(json_text(q->parameters, "gpus"), r);
+    part = json_text(q->parameters, "part");
+    e = part ? read_part(part, r) : read_sizes(json_text(q->parameters, "gpus"), r);
     if (!e)
         e = read_time(json_text(q->parameters, "time"), r);
     if (!e)
