@@ -31,6 +31,12 @@
 
 #define vec_clear(v) ((void)((v)->n = 0))
 
+/* Gives back the room that the elements do not need: for arrays that are kept, and grow no more. */
+#define vec_fit(v)                                                           \
+    do {                                                                     \
+        (v)->at = vec_shrink((v)->at, &(v)->room, (v)->n, sizeof(*(v)->at)); \
+    } while (0)
+
 /* Frees the array, not what its elements point to. */
 #define vec_done(v)     \
     do {                \
@@ -45,4 +51,5 @@
     for (__typeof__(&*(v)->at) item = (v)->at; item && item < (v)->at + (v)->n; item++)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
+void *vec_shrink(void *at, size_t *room, size_t n, size_t size_each_bytes);
 void *vec_grow(void *at, size_t *room, size_t size_each_bytes);

@@ -268,4 +268,5 @@ void scheduler_read_parts(struct sched_pod *p, const json_t *pod)
     }
     vec_clear(&p->parts);
     pod_each_part(pod, add_part, p);
+    vec_fit(&p->parts);
 }

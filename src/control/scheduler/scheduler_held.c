@@ -186,6 +186,7 @@ void scheduler_put_held(void *arg, const char *ns, const char *name, const json_
     held->node = text_copy(entry, "node");
     json_array_foreach (json_object_get(entry, "holders"), i, holder)
         held_add(held, holder);
+    vec_fit(&held->holders);
     map_add(handle, s->held, held->uuid, strlen(held->uuid), held);
     if (!s->is_loading) /* while loading, the pod may not have been read yet */
         held_check(s, held);

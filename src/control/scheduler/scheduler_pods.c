@@ -52,6 +52,7 @@ void sched_pod_place(struct sched_pod *p, const char *node, const struct device 
     p->node = mem_strdup(node);
     for (size_t i = 0; i < n_devices; i++)
         vec_add(&p->devices, devices[i]);
+    vec_fit(&p->devices);
 }
 
 void sched_pod_unplace(struct scheduler *s, struct sched_pod *p)
@@ -186,6 +187,7 @@ static void read_place(struct scheduler *s, struct sched_pod *p, const json_t *p
 {
     sched_pod_place(p, pod_node(pod), NULL, 0);
     pod_each_device(pod, add_device, p);
+    vec_fit(&p->devices);
     VEC_EACH (&p->devices, d) {
         scheduler_drop_stand_in(s, d->gpu, p);
     }

@@ -11,9 +11,9 @@
 #include "kinds/kind/fields.h"
 #include "kinds/kind/label_selector.h"
 #include "kinds/kind/tables.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/queue.h"
 #include "model/names.h"
-#include "model/resource.h"
 
 enum {
     WEIGHT_MAX = 1000000,
@@ -253,7 +253,7 @@ static void validate_resource(const char *resource, const struct path *at, struc
                     : model ? err_new(ERR_INVALID, "want the model after gpu:, as in gpu:h100")
                             : name_check_qualified(resource);
 
-    if (!e && text_starts_with(resource, GPU_RESOURCE))
+    if (!e && gpu_resource_is_known(resource)) /* parts count as parts of gpus */
         e = err_new(ERR_INVALID, "gpus are counted as gpu, and by model as gpu:MODEL");
     if (e)
         cause_take(causes, PATH(at, "resource"), resource, e);

@@ -46,6 +46,26 @@ static void a_reset_before_use_is_fine(void **state)
     arena_free(NULL);
 }
 
+static void a_fitted_vector_keeps_its_elements_and_grows_again(void **state)
+{
+    VEC(int) v = {0};
+
+    (void)state;
+    vec_fit(&v);
+    assert_null(v.at);
+    for (int i = 0; i < 9; i++)
+        vec_add(&v, i);
+    vec_fit(&v);
+    assert_int_equal(v.room, 9);
+    vec_add(&v, 9);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(v.at[i], i);
+    vec_clear(&v);
+    vec_fit(&v);
+    assert_null(v.at);
+    assert_int_equal(v.room, 0);
+}
+
 static void a_vector_keeps_order_when_it_loses_elements(void **state)
 {
     VEC(int) v = {0};
@@ -77,6 +97,7 @@ int main(void)
         cmocka_unit_test(copies_text_into_the_arena),
         cmocka_unit_test(a_reset_before_use_is_fine),
         cmocka_unit_test(a_vector_keeps_order_when_it_loses_elements),
+        cmocka_unit_test(a_fitted_vector_keeps_its_elements_and_grows_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,9 @@ static void says_what_is_wrong_with_a_queue(void **state)
         {"a", "{\"quotas\":[{\"resource\":\"gpu:\",\"nominal\":1}]}",
          "spec.quotas[0].resource: Invalid value: \"gpu:\": want the model after gpu:, as in "
          "gpu:h100"},
+        {"a", "{\"quotas\":[{\"resource\":\"nvidia.com/mig-1g.10gb\",\"nominal\":1}]}",
+         "spec.quotas[0].resource: Invalid value: \"nvidia.com/mig-1g.10gb\": gpus are counted as "
+         "gpu, and by model as gpu:MODEL"},
         {"a", "{\"quotas\":[{\"resource\":\"nvidia.com/gpu\",\"nominal\":1}]}",
          "spec.quotas[0].resource: Invalid value: \"nvidia.com/gpu\": gpus are counted as gpu, and "
          "by model as gpu:MODEL"},
