@@ -122,6 +122,8 @@ json_t *gpu_format_json(const struct gpu *g)
         json_put_int(o, "pciDevice", g->pci_device);
     if (g->power_limit_mw > 0)
         json_put_int(o, "powerLimitMilliwatts", g->power_limit_mw);
+    if (g->clique[0])
+        json_put_text(o, "clique", g->clique);
     if (g->cpu_affinity[0])
         json_put_text(o, "cpus", g->cpu_affinity);
     json_put_bool(o, "emulated", g->is_emulated);
@@ -226,6 +228,7 @@ struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
     TRY(read_text(j, "pci", g.pci, sizeof(g.pci)));
     TRY(read_text(j, "serial", g.serial, sizeof(g.serial)));
     TRY(read_text(j, "healthReason", g.health_reason, sizeof(g.health_reason)));
+    TRY(read_text(j, "clique", g.clique, sizeof(g.clique)));
     TRY(read_text(j, "cpus", g.cpu_affinity, sizeof(g.cpu_affinity)));
     TRY(read_health(j, &g));
     read_numbers(j, gpu_numbers, COUNT(gpu_numbers), &g);

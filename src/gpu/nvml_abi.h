@@ -55,6 +55,9 @@ enum {
     NVML_COMPUTE_INSTANCE_PROFILES = 9, /* likewise */
 };
 enum {
+    NVML_FABRIC_COMPLETED = 3
+};
+enum {
     NVML_LINK_REMOTE_GPU = 0,
     NVML_LINK_REMOTE_SWITCH = 2,
     NVML_LINK_REMOTE_UNKNOWN = 255
@@ -212,6 +215,13 @@ struct nvmlDeviceAttributes {
     unsigned long long memorySizeMB;
 };
 
+struct nvmlGpuFabricInfo {
+    unsigned char clusterUuid[16];
+    int status; /* nvml_return, once `state` is NVML_FABRIC_COMPLETED */
+    unsigned cliqueId;
+    unsigned char state;
+};
+
 _Static_assert(sizeof(struct nvmlPciInfo) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct nvmlMemory_v2) == 40, "nvmlMemory_v2_t");
 _Static_assert(sizeof(struct nvmlProcessInfo) == 24, "nvmlProcessInfo_t");
@@ -226,3 +236,4 @@ _Static_assert(sizeof(struct nvmlComputeInstanceProfileInfo) == 36,
 _Static_assert(sizeof(struct nvmlComputeInstanceInfo) == 32, "nvmlComputeInstanceInfo_t");
 _Static_assert(sizeof(struct nvmlFieldValue) == 40, "nvmlFieldValue_t");
 _Static_assert(sizeof(struct nvmlDeviceAttributes) == 40, "nvmlDeviceAttributes_t");
+_Static_assert(sizeof(struct nvmlGpuFabricInfo) == 28, "nvmlGpuFabricInfo_t");

@@ -23,6 +23,7 @@ void nvml_inventory_load(struct gpu_driver *d)
          "nvmlDeviceGetPowerManagementLimit");
     LOAD(d, inventory.max_clock, "nvmlDeviceGetMaxClockInfo", NULL);
     LOAD(d, inventory.cpu_affinity, "nvmlDeviceGetCpuAffinity", NULL);
+    LOAD(d, inventory.fabric, "nvmlDeviceGetGpuFabricInfo", NULL);
     LOAD(d, inventory.link_state, "nvmlDeviceGetNvLinkState", NULL);
 }
 
@@ -77,6 +78,22 @@ static int count_links(const struct gpu_driver *d, nvmlDevice_t device)
     return n;
 }
 
+/* Reads the NVLink domain of several machines: "CLUSTER-UUID.CLIQUE". */
+static void read_clique(const struct gpu_driver *d, nvmlDevice_t device, struct gpu *g)
+{
+    static const unsigned char none[16];
+    struct nvmlGpuFabricInfo f = {.state = 0};
+    const unsigned char *u = f.clusterUuid;
+
+    if (CALL(d->inventory.fabric, device, &f) != NVML_SUCCESS || f.state != NVML_FABRIC_COMPLETED ||
+        f.status != NVML_SUCCESS || memcmp(u, none, sizeof(none)) == 0)
+        return;
+    (void)snprintf(g->clique, sizeof(g->clique),
+                   "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x.%u", u[0],
+                   u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
+                   u[14], u[15], f.cliqueId);
+}
+
 void nvml_inventory_read(struct gpu_driver *d, nvmlDevice_t device, const struct nvmlPciInfo *pci,
                          struct gpu *g)
 {
@@ -98,5 +115,6 @@ void nvml_inventory_read(struct gpu_driver *d, nvmlDevice_t device, const struct
     if (CALL(d->inventory.max_clock, device, NVML_CLOCK_MEM, &value) == NVML_SUCCESS)
         g->memory_clock_max_mhz = (int)value;
     g->n_links = count_links(d, device);
+    read_clique(d, device, g);
     read_cpus(d, device, g);
 }

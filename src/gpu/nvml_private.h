@@ -11,6 +11,7 @@ struct nvml_inventory_calls {
     int (*power_limit)(nvmlDevice_t, unsigned *);
     int (*max_clock)(nvmlDevice_t, unsigned, unsigned *);
     int (*cpu_affinity)(nvmlDevice_t, unsigned words, unsigned long *);
+    int (*fabric)(nvmlDevice_t, struct nvmlGpuFabricInfo *);
     int (*link_state)(nvmlDevice_t, unsigned link, unsigned *);
 };
 

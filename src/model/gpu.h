@@ -69,6 +69,7 @@ struct gpu {
     int sm_clock_max_mhz;
     int memory_clock_max_mhz;
     char cpu_affinity[128]; /* the nearest CPUs: "0-31,64-95" */
+    char clique[64];        /* NVLink domain of several machines: "CLUSTER-UUID.CLIQUE" */
     bool is_emulated;
     enum gpu_health health;
     char health_reason[128];

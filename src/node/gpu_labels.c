@@ -10,7 +10,8 @@
 #include "base/stamp.h"
 #include "node/gpu_offer.h"
 
-/* All labels that this file sets, but those of profiles. */
+/* All labels that this file sets, but those of profiles and gpu.clique, which administrators also
+ * set. */
 static const char *const fixed_keys[] = {
     "nvidia.com/gpu.present",
     "nvidia.com/gpu.product",
@@ -168,6 +169,15 @@ static const char *mode_of(const struct gpu_labels_facts *f)
                                               : "unknown";
 }
 
+/* Are all gpus in one NVLink domain? */
+static bool is_one_clique(const struct gpu_labels_facts *f)
+{
+    for (size_t i = 1; i < f->n_gpus; i++)
+        if (!text_equal(f->gpus[i].clique, f->gpus[0].clique))
+            return false;
+    return f->gpus[0].clique[0] != '\0';
+}
+
 static void put_gpu(const struct gpu_labels_facts *f, json_t *labels)
 {
     static const char gpu[] = "nvidia.com/gpu";
@@ -189,6 +199,8 @@ static void put_gpu(const struct gpu_labels_facts *f, json_t *labels)
     }
     put_name(labels, gpu, "machine", *f->machine ? f->machine : "unknown");
     put_text(labels, gpu, "mode", mode_of(f));
+    if (is_one_clique(f))
+        put_text(labels, gpu, "clique", g->clique);
     put_text(labels, "mete.dev/gpu", "model", g->model);
     put_text(labels, "mete.dev/gpu", "emulated", g->is_emulated ? "true" : "false");
 }

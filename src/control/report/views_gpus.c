@@ -21,8 +21,8 @@ static const char *const more_members[] = {"mode",          "replicas",
                                            "migMode",       "migPending",
                                            "eccMode",       "powerLimitMilliwatts",
                                            "smClockMaxMhz", "memoryClockMaxMhz",
-                                           "cpus",          "minor",
-                                           "serial"};
+                                           "cpus",          "clique",
+                                           "minor",         "serial"};
 
 static void copy_member(json_t *to, const json_t *from, const char *key)
 {

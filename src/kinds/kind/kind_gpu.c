@@ -55,6 +55,8 @@ static const struct field spec_fields[] = {
     F_INT("powerLimitMilliwatts", "The enforced power limit in milliwatts."),
     F_INT("smClockMaxMhz", "The highest clock of the multiprocessors."),
     F_INT("memoryClockMaxMhz", "The highest clock of the memory."),
+    F_STRING("clique", "The NVLink domain of several machines: CLUSTER-UUID.CLIQUE.",
+             .size_max = 64),
     F_STRING("cpus", "The nearest CPUs: 0-31,64-95.", .size_max = 128),
     F_INT("minor", "The number in /dev/nvidiaN."),
     F_STRING("serial", "The serial number of the board.", .size_max = 32),

@@ -253,6 +253,27 @@ static void the_strategy_single_wants_one_profile(void **state)
     assert_string_equal(label(object, "nvidia.com/gpu.sharing-strategy"), "");
 }
 
+static void gpus_of_one_nvlink_domain_have_its_label(void **state)
+{
+#define CLIQUE "7e8f1a9c-0000-1111-2222-333344445555"
+    static const struct gpu one[] = {{.uuid = "GPU-0", .clique = CLIQUE ".1"},
+                                     {.uuid = "GPU-1", .clique = CLIQUE ".1"}};
+    static const struct gpu two[] = {{.uuid = "GPU-0", .clique = CLIQUE ".1"},
+                                     {.uuid = "GPU-1", .clique = CLIQUE ".2"}};
+    struct node_facts f = facts_of(2);
+    AUTO(json_freep) json_t *same = NULL;
+    AUTO(json_freep) json_t *different = NULL;
+
+    (void)state;
+    f.gpus = one;
+    same = node_object_make(&f, true);
+    assert_string_equal(label(same, "nvidia.com/gpu.clique"), CLIQUE ".1");
+    f.gpus = two;
+    different = node_object_make(&f, true);
+    assert_null(label(different, "nvidia.com/gpu.clique"));
+#undef CLIQUE
+}
+
 static void the_strategy_none_offers_no_slices(void **state)
 {
     static const struct gpu sliced[] = {SLICED("0", "1g.10gb", "1g.10gb")};
@@ -364,6 +385,7 @@ int main(void)
         cmocka_unit_test(labels_replicas_slices_and_versions),
         cmocka_unit_test(the_strategy_single_offers_slices_as_gpus),
         cmocka_unit_test(the_strategy_single_wants_one_profile),
+        cmocka_unit_test(gpus_of_one_nvlink_domain_have_its_label),
         cmocka_unit_test(the_strategy_none_offers_no_slices),
         cmocka_unit_test(reports_with_the_time),
         cmocka_unit_test(names_products_and_modes_as_feature_discovery_does),
