@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "system"))
@@ -10,6 +11,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "system"))
 from harness import BUILD, ROOT, Mete, check, equal, execute  # noqa: E402
 
 CLIENTS = os.path.join(ROOT, "build", "go", "clients")
+NVML = os.path.join(ROOT, "build", "go", "nvml")
 TABLES = os.path.join(ROOT, "build", "go", "tables")
 
 
@@ -63,3 +65,13 @@ def test_the_tables_are_those_of_the_go_types():
     with open(os.path.join(ROOT, "src", "kinds", "wire", "protobuf_fields.c"), encoding="utf-8") as f:
         r = execute([program(TABLES)], deadline_s=60)
         equal((r.code, r.out == f.read()), (0, True), "run build/go/tables > src/kinds/wire/protobuf_fields.c")
+
+
+def test_go_nvml_reads_and_divides_emulated_gpus():
+    drivers = os.path.join(BUILD, "gpusim")
+    with tempfile.TemporaryDirectory(prefix="mete-test-") as directory:
+        machine = os.path.join(directory, "machine.bin")
+        equal(execute([os.path.join(drivers, "gpusim"), "compile", "2xH100", machine]).code, 0)
+        r = execute([program(NVML)], env={**os.environ, "LD_LIBRARY_PATH": drivers, "METE_GPUSIM_MACHINE": machine, "METE_GPUSIM_ALL": "1"})
+        gpu = "NVIDIA H100 80GB HBM3 81559"
+        equal((r.code, r.out.splitlines()), (0, [gpu, gpu, "32 GPU- MIG-"]), r)
