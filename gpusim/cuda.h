@@ -158,7 +158,8 @@ struct CUctx_st {
     unsigned flags;
     bool is_primary;
     uint64_t id;
-    CUresult broken; /* an error that stays until the context ends */
+    CUresult broken;     /* an error that stays until the context ends */
+    uint64_t ecc_errors; /* uncorrected ones of the gpu when the context began */
     size_t limits[LIMITS_MAX];
     struct CUstream_st *legacy;
     struct CUstream_st *per_thread;
@@ -169,6 +170,8 @@ struct CUctx_st {
 };
 
 CUresult context_current(struct CUctx_st **ret);
+/* The context's error, if it is broken; an uncorrected memory error of its gpu breaks it. */
+CUresult context_check(struct CUctx_st *c);
 CUresult context_wait(struct CUctx_st *c);
 
 /* ---- memory: cuda_memory.c ---- */

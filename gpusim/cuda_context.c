@@ -57,6 +57,7 @@ static CUresult context_new(struct device *d, unsigned flags, struct CUctx_st **
         *c = (struct CUctx_st){.device = d,
                                .flags = flags,
                                .id = ++context_ids,
+                               .ecc_errors = d->g->ecc[1][0],
                                .limits = {1024, 1 * MIB, 8 * MIB, 2, 2048, 128, 0}};
         c->legacy = stream_new(c, 0, 0);
         c->per_thread = stream_new(c, CU_STREAM_NON_BLOCKING, 0);
@@ -90,6 +91,14 @@ static void context_free(struct CUctx_st *c)
     device_close(d);
 }
 
+CUresult context_check(struct CUctx_st *c)
+{
+    CHECK(device_answer(c->device));
+    if (c->broken == CUDA_SUCCESS && c->device->g->ecc[1][0] > c->ecc_errors)
+        c->broken = CUDA_ERROR_ECC_UNCORRECTABLE;
+    return c->broken;
+}
+
 CUresult context_current(struct CUctx_st **ret)
 {
     struct CUctx_st *c = stack_size > 0 ? stack[stack_size - 1] : NULL;
@@ -98,9 +107,7 @@ CUresult context_current(struct CUctx_st **ret)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (!handle_is(c, HANDLE_CONTEXT))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    CHECK(device_answer(c->device));
-    if (c->broken != CUDA_SUCCESS)
-        return c->broken;
+    CHECK(context_check(c));
     *ret = c;
     return CUDA_SUCCESS;
 }

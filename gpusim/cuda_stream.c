@@ -113,8 +113,7 @@ CUresult device_wait(struct CUctx_st *c, uint64_t finish_ns)
 
         if (!handle_is(c, HANDLE_CONTEXT))
             return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-        if (c->device->g->is_lost)
-            return CUDA_ERROR_UNKNOWN;
+        CHECK(context_check(c));
         CHECK(engine_visit(c->device, 0, &e, &queue_ns));
         if (e.state.virtual_ns >= finish_ns)
             return CUDA_SUCCESS;
@@ -156,10 +155,9 @@ CUresult stream_find(CUstream handle, struct CUstream_st **ret)
     }
     if (!handle_is(handle, HANDLE_STREAM))
         return CUDA_ERROR_INVALID_HANDLE;
-    if (handle->context->broken != CUDA_SUCCESS)
-        return handle->context->broken;
+    CHECK(context_check(handle->context));
     *ret = handle;
-    return device_answer(handle->context->device);
+    return CUDA_SUCCESS;
 }
 
 CUresult stream_refuse_capture(const struct CUstream_st *s)

@@ -120,6 +120,16 @@ def test_a_program_ends_when_its_gpu_is_lost():
         check(p.returncode == 1 and "CUDA_ERROR_UNKNOWN" in err, err)
 
 
+def test_a_memory_error_breaks_the_contexts_of_a_gpu():
+    with machine("1xH100") as m:
+        p = subprocess.Popen([SMOKE, "spin", "600000"], env=m.env(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait(lambda: m.query("utilization.gpu")[0][0] > 20, "the gpu is busy")
+        m.set(0, "ecc-uncorrected=1", "xid=48")
+        err = p.communicate()[1]
+        check(p.returncode == 1 and "CUDA_ERROR_ECC_UNCORRECTABLE" in err, err)
+        equal(m.smoke().code, 0, "a new context works")
+
+
 def test_the_emulated_drivers_run_with_old_c_libraries():
     for path in (SMOKE, os.path.join(DRIVERS, "libcuda.so.1"), os.path.join(DRIVERS, "libnvidia-ml.so.1")):
         r = execute(["objdump", "-T", path])
