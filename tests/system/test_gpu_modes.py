@@ -218,7 +218,10 @@ mig-configs:
 MIG_STATE = "nvidia.com/mig.config.state"
 
 
-def slice_pod(name, profile, command="echo has $NVIDIA_VISIBLE_DEVICES; sleep 1000"):
+SEEN = "nvidia-smi -L | grep -o 'MIG-[0-9a-f-]*'; sleep 1000"
+
+
+def slice_pod(name, profile, command=SEEN):
     return pod(name, "", containers=[{"name": "main", "image": "host", "command": ["sh", "-c", command],
                                       "resources": {"limits": {f"nvidia.com/mig-{profile}": 1}}}])
 
@@ -239,7 +242,7 @@ def test_a_mig_config_divides_a_gpu_and_held_instances_stay():
             m.wait_phase("holder", "Running")
             before = {s["uuid"] for s in gpus(m)[0]["slices"] if s["profile"] == "1g.10gb"}
             equal(len(before), 2)
-            wait(lambda: m.ok("logs", "holder").strip()[4:] in before, "the container has its instance")
+            wait(lambda: m.ok("logs", "holder").strip() in before, "the container has its instance")
             m.ok("label", "--overwrite", "node", name, "nvidia.com/mig.config=too-much")
             wait(lambda: label(m, MIG_STATE) == "failed", "what does not fit fails")
             check("3g.40gb:3 do not fit" in gpus(m)[0]["modeProblem"])
@@ -295,7 +298,7 @@ def test_slices_of_a_flexible_gpu_come_with_their_pods():
         m.ok("apply", "-f", "-", stdin=slice_pod("large", "3g.40gb"))
         m.wait_phase("large", "Running")
         equal([s["profile"] for s in gpus(m)[0]["slices"]], ["3g.40gb"])
-        wait(lambda: m.ok("logs", "large").strip()[4:] == gpus(m)[0]["slices"][0]["uuid"], "the container has its instance")
+        wait(lambda: m.ok("logs", "large").strip() == gpus(m)[0]["slices"][0]["uuid"], "the container has its instance")
         m.ok("delete", "pod", "large", "--grace-period=0", "--force")
         m.ok("apply", "-f", "-", stdin=pod("whole", "nvidia-smi -L; sleep 1000", gpus=1))
         m.wait_phase("whole", "Running")
@@ -309,11 +312,11 @@ def test_the_strategy_single_gives_slices_as_gpus():
         with Mete(gpus="emulated:1xH100", arguments=("--mig-config", parted, "--gpu-config", plugin)) as m:
             m.ok("label", "node", name_of(m), "nvidia.com/mig.config=sevenths")
             wait_offered(m, "nvidia.com/gpu", "7")
-            m.ok("apply", "-f", "-", stdin=pod("one", "echo has $NVIDIA_VISIBLE_DEVICES; sleep 1000", gpus=1))
+            m.ok("apply", "-f", "-", stdin=pod("one", SEEN, gpus=1))
             m.wait_phase("one", "Running")
             uuids = [g["uuid"] for g in gpus(m) if g["uuid"].startswith("MIG-")]
             equal(len(uuids), 7)
-            wait(lambda: m.ok("logs", "one").strip()[4:] in uuids, "the container has one instance")
+            wait(lambda: m.ok("logs", "one").strip() in uuids, "the container has one instance")
     finally:
         os.unlink(parted)
         os.unlink(plugin)
