@@ -10,14 +10,13 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "client/frames.h"
+#include "client/lane.h"
 
 enum {
     STREAMS_MAX = 1024,         /* per node */
     LINK_BACKLOG_MAX = 1 << 20, /* for a node that does not read */
     LINK_DATA_MAX = 1 << 18,    /* above this, data waits in its stream */
     MESSAGE_MAX = 1024,
-    CREDIT_MAX = 1 << 30,
 };
 
 struct link {
@@ -38,10 +37,9 @@ struct node_links {
 struct node_stream {
     struct link *link;
     uint32_t id;
-    size_t credit;   /* bytes that the node may still send */
-    uint32_t window; /* bytes that we may still send */
-    struct buf out;  /* bytes that wait for the window */
-    bool is_ended;   /* the stream ends after `out` */
+    size_t credit; /* bytes that the node may still send */
+    struct lane lane;
+    bool is_ended; /* the stream ends after the bytes that wait */
     bool is_end_sent;
     void (*on_data)(void *arg, struct str bytes);
     void (*on_drain)(void *arg);
@@ -74,7 +72,7 @@ static struct node_stream *find_stream(const struct link *link, uint32_t id)
 static void stream_free(struct node_stream *s)
 {
     map_remove(handle, s->link->streams, s);
-    buf_done(&s->out);
+    buf_done(&s->lane.out);
     free(s);
 }
 
@@ -123,24 +121,22 @@ static void link_send(struct link *link, uint32_t id, enum frame_type type, stru
 
 /* ---- to the node ---- */
 
+static void lane_data(void *arg, uint32_t id, struct str bytes)
+{
+    link_send(arg, id, FRAME_DATA, bytes);
+}
+
+static bool lane_is_full(void *arg)
+{
+    const struct link *link = arg;
+
+    return link->channel->ops->backlog(link->channel) >= LINK_DATA_MAX;
+}
+
 static void stream_flush(struct node_stream *s)
 {
-    struct channel *ch = s->link->channel;
-    size_t sent = 0;
-
-    while (sent < s->out.size && s->window > 0 && ch->ops->backlog(ch) < LINK_DATA_MAX) {
-        size_t size = s->out.size - sent;
-
-        if (size > s->window)
-            size = s->window;
-        if (size > FRAME_PAYLOAD_MAX)
-            size = FRAME_PAYLOAD_MAX;
-        link_send(s->link, s->id, FRAME_DATA, (struct str){s->out.at + sent, size});
-        s->window -= (uint32_t)size;
-        sent += size;
-    }
-    buf_consume(&s->out, sent);
-    if (s->is_ended && !s->is_end_sent && s->out.size == 0) {
+    (void)lane_flush(&s->lane, s->id, &(struct lane_way){lane_data, lane_is_full, s->link});
+    if (s->is_ended && !s->is_end_sent && s->lane.out.size == 0) {
         link_send(s->link, s->id, FRAME_END, STR("{\"code\":200}"));
         s->is_end_sent = true;
     }
@@ -150,17 +146,17 @@ static void stream_flush(struct node_stream *s)
  * left. */
 static void stream_resume(struct node_stream *s)
 {
-    if (s->out.size == 0)
+    if (s->lane.out.size == 0)
         return;
     stream_flush(s);
-    if (s->out.size == 0 && s->on_drain)
+    if (s->lane.out.size == 0 && s->on_drain)
         s->on_drain(s->arg);
 }
 
 void node_stream_send(struct node_stream *s, struct str bytes)
 {
     assert(!s->is_ended);
-    buf_add(&s->out, bytes.at, bytes.size);
+    buf_add(&s->lane.out, bytes.at, bytes.size);
     stream_flush(s);
 }
 
@@ -172,21 +168,18 @@ void node_stream_send_end(struct node_stream *s)
 
 size_t node_stream_backlog(const struct node_stream *s)
 {
-    return s->out.size;
+    return s->lane.out.size;
 }
 
 static struct err *take_credit(struct link *link, const struct frame *f)
 {
     struct node_stream *s = find_stream(link, f->stream);
-    const unsigned char *bytes = (const unsigned char *)f->payload.at;
-    uint32_t more;
+    uint32_t more = 0;
 
-    if (f->payload.size != 4)
-        return err_new(ERR_BAD_REQUEST, "credit of %zu bytes", f->payload.size);
+    TRY(frame_read_credit(f->payload, &more));
     if (!s)
         return NULL;
-    more = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-    s->window = more > CREDIT_MAX - s->window ? CREDIT_MAX : s->window + more;
+    lane_take_credit(&s->lane, more);
     stream_resume(s);
     return NULL;
 }
@@ -268,7 +261,7 @@ static struct node_stream *next_waiting(const struct link *link, uint32_t after)
     struct node_stream *next = NULL;
 
     map_each (handle, link->streams, s, next)
-        if (s->out.size > 0 && (!found || s->id - after - 1 < found->id - after - 1))
+        if (s->lane.out.size > 0 && (!found || s->id - after - 1 < found->id - after - 1))
             found = s;
     return found;
 }
@@ -352,7 +345,7 @@ struct err *node_stream_open(struct node_links *l, const struct node_stream_opti
     *s = (struct node_stream){.link = link,
                               .id = free_id(link),
                               .credit = FRAME_CREDIT_FIRST,
-                              .window = FRAME_CREDIT_FIRST,
+                              .lane = lane_new(),
                               .on_data = o->on_data,
                               .on_drain = o->on_drain,
                               .on_end = o->on_end,
@@ -365,15 +358,14 @@ struct err *node_stream_open(struct node_links *l, const struct node_stream_opti
 
 void node_stream_taken(struct node_stream *s, size_t size)
 {
-    uint8_t credit[4] = {(uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8),
-                         (uint8_t)size};
+    AUTO(buf_done) struct buf b = {0};
 
     if (size == 0)
         return;
     assert(size <= FRAME_CREDIT_FIRST - s->credit);
     s->credit += size;
-    link_send(s->link, s->id, FRAME_CREDIT,
-              (struct str){.at = (const char *)credit, .size = sizeof(credit)});
+    frame_format_credit(&b, s->id, (uint32_t)size);
+    s->link->channel->ops->write(s->link->channel, (struct str){b.at, b.size});
 }
 
 void node_stream_cancel(struct node_stream *s)

@@ -29,6 +29,22 @@ void frame_format(struct buf *b, uint32_t stream, enum frame_type type, struct s
     buf_add(b, payload.at, payload.size);
 }
 
+void frame_format_credit(struct buf *b, uint32_t stream, uint32_t bytes)
+{
+    unsigned char credit[4];
+
+    put_u32(credit, bytes);
+    frame_format(b, stream, FRAME_CREDIT, (struct str){(const char *)credit, sizeof(credit)});
+}
+
+struct err *frame_read_credit(struct str payload, uint32_t *ret)
+{
+    if (payload.size != 4)
+        return err_new(ERR_BAD_REQUEST, "credit of %zu bytes", payload.size);
+    *ret = get_u32((const unsigned char *)payload.at);
+    return NULL;
+}
+
 struct err *frame_parse(struct str bytes, struct frame *ret, size_t *ret_size)
 {
     unsigned char head[FRAME_HEAD_SIZE];

@@ -42,6 +42,11 @@ struct frame {
 
 void frame_format(struct buf *b, uint32_t stream, enum frame_type type, struct str payload);
 
+/* Formats a frame of type CREDIT. */
+void frame_format_credit(struct buf *b, uint32_t stream, uint32_t bytes);
+/* Reads the payload of a frame of type CREDIT. ERR_BAD_REQUEST: it is no u32. */
+struct err *frame_read_credit(struct str payload, uint32_t *ret) MUST_CHECK;
+
 /*
  * Reads one frame from the front of `bytes`: `*ret_size` is what it took, 0 when it is not complete
  * yet. ERR_BAD_REQUEST for an unknown type or too large a payload: the connection is of no more

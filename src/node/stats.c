@@ -19,8 +19,7 @@ struct stats {
     int64_t load_ns;          /* monotonic; 0: there was none */
     bool is_open;             /* the server listens on stream `id` */
     uint32_t id;
-    size_t credit;     /* bytes that the server still takes */
-    struct buf unsent; /* of the last message */
+    struct lane lane; /* of the last message */
 };
 
 /* ---- samples ---- */
@@ -90,22 +89,9 @@ static void stats_take_sample(struct stats *s, struct node_stats *sample)
 
 /* ---- the stream ---- */
 
-/* Sends as the server's credit and the connection allow. */
 static void stats_flush(struct stats *s)
 {
-    const struct stream_out *out = s->o.out;
-    size_t sent = 0;
-
-    while (sent < s->unsent.size && s->credit > 0 && !out->is_full(out->arg)) {
-        size_t size = s->unsent.size - sent;
-
-        size = size > s->credit ? s->credit : size;
-        size = size > FRAME_PAYLOAD_MAX ? (size_t)FRAME_PAYLOAD_MAX : size;
-        out->data(out->arg, s->id, (struct str){.at = s->unsent.at + sent, .size = size});
-        s->credit -= size;
-        sent += size;
-    }
-    buf_consume(&s->unsent, sent);
+    (void)stream_out_flush(s->o.out, s->id, &s->lane);
 }
 
 static void on_stats_timer(void *arg)
@@ -114,8 +100,8 @@ static void on_stats_timer(void *arg)
     struct node_stats sample = {0};
 
     stats_take_sample(s, &sample);
-    if (s->unsent.size == 0) {
-        node_stats_format(&s->unsent, &sample);
+    if (s->lane.out.size == 0) {
+        node_stats_format(&s->lane.out, &sample);
         stats_flush(s);
     }
     node_stats_done(&sample);
@@ -133,8 +119,8 @@ static void stats_open(void *self, uint32_t id, const json_t *question)
     }
     s->is_open = true;
     s->id = id;
-    s->credit = FRAME_CREDIT_FIRST;
-    buf_clear(&s->unsent);
+    s->lane.credit = FRAME_CREDIT_FIRST;
+    buf_clear(&s->lane.out);
     loop_timer_set(s->timer, 0);
 }
 
@@ -143,14 +129,14 @@ static void stats_credit(void *self, uint32_t id, uint32_t bytes)
     struct stats *s = self;
 
     (void)id;
-    s->credit += bytes;
+    lane_take_credit(&s->lane, bytes);
     stats_flush(s);
 }
 
 static void stats_close(struct stats *s)
 {
     s->is_open = false;
-    buf_clear(&s->unsent);
+    buf_clear(&s->lane.out);
     loop_timer_stop(s->timer);
 }
 
@@ -201,6 +187,6 @@ void stats_free(struct stats *s)
     if (!s)
         return;
     loop_timer_free(s->timer);
-    buf_done(&s->unsent);
+    buf_done(&s->lane.out);
     free(s);
 }

@@ -28,8 +28,7 @@ struct image_stream {
     struct image_import *import;
     struct image_pulling *pulling;
     uint32_t owed; /* bytes of an import whose credit is not yet returned */
-    struct buf answer;
-    uint32_t credit;
+    struct lane lane;
     bool is_over;
     int code;
     char *message;
@@ -59,7 +58,7 @@ static void image_stream_free(struct image_stream *s)
         image_import_cancel(s->import);
     if (s->pulling)
         image_pull_forget(s->pulling);
-    buf_done(&s->answer);
+    buf_done(&s->lane.out);
     free(s->message);
     free(s);
 }
@@ -68,21 +67,8 @@ static void image_stream_free(struct image_stream *s)
 static void image_stream_flush(struct image_stream *s)
 {
     const struct stream_out *out = s->set->out;
-    size_t sent = 0;
 
-    while (sent < s->answer.size && s->credit > 0 && !out->is_full(out->arg)) {
-        size_t size = s->answer.size - sent;
-
-        if (size > s->credit)
-            size = s->credit;
-        if (size > FRAME_PAYLOAD_MAX)
-            size = FRAME_PAYLOAD_MAX;
-        out->data(out->arg, s->id, (struct str){s->answer.at + sent, size});
-        s->credit -= (uint32_t)size;
-        sent += size;
-    }
-    buf_consume(&s->answer, sent);
-    if (s->is_over && s->answer.size == 0) {
+    if (stream_out_flush(out, s->id, &s->lane) && s->is_over) {
         uint32_t id = s->id;
         int code = s->code;
         AUTO_FREE char *message = TAKE(s->message);
@@ -102,8 +88,8 @@ static void image_stream_finish(struct image_stream *s, const struct err *e)
 
 static void add_line(struct image_stream *s, json_t *j)
 {
-    json_add(&s->answer, j);
-    buf_add_char(&s->answer, '\n');
+    json_add(&s->lane.out, j);
+    buf_add_char(&s->lane.out, '\n');
     json_decref(j);
 }
 
@@ -137,7 +123,7 @@ static void image_streams_on_progress(void *arg, const char *line)
 {
     struct image_stream *s = arg;
 
-    if (s->answer.size > PROGRESS_BACKLOG_MAX)
+    if (s->lane.out.size > PROGRESS_BACKLOG_MAX)
         return;
     add_line(s, json_pack("{s:s}", "progress", line));
     image_stream_flush(s);
@@ -279,7 +265,7 @@ static void image_streams_on_open(void *self, uint32_t id, const json_t *questio
     }
     s = mem_alloc(sizeof(*s));
     *s = (struct image_stream){
-        .set = set, .id = id, .serial = ++set->last_serial, .credit = FRAME_CREDIT_FIRST};
+        .set = set, .id = id, .serial = ++set->last_serial, .lane = lane_new()};
     map_add(handle, set->all, &s->id, sizeof(s->id), s);
     image_stream_begin(s, question);
 }
@@ -290,8 +276,7 @@ static void on_credit(void *self, uint32_t id, uint32_t bytes)
 
     if (!s)
         return;
-    if (__builtin_add_overflow(s->credit, bytes, &s->credit))
-        s->credit = UINT32_MAX;
+    lane_take_credit(&s->lane, bytes);
     image_stream_flush(s);
 }
 

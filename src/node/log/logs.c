@@ -14,7 +14,6 @@
 enum {
     STREAMS_MAX = 1024,
     CHUNKS_A_TURN = 16, /* then other work of the loop gets its turn */
-    CREDIT_MAX = 1 << 30,
 };
 
 static const int64_t LOOK_NS =
@@ -41,8 +40,7 @@ struct log_stream {
     struct log_reader *reader;
     bool is_inside_line; /* a part of the present line was sent */
     bool is_done;        /* the limit is reached */
-    struct buf out;      /* text waiting for credit */
-    uint32_t credit;
+    struct lane lane;
     struct loop_timer *timer;
 };
 
@@ -52,7 +50,7 @@ static void log_stream_free(struct log_stream *s)
 {
     map_remove(handle, s->logs->streams, s);
     log_reader_free(s->reader);
-    buf_done(&s->out);
+    buf_done(&s->lane.out);
     loop_timer_free(s->timer);
     free(s->uid);
     free(s->container);
@@ -78,29 +76,12 @@ static struct log_stream *log_stream_find(struct logs *l, uint32_t id)
 
 /* ---- output ---- */
 
-/* Sends text as far as credit allows. True: all of it was sent. */
-static bool log_stream_flush(struct log_stream *s)
-{
-    const struct stream_out *out = s->logs->o.out;
-
-    while (s->out.size > 0 && s->credit > 0 && !out->is_full(out->arg)) {
-        size_t size = s->out.size < s->credit ? s->out.size : s->credit;
-
-        if (size > FRAME_PAYLOAD_MAX)
-            size = FRAME_PAYLOAD_MAX;
-        out->data(out->arg, s->id, (struct str){s->out.at, size});
-        s->credit -= (uint32_t)size;
-        buf_consume(&s->out, size);
-    }
-    return s->out.size == 0;
-}
-
 /* Appends text. False: the limit is reached. */
 static bool log_stream_put(struct log_stream *s, struct str text)
 {
     if (s->limit_bytes >= 0 && (int64_t)text.size > s->limit_bytes)
         text.size = (size_t)s->limit_bytes;
-    buf_add(&s->out, text.at, text.size);
+    buf_add(&s->lane.out, text.at, text.size);
     if (s->limit_bytes >= 0)
         s->limit_bytes -= (int64_t)text.size;
     return s->limit_bytes != 0;
@@ -217,7 +198,7 @@ static struct err *take_turn(struct log_stream *s, enum turn *ret)
         if (!s->reader) {
             TRY(open_file(s, ret));
         } else {
-            if (!log_stream_flush(s)) {
+            if (!stream_out_flush(s->logs->o.out, s->id, &s->lane)) {
                 *ret = TURN_WAIT; /* until credit or `drained` comes */
                 return NULL;
             }
@@ -245,7 +226,7 @@ static void log_stream_turn(void *arg)
         loop_timer_set(s->timer, 0);
         return;
     }
-    if (s->out.size > 0)
+    if (s->lane.out.size > 0)
         return;    /* continues with credit or `drained` */
     if (s->reader) /* without a reader, the timer looks */
         err_free(log_reader_watch(s->reader, s->logs->o.loop, log_stream_turn, s));
@@ -294,7 +275,7 @@ static void logs_open(void *self, uint32_t id, const json_t *question)
                              .tail_lines = json_int(question, "tailLines", -1),
                              .limit_bytes = json_int(question, "limitBytes", -1),
                              .since_ns = since_ns(l, question),
-                             .credit = FRAME_CREDIT_FIRST};
+                             .lane = lane_new()};
     map_add(handle, l->streams, &s->id, sizeof(s->id), s);
     s->timer = loop_timer_new(l->o.loop, log_stream_turn, s);
     loop_timer_set(s->timer, 0);
@@ -306,7 +287,7 @@ static void logs_credit(void *self, uint32_t id, uint32_t bytes)
 
     if (!s)
         return; /* the stream has ended, unknown to the other side yet */
-    s->credit = bytes > CREDIT_MAX - s->credit ? CREDIT_MAX : s->credit + bytes;
+    lane_take_credit(&s->lane, bytes);
     loop_timer_set(s->timer, 0);
 }
 
@@ -325,7 +306,7 @@ static void logs_drained(void *self)
     struct log_stream *next = NULL;
 
     map_each (handle, l->streams, s, next)
-        if (s->out.size > 0)
+        if (s->lane.out.size > 0)
             loop_timer_set(s->timer, 0);
 }
 
@@ -337,7 +318,7 @@ static void logs_look(void *arg)
     struct log_stream *next = NULL;
 
     map_each (handle, l->streams, s, next)
-        if (s->follows && s->out.size == 0)
+        if (s->follows && s->lane.out.size == 0)
             loop_timer_set(s->timer, 0);
 }
 

@@ -13,7 +13,6 @@
 enum {
     SESSIONS_MAX = 256,
     FORWARDS_MAX = 512,
-    CREDIT_MAX = 1 << 30,
     OUT_HIGH = 128 << 10, /* backlog at which reading of the output stops */
     OUT_LOW = 32 << 10,
 };
@@ -31,8 +30,7 @@ struct session {
     struct exec *exec; /* NULL: ended */
     struct buf in;     /* an incomplete record */
     uint32_t owed;     /* bytes whose credit is returned once the command has read them */
-    struct buf out;
-    uint32_t credit;
+    struct lane lane;
     bool wants_stdout;
     bool wants_stderr;
     bool is_attach;
@@ -60,7 +58,7 @@ static void session_free(struct session *s)
     if (s->exec)
         s->exec->ops->cancel(s->exec);
     buf_done(&s->in);
-    buf_done(&s->out);
+    buf_done(&s->lane.out);
     free(s->message);
     free(s);
 }
@@ -88,26 +86,12 @@ static void set_pause(struct session *s, bool is_paused)
 /* Sends as much as credit allows; the session may be dead afterwards. */
 static void session_flush(struct session *s)
 {
-    const struct stream_out *out = s->set->o.out;
-    size_t sent = 0;
-
-    while (sent < s->out.size && s->credit > 0 && !out->is_full(out->arg)) {
-        size_t size = s->out.size - sent;
-
-        if (size > s->credit)
-            size = s->credit;
-        if (size > FRAME_PAYLOAD_MAX)
-            size = FRAME_PAYLOAD_MAX;
-        out->data(out->arg, s->id, (struct str){s->out.at + sent, size});
-        s->credit -= (uint32_t)size;
-        sent += size;
-    }
-    buf_consume(&s->out, sent);
-    if (!s->exec && s->out.size == 0)
+    (void)stream_out_flush(s->set->o.out, s->id, &s->lane);
+    if (!s->exec && s->lane.out.size == 0)
         session_end(s, s->code, s->message);
-    else if (s->out.size >= OUT_HIGH)
+    else if (s->lane.out.size >= OUT_HIGH)
         set_pause(s, true);
-    else if (s->out.size <= OUT_LOW)
+    else if (s->lane.out.size <= OUT_LOW)
         set_pause(s, false);
 }
 
@@ -119,7 +103,7 @@ static void on_session_output(void *arg, int fd, struct str bytes)
     while (is_wanted && bytes.size > 0) {
         size_t size = bytes.size < RECORD_MAX ? bytes.size : RECORD_MAX;
 
-        record_format(&s->out, fd == 1 ? RECORD_STDOUT : RECORD_STDERR,
+        record_format(&s->lane.out, fd == 1 ? RECORD_STDOUT : RECORD_STDERR,
                       (struct str){bytes.at, size});
         bytes = (struct str){bytes.at + size, bytes.size - size};
     }
@@ -131,7 +115,7 @@ static void on_output_end(void *arg)
 {
     struct session *s = arg;
 
-    record_format(&s->out, RECORD_STDOUT_END, STR(""));
+    record_format(&s->lane.out, RECORD_STDOUT_END, STR(""));
     session_flush(s);
 }
 
@@ -143,7 +127,7 @@ static void on_session_end(void *arg, const struct err *e, int code)
     s->code = e ? err_http(e) : 200;
     s->message = mem_strdup(e ? err_message(e) : "");
     if (!e && !s->is_attach && !s->is_forward)
-        record_format_exit(&s->out, code);
+        record_format_exit(&s->lane.out, code);
     session_flush(s);
 }
 
@@ -286,7 +270,7 @@ static void sessions_open(void *self, uint32_t id, const json_t *question)
 
     *s = (struct session){.set = set,
                           .id = id,
-                          .credit = FRAME_CREDIT_FIRST,
+                          .lane = lane_new(),
                           .wants_stdout = json_bool(question, "stdout", false),
                           .wants_stderr = json_bool(question, "stderr", false),
                           .is_attach = text_equal(json_text(question, "op"), "attach"),
@@ -306,7 +290,7 @@ static void sessions_credit(void *self, uint32_t id, uint32_t bytes)
 
     if (!s)
         return;
-    s->credit = bytes > CREDIT_MAX - s->credit ? CREDIT_MAX : s->credit + bytes;
+    lane_take_credit(&s->lane, bytes);
     session_flush(s);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "client/lane.h"
 
 struct stream_service {
     const char *const *ops; /* "exec", "attach"; NULL-terminated */
@@ -38,3 +39,9 @@ struct stream_out {
     bool (*is_full)(void *arg);                            /* full until the service's `drained` */
     void *arg;
 };
+
+/* Sends the waiting bytes of a stream, as credit and connection allow. True: none are left. */
+static inline bool stream_out_flush(const struct stream_out *out, uint32_t id, struct lane *lane)
+{
+    return lane_flush(lane, id, &(struct lane_way){out->data, out->is_full, out->arg});
+}

@@ -22,7 +22,7 @@ static const int64_t RETRY_NS = 100 * NS_PER_MS;
 static const int64_t RETRY_MAX_NS = 5 * NS_PER_SEC;
 
 /* One open stream. */
-struct lane {
+struct uplink_lane {
     struct map_handle handle;
     uint32_t id;
     uint32_t window; /* bytes that the other side may still send */
@@ -40,20 +40,20 @@ struct uplink {
     struct stream_out out;
     struct stream_service services[SERVICES_MAX];
     size_t n_services;
-    struct lane *lanes;
+    struct uplink_lane *lanes;
     struct loop_timer *timer;
     int64_t retry_ns;
 };
 
-static struct lane *find_lane(const struct uplink *u, uint32_t id)
+static struct uplink_lane *find_lane(const struct uplink *u, uint32_t id)
 {
-    struct lane *lane = NULL;
+    struct uplink_lane *lane = NULL;
 
     map_find(handle, u->lanes, &id, sizeof(id), lane);
     return lane;
 }
 
-static void lane_free(struct uplink *u, struct lane *lane)
+static void lane_free(struct uplink *u, struct uplink_lane *lane)
 {
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; in the map exactly once */
     map_remove(handle, u->lanes, lane);
@@ -62,14 +62,18 @@ static void lane_free(struct uplink *u, struct lane *lane)
 
 /* ---- output ---- */
 
+static void uplink_write(struct uplink *u, const struct buf *frame)
+{
+    if (u->stream && !u->is_broken)
+        stream_send(u->stream, (struct str){frame->at, frame->size});
+}
+
 static void uplink_send(struct uplink *u, uint32_t id, enum frame_type type, struct str payload)
 {
     AUTO(buf_done) struct buf b = {0};
 
-    if (!u->stream || u->is_broken)
-        return;
     frame_format(&b, id, type, payload);
-    stream_send(u->stream, (struct str){b.at, b.size});
+    uplink_write(u, &b);
 }
 
 static void send_data(void *arg, uint32_t id, struct str bytes)
@@ -91,7 +95,7 @@ static void send_refusal(struct uplink *u, uint32_t id, int code, const char *me
 static void send_end(void *arg, uint32_t id, int code, const char *message)
 {
     struct uplink *u = arg;
-    struct lane *lane = find_lane(u, id);
+    struct uplink_lane *lane = find_lane(u, id);
 
     if (lane)
         lane_free(u, lane);
@@ -101,15 +105,15 @@ static void send_end(void *arg, uint32_t id, int code, const char *message)
 static void send_taken(void *arg, uint32_t id, uint32_t bytes)
 {
     struct uplink *u = arg;
-    struct lane *lane = find_lane(u, id);
-    const unsigned char credit[4] = {(unsigned char)(bytes >> 24), (unsigned char)(bytes >> 16),
-                                     (unsigned char)(bytes >> 8), (unsigned char)bytes};
+    struct uplink_lane *lane = find_lane(u, id);
+    AUTO(buf_done) struct buf b = {0};
 
     if (!lane || bytes == 0)
         return;
     assert(bytes <= FRAME_CREDIT_FIRST - lane->window);
     lane->window += bytes;
-    uplink_send(u, id, FRAME_CREDIT, (struct str){(const char *)credit, sizeof(credit)});
+    frame_format_credit(&b, id, bytes);
+    uplink_write(u, &b);
 }
 
 static bool is_full(void *arg)
@@ -150,7 +154,7 @@ static struct err *take_open(struct uplink *u, const struct frame *f)
     AUTO(json_freep) json_t *question = NULL;
     const struct stream_service *service = NULL;
     AUTO(err_freep) struct err *e = NULL;
-    struct lane *lane = NULL;
+    struct uplink_lane *lane = NULL;
 
     if (find_lane(u, f->stream))
         return err_new(ERR_BAD_REQUEST, "stream %u is open already", (unsigned)f->stream);
@@ -162,13 +166,13 @@ static struct err *take_open(struct uplink *u, const struct frame *f)
         return NULL;
     }
     lane = mem_alloc(sizeof(*lane));
-    *lane = (struct lane){.id = f->stream, .window = FRAME_CREDIT_FIRST, .service = service};
+    *lane = (struct uplink_lane){.id = f->stream, .window = FRAME_CREDIT_FIRST, .service = service};
     map_add(handle, u->lanes, &lane->id, sizeof(lane->id), lane);
     service->open(service->self, lane->id, question);
     return NULL;
 }
 
-static struct err *take_data(struct lane *lane, const struct frame *f)
+static struct err *take_data(struct uplink_lane *lane, const struct frame *f)
 {
     if (lane->is_ended || !lane->service->data)
         return err_new(ERR_BAD_REQUEST, "stream %u takes no data", (unsigned)lane->id);
@@ -179,19 +183,16 @@ static struct err *take_data(struct lane *lane, const struct frame *f)
     return NULL;
 }
 
-static struct err *take_credit(const struct lane *lane, const struct frame *f)
+static struct err *take_credit(const struct uplink_lane *lane, const struct frame *f)
 {
-    const unsigned char *bytes = (const unsigned char *)f->payload.at;
+    uint32_t bytes = 0;
 
-    if (f->payload.size != 4)
-        return err_new(ERR_BAD_REQUEST, "credit of %zu bytes", f->payload.size);
-    lane->service->credit(lane->service->self, lane->id,
-                          (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
-                              (uint32_t)bytes[2] << 8 | bytes[3]);
+    TRY(frame_read_credit(f->payload, &bytes));
+    lane->service->credit(lane->service->self, lane->id, bytes);
     return NULL;
 }
 
-static void take_cancel(struct uplink *u, struct lane *lane)
+static void take_cancel(struct uplink *u, struct uplink_lane *lane)
 {
     const struct stream_service *service = lane->service;
     uint32_t id = lane->id;
@@ -202,7 +203,7 @@ static void take_cancel(struct uplink *u, struct lane *lane)
 
 static struct err *take_frame(struct uplink *u, const struct frame *f)
 {
-    struct lane *lane = find_lane(u, f->stream);
+    struct uplink_lane *lane = find_lane(u, f->stream);
 
     if (f->type == FRAME_OPEN)
         return take_open(u, f);
@@ -231,8 +232,8 @@ static struct err *take_frame(struct uplink *u, const struct frame *f)
 
 static void cancel_all(struct uplink *u)
 {
-    struct lane *lane = NULL;
-    struct lane *next = NULL;
+    struct uplink_lane *lane = NULL;
+    struct uplink_lane *next = NULL;
 
     map_each (handle, u->lanes, lane, next)
         lane_free(u, lane);
