@@ -2,9 +2,10 @@
 
 import json
 import os
+import subprocess
 
 from harness import BUILD, check, equal, execute, own_python, wait
-from test_gpusim import machine
+from test_gpusim import SMOKE, machine
 
 LIST = """
 import json
@@ -36,6 +37,24 @@ for i in range(n.nvmlDeviceGetMaxMigDeviceCount(gpu)):
     except n.NVMLError_NotFound:
         continue
     print(n.nvmlDeviceGetUUID(mig), n.nvmlDeviceGetMemoryInfo(mig).total >> 20, n.nvmlDeviceGetAttributes(mig).multiprocessorCount)
+"""
+
+GPM = """
+import time
+import pynvml as n
+n.nvmlInit()
+gpu = n.nvmlDeviceGetHandleByIndex(0)
+mig = n.nvmlDeviceGetMigDeviceHandleByIndex(gpu, 1)
+samples = [[n.nvmlGpmSampleAlloc() for _ in range(2)] for _ in range(2)]
+for instance, whole in samples:
+    n.nvmlGpmMigSampleGet(gpu, n.nvmlDeviceGetGpuInstanceId(mig), instance)
+    n.nvmlGpmSampleGet(gpu, whole)
+    time.sleep(0.1)  # the distance that the driver asks for
+for first, second in zip(*samples):
+    get = n.c_nvmlGpmMetricsGet_t(version=n.NVML_GPM_METRICS_GET_VERSION, numMetrics=1, sample1=first, sample2=second)
+    get.metrics[0].metricId = n.NVML_GPM_METRIC_SM_UTIL
+    n.nvmlGpmMetricsGet(get)
+    print(get.metrics[0].value)
 """
 
 NAMES = """
@@ -93,6 +112,17 @@ def test_bindings_make_mig_devices_and_cuda_programs_use_them():
         with m.holding(1024, CUDA_VISIBLE_DEVICES=small), m.holding(2048, CUDA_VISIBLE_DEVICES=devices[0][0]):
             equal(m.used(), [1024 + 2048 + 2 * 520])
         equal(m.smoke(CUDA_VISIBLE_DEVICES=small).code, 0)
+        p = subprocess.Popen([SMOKE, "spin", "600000"], env=m.env(CUDA_VISIBLE_DEVICES=small), stdout=subprocess.DEVNULL)
+        try:
+            def busy():
+                instance, whole = map(float, python(m, GPM).split())
+                check(whole <= instance / 7 + 1, "the gpu has seven slices", instance, whole)
+                return instance > 20
+
+            wait(busy, "the MIG device is busy")
+        finally:
+            p.kill()
+            p.wait()
 
 
 def test_a_scenario_breaks_gpus_in_time():

@@ -1,0 +1,165 @@
+/*
+ * nvml_gpm.c - GPU performance metrics: the busy part of the time between two samples
+ *
+ * Boards from Hopper on have them. In MIG mode they are the only source of utilization: of a gpu
+ * instance, or of the whole gpu as its instances' parts.
+ */
+
+#include <stdlib.h>
+
+#include "engine.h"
+#include "library.h"
+#include "mig.h"
+
+enum {
+    GPM_VERSION = 1,
+    GPM_METRICS_MAX = 333,
+    GPM_GRAPHICS_BUSY = 1,
+    GPM_SM_BUSY = 2,
+    ARCHITECTURE_HOPPER = 9
+};
+
+struct gpm_sample {
+    uint64_t at_ns; /* 0: nothing is in it */
+    uint64_t busy_ns;
+};
+
+struct gpm_metric {
+    unsigned id;
+    int result;
+    double value;
+    const char *short_name;
+    const char *long_name;
+    const char *unit;
+};
+
+struct gpm_request {
+    unsigned version;
+    unsigned n;
+    const struct gpm_sample *first;
+    const struct gpm_sample *second;
+    struct gpm_metric metrics[];
+};
+
+struct gpm_support {
+    unsigned version;
+    unsigned is_supported;
+};
+
+static bool has_gpm(const struct gpusim_gpu *g)
+{
+    return g->architecture >= ARCHITECTURE_HOPPER;
+}
+
+FUNCTION(nvmlGpmQueryDeviceSupport, nvmlDevice_t device, struct gpm_support *out)
+{
+    ENTER(device, g);
+
+    if (!out)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (out->version != GPM_VERSION)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    out->is_supported = has_gpm(g);
+    return NVML_SUCCESS;
+}
+
+FUNCTION(nvmlGpmSampleAlloc, struct gpm_sample **out)
+{
+    if (!library_references)
+        return NVML_ERROR_UNINITIALIZED;
+    if (!out)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *out = calloc(1, sizeof(**out));
+    return *out ? NVML_SUCCESS : NVML_ERROR_MEMORY;
+}
+
+FUNCTION(nvmlGpmSampleFree, struct gpm_sample *sample)
+{
+    free(sample);
+    return sample ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+}
+
+/* The busy time of an engine since the start. */
+static uint64_t busy_of(const struct gpusim_gpu *g, unsigned engine, uint64_t now_ns)
+{
+    struct engine e;
+
+    engine_load(&e, &library_view, view_index(&library_view, g), engine);
+    engine_advance(&e, now_ns);
+    return e.state.busy_ns;
+}
+
+/* The busy time of the compute instances of a gpu instance, or of all, by their part of `slices`.
+ */
+static uint64_t busy_of_computes(const struct gpusim_gpu *g, bool is_any, unsigned instance,
+                                 unsigned slices, uint64_t now_ns)
+{
+    uint64_t busy_ns = 0;
+
+    for (unsigned i = 0; i < GPUSIM_INSTANCES_MAX; i++) {
+        const struct gpusim_compute *c = &g->computes[i];
+
+        if (c->is_used && (is_any || c->instance == instance))
+            busy_ns += busy_of(g, 1 + i, now_ns) / slices * c->slices;
+    }
+    return busy_ns;
+}
+
+FUNCTION(nvmlGpmSampleGet, nvmlDevice_t device, struct gpm_sample *sample)
+{
+    uint64_t now_ns = clock_ns();
+    ENTER(device, g);
+
+    if (!sample)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (!has_gpm(g))
+        return NVML_ERROR_NOT_SUPPORTED;
+    *sample = (struct gpm_sample){.at_ns = now_ns};
+    if (g->mig_mode && g->mig_slices > 0)
+        sample->busy_ns = busy_of_computes(g, true, 0, g->mig_slices, now_ns);
+    else
+        sample->busy_ns = busy_of(g, GPUSIM_WHOLE, now_ns);
+    return NVML_SUCCESS;
+}
+
+FUNCTION(nvmlGpmMigSampleGet, nvmlDevice_t device, unsigned instance, struct gpm_sample *sample)
+{
+    const struct gpusim_mig_profile *p;
+    uint64_t now_ns = clock_ns();
+    ENTER(device, g);
+
+    p = instance_profile(g, instance);
+    if (!sample || !p)
+        return sample ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
+    if (!has_gpm(g) || !g->mig_mode)
+        return NVML_ERROR_NOT_SUPPORTED;
+    *sample = (struct gpm_sample){
+        .at_ns = now_ns, .busy_ns = busy_of_computes(g, false, instance, p->slices, now_ns)};
+    return NVML_SUCCESS;
+}
+
+FUNCTION(nvmlGpmMetricsGet, struct gpm_request *request)
+{
+    uint64_t time_ns;
+    uint64_t busy_ns;
+
+    if (!library_references)
+        return NVML_ERROR_UNINITIALIZED;
+    if (!request || request->n > GPM_METRICS_MAX || !request->first || !request->second)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (request->version != GPM_VERSION)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (request->first->at_ns == 0 || request->second->at_ns <= request->first->at_ns ||
+        request->second->busy_ns < request->first->busy_ns)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    time_ns = request->second->at_ns - request->first->at_ns;
+    busy_ns = request->second->busy_ns - request->first->busy_ns;
+    for (unsigned i = 0; i < request->n; i++) {
+        struct gpm_metric *m = &request->metrics[i];
+
+        m->result = m->id == GPM_GRAPHICS_BUSY || m->id == GPM_SM_BUSY ? NVML_SUCCESS
+                                                                       : NVML_ERROR_NOT_SUPPORTED;
+        m->value = m->result == NVML_SUCCESS ? (double)busy_ns * 100 / (double)time_ns : 0;
+    }
+    return NVML_SUCCESS;
+}
