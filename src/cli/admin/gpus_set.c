@@ -5,15 +5,18 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "gpu/gpu_watch.h"
 #include "gpu/partition.h"
 #include "kinds/pod/pod_state.h"
 
+/* Reports of the node change the Node between our read and our write. */
 enum {
-    TRIES_MAX = 5 /* heartbeats change the Node between our read and our write */
+    TRIES_MAX = 40
 };
+static const int64_t look_again_ns = 50 * NS_PER_MS;
 
 /* A change of one node's gpus. */
 struct gpus_change {
@@ -123,9 +126,25 @@ static struct err *change_once(const struct gpus_change *g, size_t *ret_count)
     return send_modes(g, node, modes);
 }
 
+static void gpus_set_on_time(void *arg)
+{
+    session_stop(arg);
+}
+
+static struct err *wait_a_moment(struct session *s)
+{
+    struct loop_timer *timer = loop_timer_new(session_loop(s), gpus_set_on_time, s);
+    struct err *e = NULL;
+
+    loop_timer_set(timer, look_again_ns);
+    e = session_run(s);
+    loop_timer_free(timer);
+    return e;
+}
+
 static struct err *change_node(const struct gpus_change *g)
 {
-    struct err *e = NULL;
+    AUTO(err_freep) struct err *e = NULL;
     size_t n = 0;
 
     for (int i = 0; i < TRIES_MAX; i++) {
@@ -133,9 +152,10 @@ static struct err *change_node(const struct gpus_change *g)
         e = change_once(g, &n);
         if (!e || err_code(e) != ERR_CONFLICT)
             break;
+        TRY(wait_a_moment(g->session));
     }
     if (e)
-        return e;
+        return TAKE(e);
     cli_say(g->cli, "%zu gpu%s of node %s: %s", n, n == 1 ? "" : "s", g->node,
             g->mode ? g->mode : "as configured");
     return NULL;
