@@ -91,7 +91,7 @@ static void add_model(struct listing *l, json_t *model)
     listing_add(l, row, model);
 }
 
-static void make_columns(struct listing *l, const json_t *models)
+static void free_columns(struct listing *l, const json_t *models)
 {
     json_t *starts = json_object_get(json_array_get(models, 0), "starts");
     json_t *one;
@@ -133,7 +133,7 @@ static struct err *free_print(struct cli *c, const json_t *report, const struct 
 
     listing_init(&l, "FreeList");
     l.api_version = "mete.dev/v1";
-    make_columns(&l, models);
+    free_columns(&l, models);
     json_array_foreach (models, i, model) {
         json_put_text(model, "apiVersion", "mete.dev/v1");
         json_put_text(model, "kind", "Free");

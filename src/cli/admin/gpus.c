@@ -136,7 +136,7 @@ static json_t *why_of(const json_t *spec, const json_t *status)
     return json_text_new(health && health[0] ? health : json_text(spec, "modeProblem"));
 }
 
-static json_t *row_of(const json_t *gpu)
+static json_t *gpus_row(const json_t *gpu)
 {
     const json_t *spec = json_object_get(gpu, "spec");
     const json_t *status = json_object_get(gpu, "status");
@@ -168,7 +168,7 @@ static json_t *row_of(const json_t *gpu)
     return row;
 }
 
-static void make_columns(struct listing *l)
+static void gpus_columns(struct listing *l)
 {
     static const char *const names[] = {"NODE",    "#GPU",   "MODEL",      "MODE",  "HEALTH",
                                         "HELD BY", "!USER",  "!ISOLATION", "#LOAD", "%USED",
@@ -211,12 +211,12 @@ static struct err *gpus_run(struct cli *c)
     TRY(session_get(s, "/apis/mete.dev/v1/gpus", &list));
     listing_init(&l, "GpuList");
     l.prefix = "gpu";
-    make_columns(&l);
+    gpus_columns(&l);
     json_array_foreach (json_object_get(list, "items"), i, gpu) {
         json_put_text(gpu, "apiVersion", "mete.dev/v1");
         json_put_text(gpu, "kind", "Gpu");
         if (!flag_switch(c->in, "free") || !json_at(gpu, "status", "holder", "pod", NULL))
-            listing_add(&l, row_of(gpu), gpu);
+            listing_add(&l, gpus_row(gpu), gpu);
     }
     if (json_array_size(l.objects) == 0 && output_format_of(c->in) == OUTPUT_TABLE)
         cli_say(c, flag_switch(c->in, "free") ? "no GPU is free"

@@ -76,7 +76,7 @@ static const char *short_id(const char *id)
     return colon ? colon + 1 : "";
 }
 
-static json_t *age_of(const char *stamp, int64_t now_ns)
+static json_t *image_age(const char *stamp, int64_t now_ns)
 {
     int64_t at_ns = stamp_or(stamp, INT64_MAX);
     char text[STAMP_TEXT_SIZE];
@@ -87,7 +87,7 @@ static json_t *age_of(const char *stamp, int64_t now_ns)
     return json_string(text);
 }
 
-static void add_row(struct listing *l, const json_t *image, const char *name, int64_t now_ns)
+static void image_add_row(struct listing *l, const json_t *image, const char *name, int64_t now_ns)
 {
     AUTO_FREE char *id = mem_strndup(short_id(json_text(image, "id")), ID_DIGITS);
     AUTO(json_freep) json_t *object = json_deep_copy(image);
@@ -100,7 +100,7 @@ static void add_row(struct listing *l, const json_t *image, const char *name, in
     (void)json_array_append_new(row, json_string(id));
     (void)json_array_append_new(row, size >= 0 ? json_integer(size) : json_null());
     (void)json_array_append_new(row, json_integer(json_int(image, "pods", 0)));
-    (void)json_array_append_new(row, age_of(json_text(image, "usedAt"), now_ns));
+    (void)json_array_append_new(row, image_age(json_text(image, "usedAt"), now_ns));
     listing_add(l, row, object);
 }
 
@@ -115,11 +115,11 @@ static void add_rows(struct listing *l, const json_t *image, int64_t now_ns)
     json_array_foreach (names, i, item) {
         if (strchr(json_string_value(item), '@'))
             continue;
-        add_row(l, image, json_string_value(item), now_ns);
+        image_add_row(l, image, json_string_value(item), now_ns);
         n++;
     }
     if (n == 0)
-        add_row(l, image, json_string_value(json_array_get(names, 0)), now_ns);
+        image_add_row(l, image, json_string_value(json_array_get(names, 0)), now_ns);
 }
 
 static struct err *image_list(struct cli *c, struct session *s)

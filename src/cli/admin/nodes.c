@@ -19,7 +19,7 @@ static json_t *bytes_of(const char *text)
     return text && !e ? json_integer(quantity_units(q)) : json_null();
 }
 
-static const char *state_of(const json_t *node)
+static const char *node_state(const json_t *node)
 {
     const char *ready = json_text(object_condition(node, "Ready"), "status");
 
@@ -48,7 +48,7 @@ static json_t *gpus_of(const json_t *gpus, const char *node)
     return json_string(text);
 }
 
-static json_t *age_of(const json_t *node, int64_t now_ns)
+static json_t *node_age(const json_t *node, int64_t now_ns)
 {
     const char *stamp = json_text_at(node, "metadata", "creationTimestamp", NULL);
     int64_t at_ns = stamp_or(stamp, INT64_MAX);
@@ -60,7 +60,7 @@ static json_t *age_of(const json_t *node, int64_t now_ns)
     return json_string(text);
 }
 
-static json_t *row_of(const json_t *node, const json_t *gpus, int64_t now_ns)
+static json_t *nodes_row(const json_t *node, const json_t *gpus, int64_t now_ns)
 {
     const char *name = json_text_at(node, "metadata", "name", NULL);
     const char *product = json_text_at(node, "metadata", "labels", "nvidia.com/gpu.product", NULL);
@@ -71,14 +71,14 @@ static json_t *row_of(const json_t *node, const json_t *gpus, int64_t now_ns)
     json_t *row = json_array();
 
     (void)json_array_append_new(row, json_text_new(name));
-    (void)json_array_append_new(row, json_text_new(state_of(node)));
+    (void)json_array_append_new(row, json_text_new(node_state(node)));
     (void)json_array_append_new(row, gpus_of(gpus, name));
     (void)json_array_append_new(row, json_text_new(model));
     (void)json_array_append_new(
         row, json_text_new(json_text_at(node, "status", "allocatable", "cpu", NULL)));
     (void)json_array_append_new(
         row, bytes_of(json_text_at(node, "status", "allocatable", "memory", NULL)));
-    (void)json_array_append_new(row, age_of(node, now_ns));
+    (void)json_array_append_new(row, node_age(node, now_ns));
     (void)json_array_append_new(
         row, json_text_new(json_text_at(node, "status", "nodeInfo", "osImage", NULL)));
     (void)json_array_append_new(
@@ -88,7 +88,7 @@ static json_t *row_of(const json_t *node, const json_t *gpus, int64_t now_ns)
     return row;
 }
 
-static void make_columns(struct listing *l)
+static void nodes_columns(struct listing *l)
 {
     static const char *const names[] = {"NODE",    "STATE", "GPUS FREE", "MODEL",   "#CPU",
                                         "%MEMORY", "#AGE",  "!OS",       "!KERNEL", "!MESSAGE"};
@@ -114,11 +114,11 @@ static struct err *nodes_run(struct cli *c)
     listing_init(&l, "NodeList");
     l.api_version = "v1";
     l.prefix = "node";
-    make_columns(&l);
+    nodes_columns(&l);
     json_array_foreach (json_object_get(list.first, "items"), i, node) {
         json_put_text(node, "apiVersion", "v1");
         json_put_text(node, "kind", "Node");
-        listing_add(&l, row_of(node, gpus, loop_wall_ns(session_loop(s))), node);
+        listing_add(&l, nodes_row(node, gpus, loop_wall_ns(session_loop(s))), node);
     }
     json_decref(list.first);
     e = listing_print(c, &l);

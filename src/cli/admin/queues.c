@@ -39,7 +39,7 @@ static json_t *queue_find(const json_t *queues, const char *name)
 }
 
 /* "active", or the problem in a few words. */
-static const char *state_of(const json_t *queue)
+static const char *queue_state(const json_t *queue)
 {
     const json_t *condition = object_condition(queue, "Active");
     const char *reason = json_text(condition, "reason");
@@ -110,7 +110,7 @@ static json_t *others_of(const json_t *queue)
     return json_text_new(text);
 }
 
-static void add_row(struct listing *l, json_t *queue, unsigned depth, int64_t now_ns)
+static void queues_add_row(struct listing *l, json_t *queue, unsigned depth, int64_t now_ns)
 {
     AUTO_FREE char *name = mem_format("%*s%s", (int)depth * 2, "", name_of(queue));
     json_t *row = json_array();
@@ -125,7 +125,7 @@ static void add_row(struct listing *l, json_t *queue, unsigned depth, int64_t no
         count_of(queue, "onHold"),
         count_of(queue, "running"),
         oldest_of(queue, now_ns),
-        json_string(state_of(queue)),
+        json_string(queue_state(queue)),
         others_of(queue),
     };
 
@@ -143,14 +143,14 @@ static void add_tree(struct listing *l, const json_t *queues, json_t *top, unsig
     json_t *queue;
     size_t i;
 
-    add_row(l, top, depth, now_ns);
+    queues_add_row(l, top, depth, now_ns);
     json_array_foreach (queues, i, queue)
         if (depth < DEPTH_MAX && text_equal(parent_of(queue), name_of(top)))
             add_tree(l, queues, queue, depth + 1, now_ns);
 }
 
 /* Adds all trees. Queues whose parent does not exist are shown at the top, too. */
-static void add_all(struct listing *l, const json_t *queues, int64_t now_ns)
+static void queues_add_all(struct listing *l, const json_t *queues, int64_t now_ns)
 {
     json_t *queue;
     size_t i;
@@ -163,7 +163,7 @@ static void add_all(struct listing *l, const json_t *queues, int64_t now_ns)
     }
 }
 
-static void make_columns(struct listing *l)
+static void queues_columns(struct listing *l)
 {
     static const char *const names[] = {"QUEUE",     "#WEIGHT", "#GPUS",    "#HELD",
                                         "#BORROWED", "#SHARE",  "#WAITING", "!#ON HOLD",
@@ -187,11 +187,11 @@ static struct err *queues_print(struct cli *c, const json_t *queues, int64_t now
     listing_init(&l, "QueueList");
     l.api_version = "mete.dev/v1";
     l.prefix = "queue";
-    make_columns(&l);
+    queues_columns(&l);
     if (top)
         add_tree(&l, queues, top, 0, now_ns);
     else
-        add_all(&l, queues, now_ns);
+        queues_add_all(&l, queues, now_ns);
     e = listing_print(c, &l);
     listing_done(&l);
     json_decref(top);

@@ -25,7 +25,7 @@ static json_t *amount_json(struct quantity q)
 }
 
 /* One resource of a quota, also as the object for json and yaml. New reference. */
-static json_t *object_of(const json_t *quota, const char *resource)
+static json_t *quota_object(const json_t *quota, const char *resource)
 {
     json_t *object = json_object();
     const char *name = json_text_at(quota, "metadata", "name", NULL);
@@ -51,10 +51,10 @@ static json_t *cell(const json_t *value)
     return json_string(json_string_value(value)); /* all amounts are texts */
 }
 
-static void add_row(struct listing *l, const json_t *quota, const char *resource)
+static void quota_add_row(struct listing *l, const json_t *quota, const char *resource)
 {
     static const char *const amounts[] = {"used", "hard", "free"};
-    AUTO(json_freep) json_t *object = object_of(quota, resource);
+    AUTO(json_freep) json_t *object = quota_object(quota, resource);
     json_t *row = json_array();
 
     (void)json_array_append_new(row, cell(json_at(object, "metadata", "namespace", NULL)));
@@ -83,11 +83,11 @@ static void add_quota(struct listing *l, const json_t *quota, bool is_name_only)
     if (names.n > 1)
         qsort(names.at, names.n, sizeof(names.at[0]), compare_texts);
     for (size_t i = 0; i < names.n && !(is_name_only && i > 0); i++)
-        add_row(l, quota, names.at[i]);
+        quota_add_row(l, quota, names.at[i]);
     vec_done(&names);
 }
 
-static void make_columns(struct listing *l)
+static void quota_columns(struct listing *l)
 {
     static const char *const names[] = {"NAMESPACE", "QUOTA", "RESOURCE",
                                         "#USED",     "#HARD", "#FREE"};
@@ -119,7 +119,7 @@ static struct err *quota_print(struct cli *c, struct session *s, const json_t *q
     listing_init(&l, "QuotaUseList");
     l.api_version = "mete.dev/v1";
     l.prefix_of = prefix_of;
-    make_columns(&l);
+    quota_columns(&l);
     json_array_foreach (quotas, i, quota) {
         if (wanted && !text_equal(json_text_at(quota, "metadata", "name", NULL), wanted))
             continue;

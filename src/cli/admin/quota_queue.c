@@ -45,7 +45,8 @@ static struct quantity amount_of(const json_t *quota, const char *key)
     return e ? (struct quantity){0} : q;
 }
 
-static void add_row(struct listing *l, const char *ns, const char *queue, const json_t *quota)
+static void quota_queue_add_row(struct listing *l, const char *ns, const char *queue,
+                                const json_t *quota)
 {
     struct quantity held = amount_of(quota, "held");
     struct quantity own = amount_of(quota, "nominal");
@@ -87,7 +88,7 @@ struct err *quota_add_queues(struct session *s, const char *ns, bool is_name_onl
         TRY(quota_get(s, path, &queue));
         json_array_foreach (json_at(queue, "status", "quotas", NULL), k, quota)
             if (k == 0 || !is_name_only)
-                add_row(l, ns, name, quota);
+                quota_queue_add_row(l, ns, name, quota);
         parent = json_text_at(queue, "spec", "parent", NULL);
         free(name);
         name = mem_strdup(parent ? parent : "");

@@ -220,7 +220,7 @@ static json_t *count_of(const json_t *status, const char *key)
     return json_is_integer(n) ? json_integer(json_integer_value(n)) : json_null();
 }
 
-static void add_row(struct listing *l, json_t *object)
+static void reserve_add_row(struct listing *l, json_t *object)
 {
     const json_t *spec = json_object_get(object, "spec");
     const json_t *status = json_object_get(object, "status");
@@ -261,7 +261,7 @@ static struct err *reservation_list(struct cli *c, struct session *s)
     for (size_t k = 0; k < COUNT(names); k++)
         listing_column(&l, names[k]);
     json_array_foreach (json_object_get(result.first, "items"), i, object)
-        add_row(&l, object);
+        reserve_add_row(&l, object);
     if (json_array_size(l.objects) == 0 && output_format_of(c->in) == OUTPUT_TABLE)
         cli_say(c, "there are no reservations");
     else

@@ -89,7 +89,7 @@ static struct err *read_levels(struct cli *c, const json_t *nodes, struct levels
     return NULL;
 }
 
-static const char *state_of(const json_t *node)
+static const char *topo_state(const json_t *node)
 {
     const char *ready = json_text(object_condition(node, "Ready"), "status");
 
@@ -156,7 +156,7 @@ static void add_machines(struct topo *t, const json_t *nodes, const json_t *by_n
             .node = node,
             .name = json_text_at(node, "metadata", "name", NULL),
             .n_levels = t->levels.n,
-            .state = state_of(node),
+            .state = topo_state(node),
         };
 
         m.gpus = json_object_get(by_node, m.name);
@@ -207,7 +207,7 @@ struct row {
     const json_t *gpus;    /* as the json output shows gpus, or NULL */
 };
 
-static json_t *object_of(const struct row *r)
+static json_t *topo_object(const struct row *r)
 {
     json_t *o = json_object();
     json_t *status;
@@ -229,12 +229,12 @@ static json_t *object_of(const struct row *r)
     return o;
 }
 
-static void add_row(struct topo *t, const struct row *r)
+static void topo_add_row(struct topo *t, const struct row *r)
 {
     AUTO_FREE char *where =
         mem_format("%*s%s %s", (int)(r->depth * INDENT), "", r->noun, r->name ? r->name : "(none)");
     AUTO_FREE char *gpus = mem_format("%" PRId64 " of %" PRId64, r->counts.n_free, r->counts.gpus);
-    AUTO(json_freep) json_t *object = object_of(r);
+    AUTO(json_freep) json_t *object = topo_object(r);
     json_t *row = json_array();
 
     (void)json_array_append_new(row, json_string(where));
@@ -301,7 +301,7 @@ static void add_gpus(struct topo *t, const struct machine *m, bool is_all, int64
     r.key = is_all ? "kubernetes.io/hostname" : NULL;
     r.state = is_all ? m->state : NULL;
     r.gpus = gpus;
-    add_row(t, &r);
+    topo_add_row(t, &r);
 }
 
 static void add_machine(struct topo *t, const struct machine *m)
@@ -349,10 +349,10 @@ static void add_domain(struct topo *t, size_t first, size_t level)
     count_machine(m, &r.counts);
     for (size_t i = first + 1; i < t->machines.n && !begins(t, i, level); i++)
         count_machine(&t->machines.at[i], &r.counts);
-    add_row(t, &r);
+    topo_add_row(t, &r);
 }
 
-static void add_all(struct topo *t)
+static void topo_add_all(struct topo *t)
 {
     static const char *const names[] = {"WHERE", "GPUS FREE", "#MOST ON ONE NODE", "FREE", "STATE"};
 
@@ -385,7 +385,7 @@ static struct err *topo_run(struct cli *c)
         listing_init(&t.listing, "DomainList");
         t.listing.api_version = "mete.dev/v1";
         add_machines(&t, json_object_get(list.first, "items"), by_node);
-        add_all(&t);
+        topo_add_all(&t);
         e = listing_print(c, &t.listing);
         listing_done(&t.listing);
     }

@@ -59,7 +59,7 @@ static struct err *add_period(struct cli *c, struct buf *path, int64_t now_ns)
     return add_moment(c, path, "to", "to", to ? to : "now", now_ns);
 }
 
-static void add_text(struct cli *c, struct buf *path, const char *flag, const char *parameter)
+static void usage_add_text(struct cli *c, struct buf *path, const char *flag, const char *parameter)
 {
     const char *text = flag_text(c->in, flag);
 
@@ -140,7 +140,7 @@ static void add_cost_column(struct listing *l, const json_t *report)
     listing_column(l, name);
 }
 
-static void make_columns(struct listing *l, const json_t *report)
+static void usage_columns(struct listing *l, const json_t *report)
 {
     static const char *const titles[] = {"USER", "NAMESPACE", "QUEUE", "MODEL"};
     static const char *const numbers[] = {"#ATTEMPTS", "#RUNNING", "#GPU HOURS", "#CPU HOURS",
@@ -155,7 +155,7 @@ static void make_columns(struct listing *l, const json_t *report)
     add_cost_column(l, report);
 }
 
-static json_t *row_of(const json_t *report, const json_t *item)
+static json_t *usage_row(const json_t *report, const json_t *item)
 {
     json_t *row = json_array();
 
@@ -222,9 +222,9 @@ static struct err *print_sums(struct cli *c, json_t *report)
     if (is_tree(output_format_of(c->in)))
         return print_whole(c, report);
     listing_init(&l, "UsageReport");
-    make_columns(&l, report);
+    usage_columns(&l, report);
     json_array_foreach (json_object_get(report, "items"), i, item)
-        listing_add(&l, row_of(report, item), item);
+        listing_add(&l, usage_row(report, item), item);
     e = listing_print(c, &l);
     listing_done(&l);
     if (!e && output_format_of(c->in) == OUTPUT_TABLE)
@@ -367,12 +367,12 @@ static struct err *make_path(struct cli *c, int64_t now_ns, char **ret)
 
     buf_printf(&path, "/apis/mete.dev/v1/%s?", has_rows ? "accounting" : "usage");
     TRY(add_period(c, &path, now_ns));
-    add_text(c, &path, "user", "user");
-    add_text(c, &path, "of", "namespace");
+    usage_add_text(c, &path, "user", "user");
+    usage_add_text(c, &path, "of", "namespace");
     if (has_rows)
         buf_add_text(&path, "&limit=1000");
     else
-        add_text(c, &path, "by", "by");
+        usage_add_text(c, &path, "by", "by");
     *ret = buf_steal(&path);
     return NULL;
 }

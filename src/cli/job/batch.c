@@ -31,7 +31,7 @@ static bool has_condition(const json_t *job, const char *type)
     return text_equal(json_text(object_condition(job, type), "status"), "True");
 }
 
-static const char *state_of(const json_t *job)
+static const char *batch_state(const json_t *job)
 {
     const json_t *status = json_object_get(job, "status");
 
@@ -83,7 +83,7 @@ struct job batch_of(const json_t *job)
         .ns = meta_text(job, "namespace"),
         .user = text_or_empty(json_text_at(job, "metadata", "annotations", POD_USER, NULL)),
         .node = "",
-        .state = state_of(job),
+        .state = batch_state(job),
         .reason = has_condition(job, "Failed") ? text_or_empty(json_text(failed, "message")) : "",
         .asks = pod_gpu_asks(json_at(job, "spec", "template", NULL)),
         .exit_code = -1,

@@ -45,7 +45,7 @@ static struct err *add_listed(struct session *s, struct cancelling *x, const cha
 }
 
 /* Adds the jobs of the namespace that have not ended; pods of Jobs are deleted with their Job. */
-static struct err *add_all(struct session *s, struct cancelling *x)
+static struct err *cancel_add_all(struct session *s, struct cancelling *x)
 {
     AUTO_FREE char *pods =
         path_format("/api/v1/namespaces/%s/"
@@ -107,7 +107,7 @@ static struct err *cancel_run(struct cli *c)
     if (!e)
         e = resource_find(s, "jobs.batch", &jobs);
     if (!e)
-        e = is_all ? add_all(s, &x) : add_named(c, s, &x);
+        e = is_all ? cancel_add_all(s, &x) : add_named(c, s, &x);
     if (!e)
         e = cancel_all(c, &x);
     removal_done(&x.pods);

@@ -42,7 +42,7 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(x_uid ? x_uid : "", y_uid ? y_uid : "");
 }
 
-static json_t *row_of(const struct entry *entry, int64_t now_ns)
+static json_t *events_row(const struct entry *entry, int64_t now_ns)
 {
     const json_t *about = json_object_get(entry->event, "involvedObject");
     const char *kind = json_text(about, "kind");
@@ -89,7 +89,7 @@ static struct err *list_events(struct cli *c, struct session *s, json_t **ret)
     return NULL;
 }
 
-static void make_columns(struct listing *l)
+static void events_columns(struct listing *l)
 {
     static const char *const names[] = {"#AGE",    "TYPE",       "REASON", "ABOUT",
                                         "!#TIMES", "!NAMESPACE", "MESSAGE"};
@@ -113,7 +113,7 @@ static size_t events_fill(struct listing *l, const json_t *events, int64_t limit
         qsort(entries.at, entries.n, sizeof(*entries.at), compare_entries);
     first = limit > 0 && (uint64_t)limit < entries.n ? entries.n - (size_t)limit : 0;
     for (i = first; i < entries.n; i++)
-        listing_add(l, row_of(&entries.at[i], now_ns), entries.at[i].event);
+        listing_add(l, events_row(&entries.at[i], now_ns), entries.at[i].event);
     vec_done(&entries);
     return first;
 }
@@ -133,7 +133,7 @@ static struct err *events_run(struct cli *c)
     listing_init(&l, "EventList");
     l.api_version = "v1";
     l.prefix = "event";
-    make_columns(&l);
+    events_columns(&l);
     left_out = events_fill(&l, json_object_get(list, "items"),
                            flag_count(c->in, "limit", is_table ? LIMIT_TABLE : 0),
                            loop_wall_ns(session_loop(s)));

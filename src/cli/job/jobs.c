@@ -94,7 +94,7 @@ static const char *end_reason(const json_t *pod)
     return ended && !text_equal(ended, "Completed") && !text_equal(ended, "Error") ? ended : "";
 }
 
-static const char *state_of(const json_t *pod)
+static const char *job_state(const json_t *pod)
 {
     const char *phase = text_or_empty(json_text_at(pod, "status", "phase", NULL));
 
@@ -117,7 +117,7 @@ struct job job_of(const json_t *pod)
         .ns = text_or_empty(json_text_at(pod, "metadata", "namespace", NULL)),
         .user = text_or_empty(json_text_at(pod, "metadata", "annotations", POD_USER, NULL)),
         .node = pod_node(pod),
-        .state = state_of(pod),
+        .state = job_state(pod),
         .asks = pod_gpu_asks(pod),
         .exit_code = exit_code_of(pod),
         .is_ended = pod_is_terminal(pod),

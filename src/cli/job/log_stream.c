@@ -81,7 +81,7 @@ static void begin_line(struct log_stream *l, struct buf *out)
         buf_printf(out, "%s ", l->stamp.at);
 }
 
-static void add_text(struct log_stream *l, struct str text, struct buf *out)
+static void log_stream_add_text(struct log_stream *l, struct str text, struct buf *out)
 {
     size_t skipped = l->skip < 0                   ? text.size
                      : (size_t)l->skip < text.size ? (size_t)l->skip
@@ -101,7 +101,7 @@ static size_t take_part(struct log_stream *l, struct str rest, struct buf *out)
     size_t size = end ? (size_t)(end - rest.at) + 1 : rest.size;
 
     if (l->is_in_text) {
-        add_text(l, (struct str){rest.at, size}, out);
+        log_stream_add_text(l, (struct str){rest.at, size}, out);
         l->is_in_text = !end;
         return size;
     }

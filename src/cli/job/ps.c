@@ -34,7 +34,7 @@ static const char *queue_name_of(const json_t *job)
     return queue ? queue : QUEUE_DEFAULT;
 }
 
-static json_t *row_of(const json_t *pod, bool has_ns, int64_t now_ns)
+static json_t *ps_row(const json_t *pod, bool has_ns, int64_t now_ns)
 {
     struct job job = job_of(pod);
     json_t *row = json_array();
@@ -77,7 +77,7 @@ static const char *prefix_of(const json_t *object)
 }
 
 /* The job in json and yaml: numbers in plain units, null for unknown. New reference. */
-static json_t *object_of(const json_t *pod)
+static json_t *ps_object(const json_t *pod)
 {
     struct job job = job_of(pod);
     json_t *object = json_object();
@@ -112,7 +112,7 @@ static json_t *object_of(const json_t *pod)
     return object;
 }
 
-static void make_columns(struct listing *l, bool has_ns)
+static void ps_columns(struct listing *l, bool has_ns)
 {
     listing_column(l, "#JOB");
     if (has_ns)
@@ -216,9 +216,9 @@ static void ps_fill(struct listing *l, const json_t *jobs, bool has_ns, int64_t 
     if (sorted.n > 1)
         qsort(sorted.at, sorted.n, sizeof(*sorted.at), compare_pods);
     VEC_EACH (&sorted, at) {
-        AUTO(json_freep) json_t *object = object_of(*at);
+        AUTO(json_freep) json_t *object = ps_object(*at);
 
-        listing_add(l, row_of(*at, has_ns, now_ns), object);
+        listing_add(l, ps_row(*at, has_ns, now_ns), object);
     }
     vec_done(&sorted);
 }
@@ -250,7 +250,7 @@ static struct err *ps_run(struct cli *c)
     json_decref(list.first);
     listing_init(&l, "JobList");
     l.prefix_of = prefix_of;
-    make_columns(&l, has_ns);
+    ps_columns(&l, has_ns);
     ps_fill(&l, jobs, has_ns, loop_wall_ns(session_loop(s)));
     e = listing_print(c, &l);
     if (!e)

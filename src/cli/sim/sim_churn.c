@@ -58,7 +58,7 @@ static struct err *read_options(struct cli *c, struct comparison *p)
     return NULL;
 }
 
-static void run_one(void *arg, size_t i)
+static void churn_run_one(void *arg, size_t i)
 {
     const struct comparison *p = arg;
     struct churn_options options = p->options;
@@ -70,7 +70,7 @@ static void run_one(void *arg, size_t i)
     p->runs[i].took_ns = stopwatch_ns() - began;
 }
 
-static json_t *row_of(const struct comparison *p, size_t i)
+static json_t *churn_row(const struct comparison *p, size_t i)
 {
     const double n = (double)p->compare.n_seeds;
     struct churn mean = {0};
@@ -106,13 +106,13 @@ static struct err *sim_churn_compare(struct cli *c, struct comparison *p)
     TRY(sim_compare_values(c, &p->compare));
     p->options.values = p->compare.values ? &p->compare.view : NULL;
     p->runs = mem_alloc(p->compare.n_runs * sizeof(*p->runs));
-    TRY(sim_compare_run(c, run_one, p));
+    TRY(sim_compare_run(c, churn_run_one, p));
     for (size_t i = 0; i < p->compare.n_runs; i++)
         if (p->runs[i].failed)
             return err_wrap(TAKE(p->runs[i].failed), "policy %s",
                             p->compare.policies[i / p->compare.n_seeds]);
     for (size_t i = 0; i < p->compare.n_policies; i++)
-        (void)json_array_append_new(rows, row_of(p, i));
+        (void)json_array_append_new(rows, churn_row(p, i));
     TRY(sim_report(c, columns, COUNT(columns), rows, NULL, 0));
     return sim_print(c, columns, COUNT(columns), rows);
 }

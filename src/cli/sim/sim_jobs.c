@@ -124,7 +124,7 @@ static struct err *sim_jobs_replay(struct jobs_question *q, const char *policy,
     return cluster_replay_run(&on_cluster, done);
 }
 
-static struct err *run_one(struct jobs_question *q, const char *policy, const struct target *t)
+static struct err *jobs_run_one(struct jobs_question *q, const char *policy, const struct target *t)
 {
     struct jobs_run *r = &q->runs[q->n_runs++];
     struct replay_options options = q->options;
@@ -238,9 +238,9 @@ static struct err *sim_jobs_answer(struct jobs_question *q)
     TRY(jobs_price_read(q));
     jobs_groups_find(q);
     for (size_t i = 0; i < q->n_policies; i++) {
-        TRY(run_one(q, q->policies[i], &(struct target){q->cluster, q->options.nodes}));
+        TRY(jobs_run_one(q, q->policies[i], &(struct target){q->cluster, q->options.nodes}));
         if (q->cluster_then || q->nodes_then)
-            TRY(run_one(q, q->policies[i], &(struct target){q->cluster_then, q->nodes_then}));
+            TRY(jobs_run_one(q, q->policies[i], &(struct target){q->cluster_then, q->nodes_then}));
     }
     return jobs_tell(q);
 }

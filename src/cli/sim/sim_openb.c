@@ -82,7 +82,7 @@ static double mean_at(const struct openb_comparison *p, size_t i, enum openb_met
     return sum / (double)p->compare.n_seeds;
 }
 
-static json_t *row_of(const struct openb_comparison *p, size_t i)
+static json_t *openb_row(const struct openb_comparison *p, size_t i)
 {
     uint64_t pods = 0;
     uint64_t dropped = 0;
@@ -136,7 +136,7 @@ static json_t *rows_of(const struct openb_comparison *p)
     json_t *rows = json_array();
 
     for (size_t i = 0; i < p->compare.n_policies; i++)
-        (void)json_array_append_new(rows, row_of(p, i));
+        (void)json_array_append_new(rows, openb_row(p, i));
     return rows;
 }
 

@@ -19,7 +19,7 @@ void sim_openb_trials(struct openb_comparison *p)
     }
 }
 
-static void run_one(void *arg, size_t i)
+static void openb_check_run_one(void *arg, size_t i)
 {
     const struct openb_comparison *p = arg;
     struct openb_trial *r = &p->runs[i];
@@ -35,7 +35,7 @@ static void run_one(void *arg, size_t i)
 
 struct err *sim_openb_run(struct cli *c, struct openb_comparison *p)
 {
-    TRY(sim_compare_run(c, run_one, p));
+    TRY(sim_compare_run(c, openb_check_run_one, p));
     for (size_t i = 0; i < p->compare.n_runs; i++)
         if (p->runs[i].failed)
             return err_wrap(TAKE(p->runs[i].failed), "policy %s", p->runs[i].policy);

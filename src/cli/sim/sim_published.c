@@ -134,8 +134,8 @@ static struct err *put_gain(const struct openb_comparison *p, size_t i, size_t a
     return NULL;
 }
 
-static struct err *add_row(struct published *p, const struct openb_comparison *q,
-                           const char *variant, size_t i)
+static struct err *published_add_row(struct published *p, const struct openb_comparison *q,
+                                     const char *variant, size_t i)
 {
     const char *policy = q->compare.policies[i];
     json_t *row = json_object();
@@ -170,7 +170,7 @@ static struct err *run_variant(struct cli *c, struct published *p, struct openb_
     TRY(sim_openb_run(c, q));
     p->n_runs += q->compare.n_runs;
     for (size_t i = 0; i < q->compare.n_policies; i++)
-        TRY(add_row(p, q, variant, i));
+        TRY(published_add_row(p, q, variant, i));
     return NULL;
 }
 

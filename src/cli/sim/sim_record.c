@@ -85,7 +85,7 @@ static json_t *stamp_of(int64_t ns)
     return json_string(text);
 }
 
-static json_t *row_of(const struct recording_report *r, double wall_s)
+static json_t *record_row(const struct recording_report *r, double wall_s)
 {
     json_t *row = json_object();
 
@@ -123,7 +123,7 @@ static struct err *sim_record_replay(struct cli *c, const char *file, struct str
 
     TRY(recording_play(file, text, &r, NULL));
     (void)json_array_append_new(
-        rows, row_of(&r, (double)(stopwatch_ns() - began_ns) / (double)NS_PER_SEC));
+        rows, record_row(&r, (double)(stopwatch_ns() - began_ns) / (double)NS_PER_SEC));
     e = sim_print(c, columns, COUNT(columns), rows);
     if (!e)
         replay_tell(c, file, &r);

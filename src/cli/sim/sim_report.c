@@ -16,7 +16,7 @@ static const char head[] =
     "border-bottom:1px solid #ddd}th:first-child,td:first-child{text-align:left}"
     "svg{width:100%;height:auto}</style></head><body>\n";
 
-static void add_cell(struct buf *out, const json_t *value)
+static void report_add_cell(struct buf *out, const json_t *value)
 {
     if (json_is_real(value))
         buf_printf(out, "%.*f", json_real_value(value) < 10 ? 3 : 1, json_real_value(value));
@@ -40,7 +40,7 @@ static void add_table(struct buf *out, const struct sim_column *columns, size_t 
         buf_add_text(out, "<tr>");
         for (size_t i = 0; i < n; i++) {
             buf_add_text(out, "<td>");
-            add_cell(out, json_object_get(row, columns[i].key));
+            report_add_cell(out, json_object_get(row, columns[i].key));
             buf_add_text(out, "</td>");
         }
         buf_add_text(out, "</tr>\n");

@@ -5,7 +5,7 @@
 #include "cli/term/command.h"
 
 /* Adds text that roff prints unchanged. */
-static void add_text(struct buf *b, const char *text)
+static void man_add_text(struct buf *b, const char *text)
 {
     bool is_begin = true;
 
@@ -33,7 +33,7 @@ static void add_paragraphs(struct buf *b, const char *text)
             buf_add_text(b, ".PP\n");
             continue;
         }
-        add_text(b, copy);
+        man_add_text(b, copy);
         buf_add_char(b, '\n');
     }
 }
@@ -41,9 +41,9 @@ static void add_paragraphs(struct buf *b, const char *text)
 static void add_heading(struct buf *b, const char *name, const char *summary)
 {
     buf_printf(b, ".TH \"%s\" \"1\" \"\" \"mete %s\" \"Mete\"\n.SH NAME\n", name, METE_VERSION);
-    add_text(b, name);
+    man_add_text(b, name);
     buf_add_text(b, " \\- ");
-    add_text(b, summary);
+    man_add_text(b, summary);
     buf_add_char(b, '\n');
 }
 
@@ -57,15 +57,15 @@ static void add_flag(void *arg, const struct flag *f)
     if (f->letter)
         buf_printf(b, "\\fB\\-%c\\fR, ", f->letter);
     buf_add_text(b, "\\fB\\-\\-");
-    add_text(b, f->name);
+    man_add_text(b, f->name);
     buf_add_text(b, "\\fR");
     if (f->type != FLAG_SWITCH) {
         buf_add_text(b, " \\fI");
-        add_text(b, f->value);
+        man_add_text(b, f->value);
         buf_add_text(b, "\\fR");
     }
     buf_add_char(b, '\n');
-    add_text(b, f->doc);
+    man_add_text(b, f->doc);
     buf_add_char(b, '\n');
 }
 
@@ -74,9 +74,9 @@ static void add_examples(struct buf *b, const struct command *c)
     buf_add_text(b, ".SH EXAMPLES\n");
     for (size_t i = 0; c->examples[i].line; i++) {
         buf_add_text(b, ".TP\n\\fBmete ");
-        add_text(b, c->examples[i].line);
+        man_add_text(b, c->examples[i].line);
         buf_add_text(b, "\\fR\n");
-        add_text(b, c->examples[i].does);
+        man_add_text(b, c->examples[i].does);
         buf_add_char(b, '\n');
     }
 }
@@ -97,11 +97,11 @@ static char *format_command(const struct command *c)
 
     add_heading(&b, name, c->summary);
     buf_add_text(&b, ".SH SYNOPSIS\n\\fBmete ");
-    add_text(&b, c->name);
+    man_add_text(&b, c->name);
     buf_add_text(&b, "\\fR [\\fIFLAGS\\fR]");
     if (c->arguments) {
         buf_add_char(&b, ' ');
-        add_text(&b, c->arguments);
+        man_add_text(&b, c->arguments);
     }
     buf_add_char(&b, '\n');
     if (c->doc) {
@@ -131,7 +131,7 @@ static char *format_all(void)
         if (commands[i]->is_hidden)
             continue;
         buf_printf(&b, ".TP\n\\fBmete\\-%s\\fR(1)\n", commands[i]->name);
-        add_text(&b, commands[i]->summary);
+        man_add_text(&b, commands[i]->summary);
         buf_add_char(&b, '\n');
     }
     buf_add_text(

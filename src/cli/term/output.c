@@ -177,7 +177,7 @@ static void grid_narrow(struct grid *g, size_t columns)
     }
 }
 
-static void add_cell(const struct grid *g, size_t i, const char *text, struct buf *b)
+static void output_add_cell(const struct grid *g, size_t i, const char *text, struct buf *b)
 {
     size_t width = text_escape_width(text);
     size_t room = g->widths.at[i];
@@ -206,7 +206,7 @@ static void format_table(const struct listing *l, bool is_wide, bool has_headers
     for (size_t at = 0; g.shown.n > 0 && at < g.cells.n; at++) {
         size_t i = at % g.shown.n;
 
-        add_cell(&g, i, g.cells.at[at], b);
+        output_add_cell(&g, i, g.cells.at[at], b);
         if (i + 1 == g.shown.n)
             buf_add_char(b, '\n');
     }
