@@ -83,9 +83,12 @@ def test_the_file_of_mete_up_follows_the_gpus():
         equal(made, kept)
 
 
-def test_bad_paths_of_cdi_files_are_refused():
+def test_bad_paths_of_cdi_files_and_drivers_are_refused():
     for words, message in ((["up", "--cdi-file", "gpus.json"], "CDI file \"gpus.json\""),
                            (["up", "--cdi-file", "/tmp/gpus"], "want an absolute path that ends in .json or .yaml"),
+                           (["up", "--driver-root", "driver"], "driver root \"driver\": want an absolute path"),
+                           (["up", "--gpus", "emulated:1xT4", "--driver-root", "/"], "emulated gpus have a driver of their own"),
+                           (["cdi", "generate", "--gpus", "emulated", "--driver-root", "/"], "emulated gpus have a driver of their own"),
                            (["cdi", "generate", "--file", "x.json"], "want an absolute path")):
         r = execute([METE, *words])
         equal(r.code, 2, r)

@@ -100,6 +100,8 @@ static struct err *cdi_generate(struct cli *c)
         if (e)
             return cli_usage(c, "--file: %s", err_message(e));
     }
+    if (text_equal(flag_text(c->in, "gpus"), "emulated") && flag_text(c->in, "driver-root"))
+        return cli_usage(c, "--driver-root: emulated gpus have a driver of their own");
     TRY(cdi_machine_loader(&loader));
     TRY(search_gpus(c, &s));
     gpus = gpu_watch_list(s.gpus, &n);

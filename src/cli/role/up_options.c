@@ -168,6 +168,10 @@ static struct err *check_words(const struct up_options *o)
         return err_new(ERR_BAD_REQUEST, "runtime \"%s\": want auto, crun or runc", o->runtime);
     if (o->cdi_file[0])
         TRY(cdi_path_check(o->cdi_file));
+    if (o->driver_root[0] && text_starts_with(o->gpus, "emulated:"))
+        return err_new(ERR_BAD_REQUEST,
+                       "driver root \"%s\": emulated gpus have a driver of their own",
+                       o->driver_root);
     if (o->driver_root[0] && o->driver_root[0] != '/')
         return err_new(ERR_BAD_REQUEST, "driver root \"%s\": want an absolute path",
                        o->driver_root);
