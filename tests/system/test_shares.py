@@ -90,6 +90,7 @@ def test_capped_shares_add_up_to_a_gpu():
         check(re.search(r"third .* 0\.3 ", ps) and re.search(r"half .* 0\.5 ", ps), ps)
         equal(sorted((h["pod"], h["milli"], h["isolation"]) for h in gpu(m, 0)["status"]["holders"]),
               [("half", 500, "memory + compute"), ("third", 300, "memory + compute")])
+        check(re.search(r"half \(0\.5,\d+(\.\d)?Gi\), .*third \(0\.3,", m.mete("gpus").out), m.mete("gpus"))
         # a whole gpu waits for the shares
         m.ok("create", "-f", "-", stdin=part("whole", "true", {GPU: 1}))
         wait(lambda: "needs 1 gpu" in m.mete("why", "whole").out, "why")

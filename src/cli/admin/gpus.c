@@ -37,6 +37,7 @@ static void add_holder(struct buf *b, const json_t *holder)
     AUTO(err_freep) struct err *e = device ? device_parse(device, &d) : NULL;
     struct gpu_ask part = {.count = 1};
     char text[GPU_ASK_TEXT_SIZE];
+    char memory[SIZE_TEXT_SIZE];
 
     if (id >= 0)
         buf_printf(b, "job %" PRId64 " ", id);
@@ -45,10 +46,10 @@ static void add_holder(struct buf *b, const json_t *holder)
         return;
     part.kind = d.kind;
     part.milli = d.milli;
-    part.bytes = d.bytes;
     memcpy(part.profile, d.profile, sizeof(part.profile));
     gpu_ask_format(&part, text);
-    buf_printf(b, " (%s)", text);
+    size_format(d.bytes, memory);
+    buf_printf(b, " (%s%s%s)", text, d.bytes > 0 ? "," : "", d.bytes > 0 ? memory : "");
 }
 
 static json_t *holder_of(const json_t *status)
