@@ -159,7 +159,7 @@ static void remove_record(void *arg, const char *ns, const char *name, const jso
 }
 
 /* A pod that went before it was put was not reported: tries all records that wait for an end. */
-static void pods_synced(void *arg)
+static void requeue_pods_synced(void *arg)
 {
     struct requeue *r = arg;
     struct comeback *c;
@@ -198,7 +198,7 @@ struct err *requeue_new(const struct requeue_options *o, struct requeue **ret)
 {
     struct requeue *r = mem_alloc(sizeof(*r));
     const struct cluster_listener records = {put_record, remove_record, r, records_synced};
-    const struct cluster_listener pods = {put_pod, remove_pod, r, pods_synced};
+    const struct cluster_listener pods = {put_pod, remove_pod, r, requeue_pods_synced};
     struct err *e;
 
     r->options = *o;

@@ -314,7 +314,7 @@ static void remove_node(void *arg, const char *ns, const char *name, const json_
 }
 
 /* Pods of a node that became new meanwhile may have been put before: they are read again. */
-static void pods_synced(void *arg)
+static void taints_pods_synced(void *arg)
 {
     struct taints *t = arg;
     struct tainted_node *n;
@@ -331,7 +331,7 @@ static void pods_synced(void *arg)
 
 static struct err *taints_watch_pods(struct taints *t)
 {
-    const struct cluster_listener pods = {put_pod, remove_pod, t, pods_synced};
+    const struct cluster_listener pods = {put_pod, remove_pod, t, taints_pods_synced};
     struct tainted_node *n;
     struct tainted_node *next;
 

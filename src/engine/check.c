@@ -161,7 +161,7 @@ static const char *check_shares(struct mete_engine *e, const struct gpu *g)
     return milli > MILLI ? "more than a whole gpu is given" : NULL;
 }
 
-static const char *check_gpus(struct mete_engine *e)
+static const char *check_node_gpus(struct mete_engine *e)
 {
     struct gpu *g;
     struct gpu *next;
@@ -219,7 +219,7 @@ const char *mete_engine_check(struct mete_engine *e)
     struct queue *q;
 
     if (!wrong)
-        wrong = check_gpus(e);
+        wrong = check_node_gpus(e);
     if (!wrong)
         wrong = queues_check(e);
     map_each (handle, e->queue_map, q, next_q) {

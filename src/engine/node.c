@@ -333,7 +333,7 @@ static enum mete_result check_capacity(struct mete_engine *e, const struct mete_
     return METE_OK;
 }
 
-static enum mete_result check_gpus(struct mete_engine *e, const struct mete_node *n)
+static enum mete_result node_check_gpus(struct mete_engine *e, const struct mete_node *n)
 {
     if (n->n_gpus > NODE_GPUS_MAX)
         return engine_refuse(e, METE_INVALID, "node '%s' has %zu gpus, at most %d can be held",
@@ -377,7 +377,7 @@ static enum mete_result check_node(struct mete_engine *e, const struct mete_node
     result = check_texts(e, n);
     if (result == METE_OK)
         result = check_capacity(e, n);
-    return result == METE_OK ? check_gpus(e, n) : result;
+    return result == METE_OK ? node_check_gpus(e, n) : result;
 }
 
 static size_t order_index(const struct mete_engine *e, const char *name)

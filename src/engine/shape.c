@@ -82,7 +82,7 @@ static enum mete_result check_tolerations(struct mete_engine *e, const struct me
     return METE_OK;
 }
 
-static enum mete_result check_gpus(struct mete_engine *e, const struct mete_pod_set *set)
+static enum mete_result shape_check_gpus(struct mete_engine *e, const struct mete_pod_set *set)
 {
     enum mete_result result = asks_check(e, set);
     struct mete_pod_set plain;
@@ -115,7 +115,7 @@ static enum mete_result check_set(struct mete_engine *e, const struct mete_pod_s
     if (set->n_requests > LIST_MAX || set->n_selector > LIST_MAX || set->n_tolerations > LIST_MAX)
         return engine_refuse(e, METE_INVALID, "more than %d requests, labels or tolerations",
                              LIST_MAX);
-    result = check_gpus(e, set);
+    result = shape_check_gpus(e, set);
     if (result != METE_OK)
         return result;
     if (set->node && !text_is_sane(set->node))

@@ -28,7 +28,7 @@ static const struct bounds bounds[FIELDS] = {
     {0, 59, NULL}, {0, 23, NULL}, {1, 31, NULL}, {1, 12, months}, {0, 6, weekdays},
 };
 
-static bool is_word(struct str text, const char *word)
+static bool cron_is_word(struct str text, const char *word)
 {
     if (text.size != strlen(word))
         return false;
@@ -43,12 +43,12 @@ static bool is_word(struct str text, const char *word)
     return true;
 }
 
-static struct err *read_number(struct str text, const struct bounds *b, unsigned *ret)
+static struct err *cron_read_number(struct str text, const struct bounds *b, unsigned *ret)
 {
     unsigned value = 0;
 
     for (unsigned i = 0; b->names && b->names[i]; i++) {
-        if (is_word(text, b->names[i])) {
+        if (cron_is_word(text, b->names[i])) {
             *ret = b->min + i;
             return NULL;
         }
@@ -85,13 +85,13 @@ static struct err *read_ends(struct str text, const struct bounds *b, bool has_s
         *ret = (struct range){.first = b->min, .last = b->max, .is_any = true};
         return NULL;
     }
-    TRY(read_number(first, b, &ret->first));
+    TRY(cron_read_number(first, b, &ret->first));
     ret->last = has_step ? b->max : ret->first;
     if (!last.at)
         return NULL;
     if (memchr(last.at, '-', last.size))
         return err_new(ERR_INVALID, "too many hyphens: " STR_FMT, STR_ARG(text));
-    return read_number(last, b, &ret->last);
+    return cron_read_number(last, b, &ret->last);
 }
 
 static struct err *check_range(struct str text, const struct bounds *b, const struct range *r)
@@ -111,7 +111,8 @@ static struct err *check_range(struct str text, const struct bounds *b, const st
     return NULL;
 }
 
-static struct err *read_range(struct str text, const struct bounds *b, uint64_t *bits, bool *is_any)
+static struct err *cron_read_range(struct str text, const struct bounds *b, uint64_t *bits,
+                                   bool *is_any)
 {
     struct str step = text;
     struct str ends = str_cut(&step, '/');
@@ -122,7 +123,7 @@ static struct err *read_range(struct str text, const struct bounds *b, uint64_t 
     TRY(read_ends(ends, b, step.at != NULL, &r));
     r.step = 1;
     if (step.at)
-        TRY(read_number(step, &(const struct bounds){0}, &r.step));
+        TRY(cron_read_number(step, &(const struct bounds){0}, &r.step));
     TRY(check_range(text, b, &r));
     for (unsigned i = r.first; i <= r.last; i += r.step)
         *bits |= UINT64_C(1) << i;
@@ -138,7 +139,7 @@ static struct err *read_field(struct str text, const struct bounds *b, uint64_t 
         struct str part = str_cut(&rest, ',');
 
         if (part.size > 0) /* Kubernetes accepts "1,,2" */
-            TRY(read_range(part, b, ret, is_any));
+            TRY(cron_read_range(part, b, ret, is_any));
     }
     return NULL;
 }

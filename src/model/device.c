@@ -22,7 +22,7 @@ struct device device_whole(const char *uuid)
 }
 
 /* Can `text` be a uuid or a profile: printable, without the text form's separators? */
-static bool is_word(struct str text, size_t size_max)
+static bool device_is_word(struct str text, size_t size_max)
 {
     if (text.size == 0 || text.size >= size_max)
         return false;
@@ -78,10 +78,10 @@ static struct err *read_slice(struct str text, struct device *d)
     struct str profile = cut_at(place, '@', &start);
     int64_t n = 0;
 
-    if (!is_word(profile, sizeof(d->profile)))
+    if (!device_is_word(profile, sizeof(d->profile)))
         return err_new(ERR_INVALID, "a slice has a profile, as in slice:2g.20gb@4");
     TRY(num_parse_int64(start, 0, MIG_UNITS_MAX - 1, &n));
-    if (instance.at && !is_word(instance, sizeof(d->instance)))
+    if (instance.at && !device_is_word(instance, sizeof(d->instance)))
         return err_new(ERR_INVALID, "the uuid of the MIG instance is no uuid");
     d->start = (uint32_t)n;
     copy_word(profile, d->profile);
@@ -119,7 +119,7 @@ struct err *device_parse(const char *text, struct device *ret)
     struct str gpu = cut_at(str_of(text), '/', &part);
     struct err *e = NULL;
 
-    if (!is_word(gpu, sizeof(d.gpu)))
+    if (!device_is_word(gpu, sizeof(d.gpu)))
         return err_new(ERR_INVALID, "device '%s': want a gpu's uuid first", text);
     copy_word(gpu, d.gpu);
     if (part.at)

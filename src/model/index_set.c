@@ -62,24 +62,25 @@ size_t index_set_count_common(const struct index_set *s, const struct index_set 
     return n;
 }
 
-static struct err *read_number(struct str text, size_t end, int64_t *ret)
+static struct err *index_set_read_number(struct str text, size_t end, int64_t *ret)
 {
     if (text.size == 0)
         return err_new(ERR_INVALID, "want a number before and after each ',' and '-'");
     return num_parse_int64(text, 0, (int64_t)end - 1, ret);
 }
 
-static struct err *read_range(struct str part, size_t end, int64_t *last, struct index_set *set)
+static struct err *index_set_read_range(struct str part, size_t end, int64_t *last,
+                                        struct index_set *set)
 {
     struct str to = part;
     struct str from = str_cut(&to, '-');
     int64_t first = 0;
     int64_t second = 0;
 
-    TRY(read_number(from, end, &first));
+    TRY(index_set_read_number(from, end, &first));
     second = first;
     if (to.at)
-        TRY(read_number(to, end, &second));
+        TRY(index_set_read_number(to, end, &second));
     if (to.at && second <= first)
         return err_new(ERR_INVALID, "range %lld-%lld does not ascend", (long long)first,
                        (long long)second);
@@ -101,7 +102,7 @@ struct err *index_set_parse(struct str text, size_t end, struct index_set *ret)
     if (end > INDEX_SET_MAX)
         end = INDEX_SET_MAX;
     while (text.size > 0 && rest.at) {
-        struct err *e = read_range(str_cut(&rest, ','), end, &last, &set);
+        struct err *e = index_set_read_range(str_cut(&rest, ','), end, &last, &set);
 
         if (e) {
             index_set_done(&set);

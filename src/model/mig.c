@@ -297,7 +297,7 @@ int mig_table_start(const struct mig_table *t, struct mig_state s, unsigned prof
 }
 
 /* Reads at most three decimal digits at `*at`; 0: no digits. */
-static unsigned read_number(const char **at)
+static unsigned mig_read_number(const char **at)
 {
     unsigned ret = 0;
 
@@ -312,10 +312,10 @@ bool mig_name_read(const char *text, char ret[MIG_NAME_SIZE])
     const char *name = text_starts_with(text, "mig-") ? text + 4 : text;
     const char *at = name;
 
-    if (strlen(name) >= MIG_NAME_SIZE || read_number(&at) == 0 || !text_starts_with(at, "g."))
+    if (strlen(name) >= MIG_NAME_SIZE || mig_read_number(&at) == 0 || !text_starts_with(at, "g."))
         return false;
     at += 2;
-    if (read_number(&at) == 0 || !text_starts_with(at, "gb"))
+    if (mig_read_number(&at) == 0 || !text_starts_with(at, "gb"))
         return false;
     at += 2;
     for (size_t i = 0; i < COUNT(endings); i++) {
@@ -355,6 +355,6 @@ unsigned mig_name_milli(const char *name)
                 most = milli;
         }
     if (most == 0)
-        most = read_number(&at) * 1000 / 7;
+        most = mig_read_number(&at) * 1000 / 7;
     return most < 1000 ? most : 1000;
 }

@@ -175,7 +175,7 @@ static struct err *read_value_set(struct selector_reader *r, struct selector *s)
     return NULL;
 }
 
-static struct err *read_number(struct selector_reader *r, struct selector *s)
+static struct err *selector_read_number(struct selector_reader *r, struct selector *s)
 {
     struct str word = read_word(r);
     struct err *e = num_parse_int64(word, INT64_MIN, INT64_MAX, &last_requirement(s)->number);
@@ -206,11 +206,11 @@ static struct err *read_operation(struct selector_reader *r, struct selector *s)
     }
     if (read_char(r, '>')) {
         last->operation = IS_ABOVE;
-        return read_number(r, s);
+        return selector_read_number(r, s);
     }
     if (read_char(r, '<')) {
         last->operation = IS_BELOW;
-        return read_number(r, s);
+        return selector_read_number(r, s);
     }
     word = read_word(r);
     if (word.size == 0)

@@ -32,7 +32,7 @@ static uint32_t model_of(struct input *p, const char *model, bool adds)
     return (uint32_t)p->in.n_models++;
 }
 
-static struct err *add_nodes(struct input *p, const struct openb *o)
+static struct err *learn_openb_add_nodes(struct input *p, const struct openb *o)
 {
     p->in.n_nodes = openb_node_count(o);
     p->nodes = mem_alloc((p->in.n_nodes + 1) * sizeof(*p->nodes));
@@ -95,7 +95,7 @@ static void add_kinds(struct input *p, const struct openb *o)
 
 static struct err *fill_input(struct input *p, const struct openb *o, uint64_t seed)
 {
-    TRY(add_nodes(p, o));
+    TRY(learn_openb_add_nodes(p, o));
     add_kinds(p, o);
     p->in.nodes = p->nodes;
     p->in.kinds = p->kinds;

@@ -89,7 +89,7 @@ static size_t node_count(const struct world *w)
     return (size_t)nodes;
 }
 
-static void add_nodes(struct world *w)
+static void learn_world_add_nodes(struct world *w)
 {
     w->n_nodes = node_count(w);
     w->empty = mem_alloc(w->n_nodes * sizeof(*w->empty));
@@ -167,7 +167,7 @@ void world_init(struct world *w, const struct learn_input *in)
 {
     *w = (struct world){.in = in};
     add_classes(w);
-    add_nodes(w);
+    learn_world_add_nodes(w);
     for (size_t i = 0; i < COUNT(cpu_steps); i++)
         w->cpu_steps[w->n_cpu_steps++] = cpu_steps[i];
     for (uint32_t i = 0; i < in->n_models; i++)

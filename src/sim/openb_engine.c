@@ -38,7 +38,8 @@ static void parts_of(const struct openb_pod *pod, bool has_memory, struct pod_pa
     ret->set.requests = ret->requests;
 }
 
-static struct err *add_node(struct mete_engine *e, const struct openb_node *node, uint32_t rank)
+static struct err *openb_engine_add_node(struct mete_engine *e, const struct openb_node *node,
+                                         uint32_t rank)
 {
     const struct mete_amount capacity[] = {{"cpu", node->cpu_milli},
                                            {"memory", node->memory_mib << MIB_SHIFT}};
@@ -93,7 +94,7 @@ struct err *openb_engine_new(const struct openb *o, const struct mete_options *o
     if (!e)
         return err_new(ERR_INVALID, "the engine has no policy '%s'", options->policy);
     for (size_t i = 0; i < openb_node_count(o); i++)
-        TRY(add_node(e, &openb_nodes(o)[i], ranks->items[i]));
+        TRY(openb_engine_add_node(e, &openb_nodes(o)[i], ranks->items[i]));
     TRY(set_demand(e, o));
     *ret = TAKE(e);
     return NULL;

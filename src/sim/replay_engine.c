@@ -36,7 +36,7 @@ struct live_workload {
     int64_t now_s;
 };
 
-static void add_node(struct live_workload *l, uint32_t index)
+static void replay_engine_add_node(struct live_workload *l, uint32_t index)
 {
     const uint32_t n_gpus = l->r->options->gpus_per_node;
     struct mete_gpu *gpus = mem_alloc(n_gpus * sizeof(*gpus));
@@ -177,7 +177,7 @@ static void live_set_up(struct live_workload *l)
     if (l->policy == REPLAY_ENGINE)
         order_by_size(l);
     for (uint32_t i = 0; i < l->r->options->nodes; i++)
-        add_node(l, i);
+        replay_engine_add_node(l, i);
 }
 
 void replay_engine(struct replay *r, enum replay_policy policy)

@@ -80,7 +80,7 @@ struct node_kind {
     size_t n_labels;
 };
 
-static void add_node(struct sim_cluster *c, const struct node_kind *k, const char *name)
+static void cluster_add_node(struct sim_cluster *c, const struct node_kind *k, const char *name)
 {
     struct mete_amount capacity[] = {{"cpu", k->cpu_milli}, {"memory", k->memory_bytes}};
     AUTO_FREE struct mete_gpu *gpus = mem_alloc((size_t)k->gpus * sizeof(*gpus) + 1);
@@ -112,7 +112,8 @@ static void add_node(struct sim_cluster *c, const struct node_kind *k, const cha
                                              (uint32_t)k->gpus});
 }
 
-static struct err *add_nodes(struct sim_cluster *c, const struct node_kind *k, int64_t count)
+static struct err *cluster_add_nodes(struct sim_cluster *c, const struct node_kind *k,
+                                     int64_t count)
 {
     if (count + (int64_t)c->nodes.n > NODES_MAX)
         return err_new(ERR_INVALID, "over %d nodes", NODES_MAX);
@@ -120,7 +121,7 @@ static struct err *add_nodes(struct sim_cluster *c, const struct node_kind *k, i
         AUTO_FREE char *name =
             count == 1 ? mem_strdup(k->name) : mem_format("%s-%04" PRId64, k->name, i);
 
-        add_node(c, k, name);
+        cluster_add_node(c, k, name);
     }
     return NULL;
 }
@@ -231,7 +232,7 @@ static struct err *read_node(struct sim_cluster *c, const json_t *node)
     TRY(read_quantity(node, "cpu", true, &k.cpu_milli));
     TRY(read_quantity(node, "memory", false, &k.memory_bytes));
     TRY(read_labels(node, &k));
-    return add_nodes(c, &k, count);
+    return cluster_add_nodes(c, &k, count);
 }
 
 struct err *sim_cluster_add_nodes(struct sim_cluster *c, const json_t *document)
@@ -263,7 +264,7 @@ struct err *sim_cluster_add_like(struct sim_cluster *c, const char *prefix, uint
                                 .cpu_milli = PLENTY,
                                 .memory_bytes = PLENTY};
 
-    return add_nodes(c, &k, count);
+    return cluster_add_nodes(c, &k, count);
 }
 
 struct err *sim_cluster_remove_last(struct sim_cluster *c, uint32_t count)

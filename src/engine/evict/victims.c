@@ -214,7 +214,7 @@ static void tree_set(struct victims *v, size_t at, uint64_t cost)
     }
 }
 
-static void tree_make(struct victims *v, const struct shape *shape)
+static void victims_tree_make(struct victims *v, const struct shape *shape)
 {
     const struct scope *scope = &v->attempt.scope;
     struct victim_holding list[NODE_HOLDERS_MAX];
@@ -343,7 +343,7 @@ static void tree_ask(struct victims *v, const struct group_set *set)
 {
     if (v->has_rules)
         affinity_ask(v->e, set->ties, set->shape);
-    tree_make(v, set->shape);
+    victims_tree_make(v, set->shape);
 }
 
 static bool victims_make_set_in(struct victims *v, uint32_t set, const struct scope *outer);

@@ -53,7 +53,8 @@ static uint64_t larger_below(const struct domain_search *s, size_t i)
     return left > right ? left : right;
 }
 
-static void tree_make(struct mete_engine *e, const struct scope *scope, const struct shape *s)
+static void domain_tree_make(struct mete_engine *e, const struct scope *scope,
+                             const struct shape *s)
 {
     struct domain_search *ds = search_of(e);
     const struct domain *d = &scope->level->domains[scope->domain];
@@ -90,7 +91,7 @@ struct node *domain_best(struct mete_engine *e, const struct scope *scope, struc
 
     search_prepare(e, s);
     if (ds->shape != s || e->policy->is_random) {
-        tree_make(e, scope, s);
+        domain_tree_make(e, scope, s);
         ds->seen = e->changes;
     }
     for (const struct node *n = search_newest(e, ds->seen); n; n = search_older(e, n, ds->seen))

@@ -122,7 +122,7 @@ static const int64_t steps[STEPS] = {
 };
 
 /* The score of a fall in 1/1000 gpu times weight. */
-static uint32_t score_of(int64_t fall, int64_t weight)
+static uint32_t fgd_score_of(int64_t fall, int64_t weight)
 {
     uint32_t low = 0;
     uint32_t high = STEPS;
@@ -203,7 +203,7 @@ static uint32_t score_change(const struct mete_engine *e, const struct node *n,
     int64_t fall = demand_fragment(e->demand, n, before) - demand_fragment(e->demand, n, after);
 
     if (fall != 0)
-        return score_of(fall, demand_weight(e->demand));
+        return fgd_score_of(fall, demand_weight(e->demand));
     return published_fragment(e, n, before) - published_fragment(e, n, after) < UNDER_HALF ? 49
                                                                                            : 50;
 }

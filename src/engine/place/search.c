@@ -295,7 +295,7 @@ static void drop_oldest_tree(struct mete_engine *e)
         search_forget(e, oldest);
 }
 
-static void tree_make(struct mete_engine *e, struct shape *s)
+static void search_tree_make(struct mete_engine *e, struct shape *s)
 {
     size_t trees_max = TREES_BYTES_MAX / max_tree_bytes(e->order.n);
 
@@ -340,7 +340,7 @@ static void search_all(struct mete_engine *e, struct shape *s)
         uint32_t score = leaf_score(e, e->order.at[i]->slot, s);
 
         if (score != 0 && !fits) {
-            tree_make(e, s);
+            search_tree_make(e, s);
             fits = true;
         }
         if (score != 0)
@@ -371,7 +371,7 @@ static void set_leaf(struct mete_engine *e, struct shape *s, uint32_t slot)
     uint32_t rank = e->glances.at[slot].rank;
 
     if (score != 0 && !s->tree) {
-        tree_make(e, s);
+        search_tree_make(e, s);
         s->epoch = e->epoch;
     }
     if (s->tree && rank != NO_SLOT)
