@@ -20,32 +20,50 @@ struct side {
     uint64_t layer;
 };
 
-/* Finds one side. `pitch` and `height` of 0 mean dense. */
-static CUresult side_find(unsigned type, uint64_t host, uint64_t device, CUarray array,
-                          const size_t place[3], size_t pitch, size_t height,
-                          const struct CUDA_MEMCPY3D *copy, struct side *ret)
-{
-    uint64_t base = 0;
+/* One side as the caller describes it. */
+struct place {
+    unsigned type;
+    const void *host;
+    uint64_t device;
+    CUarray array;
+    size_t x;
+    size_t y;
+    size_t z;
+    size_t pitch; /* 0: dense, as is a height of 0 */
+    size_t height;
+};
 
-    if (type == CU_MEMORYTYPE_ARRAY) {
-        if (!handle_is(array, HANDLE_ARRAY))
-            return CUDA_ERROR_INVALID_HANDLE;
-        base = array->memory->base;
-        pitch = array->row_bytes;
-        height = array->shape.Height ? array->shape.Height : 1;
-        REQUIRE(place[0] + copy->WidthInBytes <= pitch && place[1] + copy->Height <= height);
-        REQUIRE(place[2] + copy->Depth <= (array->shape.Depth ? array->shape.Depth : 1));
+static CUresult side_of_array(const struct place *p, const struct CUDA_MEMCPY3D *copy,
+                              struct side *ret)
+{
+    size_t height;
+    size_t depth;
+
+    if (!handle_is(p->array, HANDLE_ARRAY))
+        return CUDA_ERROR_INVALID_HANDLE;
+    height = p->array->shape.Height ? p->array->shape.Height : 1;
+    depth = p->array->shape.Depth ? p->array->shape.Depth : 1;
+    *ret = (struct side){.at = p->array->memory->base,
+                         .row = p->array->row_bytes,
+                         .layer = p->array->row_bytes * height};
+    REQUIRE(p->x + copy->WidthInBytes <= ret->row && p->y + copy->Height <= height &&
+            p->z + copy->Depth <= depth);
+    return CUDA_SUCCESS;
+}
+
+static CUresult side_find(const struct place *p, const struct CUDA_MEMCPY3D *copy, struct side *ret)
+{
+    if (p->type == CU_MEMORYTYPE_ARRAY) {
+        CHECK(side_of_array(p, copy, ret));
     } else {
-        REQUIRE(type >= CU_MEMORYTYPE_HOST && type <= CU_MEMORYTYPE_UNIFIED);
-        base = type == CU_MEMORYTYPE_HOST ? host : device;
-        pitch = pitch ? pitch : copy->WidthInBytes + place[0];
-        height = height ? height : copy->Height + place[1];
+        REQUIRE(p->type >= CU_MEMORYTYPE_HOST && p->type <= CU_MEMORYTYPE_UNIFIED);
+        ret->at = p->type == CU_MEMORYTYPE_HOST ? (uintptr_t)p->host : p->device;
+        ret->row = p->pitch ? p->pitch : copy->WidthInBytes + p->x;
+        ret->layer = ret->row * (p->height ? p->height : copy->Height + p->y);
     }
-    REQUIRE(base != 0 && pitch >= copy->WidthInBytes);
-    *ret = (struct side){.at = base + place[2] * pitch * height + place[1] * pitch + place[0],
-                         .row = pitch,
-                         .layer = pitch * height};
-    if (type == CU_MEMORYTYPE_DEVICE &&
+    REQUIRE(ret->at != 0 && ret->row >= copy->WidthInBytes);
+    ret->at += p->z * ret->layer + p->y * ret->row + p->x;
+    if (p->type == CU_MEMORYTYPE_DEVICE &&
         !memory_is_usable(ret->at, (copy->Depth - 1) * ret->layer + (copy->Height - 1) * ret->row +
                                        copy->WidthInBytes))
         return CUDA_ERROR_INVALID_VALUE;
@@ -54,17 +72,19 @@ static CUresult side_find(unsigned type, uint64_t host, uint64_t device, CUarray
 
 CUresult copy_3d_run(const struct CUDA_MEMCPY3D *copy)
 {
-    const size_t from_place[3] = {copy->srcXInBytes, copy->srcY, copy->srcZ};
-    const size_t to_place[3] = {copy->dstXInBytes, copy->dstY, copy->dstZ};
+    const struct place from_place = {copy->srcMemoryType, copy->srcHost,     copy->srcDevice,
+                                     copy->srcArray,      copy->srcXInBytes, copy->srcY,
+                                     copy->srcZ,          copy->srcPitch,    copy->srcHeight};
+    const struct place to_place = {copy->dstMemoryType, copy->dstHost,     copy->dstDevice,
+                                   copy->dstArray,      copy->dstXInBytes, copy->dstY,
+                                   copy->dstZ,          copy->dstPitch,    copy->dstHeight};
     struct side from = {0};
     struct side to = {0};
 
     if (copy->WidthInBytes == 0 || copy->Height == 0 || copy->Depth == 0)
         return CUDA_SUCCESS;
-    CHECK(side_find(copy->srcMemoryType, (uintptr_t)copy->srcHost, copy->srcDevice, copy->srcArray,
-                    from_place, copy->srcPitch, copy->srcHeight, copy, &from));
-    CHECK(side_find(copy->dstMemoryType, (uintptr_t)copy->dstHost, copy->dstDevice, copy->dstArray,
-                    to_place, copy->dstPitch, copy->dstHeight, copy, &to));
+    CHECK(side_find(&from_place, copy, &from));
+    CHECK(side_find(&to_place, copy, &to));
     for (size_t z = 0; z < copy->Depth; z++) {
         for (size_t y = 0; y < copy->Height; y++)
             CHECK(copy_bytes(to.at + z * to.layer + y * to.row,
@@ -303,79 +323,105 @@ API(cuMemcpy3DAsync_v2, cuMemcpy3DAsync, 3020, const struct CUDA_MEMCPY3D *copy,
 
 /* ---- sets ---- */
 
-static CUresult set_queue(CUdeviceptr to, size_t pitch, unsigned value, unsigned element_size,
-                          size_t width, size_t height, CUstream stream)
+static CUresult set_queue(const struct CUDA_MEMSET_NODE_PARAMS *set, CUstream stream)
 {
-    struct CUDA_MEMSET_NODE_PARAMS set = {.dst = to,
-                                          .pitch = pitch,
-                                          .value = value,
-                                          .elementSize = element_size,
-                                          .width = width,
-                                          .height = height};
     struct CUstream_st *s = NULL;
 
     ENTER();
     CHECK(stream_find(stream, &s));
-    return s->capture ? capture_set(s, &set) : set_run(&set);
+    return s->capture ? capture_set(s, set) : set_run(set);
+}
+
+static CUresult set_row(CUdeviceptr to, unsigned value, unsigned element_size, size_t n,
+                        CUstream stream)
+{
+    struct CUDA_MEMSET_NODE_PARAMS set = {
+        .dst = to, .value = value, .elementSize = element_size, .width = n, .height = 1};
+
+    return set_queue(&set, stream);
 }
 
 API(cuMemsetD8_v2, cuMemsetD8, 3020, CUdeviceptr to, unsigned char value, size_t n)
 {
-    return set_queue(to, 0, value, 1, n, 1, NULL);
+    return set_row(to, value, 1, n, NULL);
 }
 API_ALIAS(cuMemsetD8_v2_ptds, cuMemsetD8_v2);
 
 API(cuMemsetD16_v2, cuMemsetD16, 3020, CUdeviceptr to, unsigned short value, size_t n)
 {
-    return set_queue(to, 0, value, 2, n, 1, NULL);
+    return set_row(to, value, 2, n, NULL);
 }
 
 API(cuMemsetD32_v2, cuMemsetD32, 3020, CUdeviceptr to, unsigned value, size_t n)
 {
-    return set_queue(to, 0, value, 4, n, 1, NULL);
+    return set_row(to, value, 4, n, NULL);
 }
 API_ALIAS(cuMemsetD32_v2_ptds, cuMemsetD32_v2);
 
 API(cuMemsetD8Async, cuMemsetD8Async, 3020, CUdeviceptr to, unsigned char value, size_t n,
     CUstream stream)
 {
-    return set_queue(to, 0, value, 1, n, 1, stream);
+    return set_row(to, value, 1, n, stream);
 }
 API_ALIAS(cuMemsetD8Async_ptsz, cuMemsetD8Async);
 
 API(cuMemsetD16Async, cuMemsetD16Async, 3020, CUdeviceptr to, unsigned short value, size_t n,
     CUstream stream)
 {
-    return set_queue(to, 0, value, 2, n, 1, stream);
+    return set_row(to, value, 2, n, stream);
 }
 
 API(cuMemsetD32Async, cuMemsetD32Async, 3020, CUdeviceptr to, unsigned value, size_t n,
     CUstream stream)
 {
-    return set_queue(to, 0, value, 4, n, 1, stream);
+    return set_row(to, value, 4, n, stream);
 }
 API_ALIAS(cuMemsetD32Async_ptsz, cuMemsetD32Async);
 
 API(cuMemsetD2D8_v2, cuMemsetD2D8, 3020, CUdeviceptr to, size_t pitch, unsigned char value,
     size_t width, size_t height)
 {
-    return set_queue(to, pitch, value, 1, width, height, NULL);
+    return set_queue(&(struct CUDA_MEMSET_NODE_PARAMS){.dst = to,
+                                                       .pitch = pitch,
+                                                       .value = value,
+                                                       .elementSize = 1,
+                                                       .width = width,
+                                                       .height = height},
+                     NULL);
 }
 
 API(cuMemsetD2D32_v2, cuMemsetD2D32, 3020, CUdeviceptr to, size_t pitch, unsigned value,
     size_t width, size_t height)
 {
-    return set_queue(to, pitch, value, 4, width, height, NULL);
+    return set_queue(&(struct CUDA_MEMSET_NODE_PARAMS){.dst = to,
+                                                       .pitch = pitch,
+                                                       .value = value,
+                                                       .elementSize = 4,
+                                                       .width = width,
+                                                       .height = height},
+                     NULL);
 }
 
 API(cuMemsetD2D8Async, cuMemsetD2D8Async, 3020, CUdeviceptr to, size_t pitch, unsigned char value,
     size_t width, size_t height, CUstream stream)
 {
-    return set_queue(to, pitch, value, 1, width, height, stream);
+    return set_queue(&(struct CUDA_MEMSET_NODE_PARAMS){.dst = to,
+                                                       .pitch = pitch,
+                                                       .value = value,
+                                                       .elementSize = 1,
+                                                       .width = width,
+                                                       .height = height},
+                     stream);
 }
 
 API(cuMemsetD2D32Async, cuMemsetD2D32Async, 3020, CUdeviceptr to, size_t pitch, unsigned value,
     size_t width, size_t height, CUstream stream)
 {
-    return set_queue(to, pitch, value, 4, width, height, stream);
+    return set_queue(&(struct CUDA_MEMSET_NODE_PARAMS){.dst = to,
+                                                       .pitch = pitch,
+                                                       .value = value,
+                                                       .elementSize = 4,
+                                                       .width = width,
+                                                       .height = height},
+                     stream);
 }

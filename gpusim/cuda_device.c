@@ -415,9 +415,19 @@ API(cuDeviceGetUuid_v2, cuDeviceGetUuid, 11040, struct CUuuid *ret, CUdevice dev
     return CUDA_SUCCESS;
 }
 
+/* Reads domain, bus and device of "00000000:1B:00.0". */
 static bool pci_numbers(const char *text, unsigned ret[3])
 {
-    return sscanf(text, "%x:%x:%x", &ret[0], &ret[1], &ret[2]) == 3;
+    for (unsigned i = 0; i < 3; i++) {
+        char *end = NULL;
+        unsigned long value = strtoul(text, &end, 16);
+
+        if (end == text || *end != (i < 2 ? ':' : '.') || value > UINT32_MAX)
+            return false;
+        ret[i] = (unsigned)value;
+        text = end + 1;
+    }
+    return true;
 }
 
 API(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, 4010, char *out, int size, CUdevice device)

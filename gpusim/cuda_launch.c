@@ -96,6 +96,8 @@ static CUresult run_vector_add(const struct launch *l)
     const float *y = (const float *)(uintptr_t)b;
     float *z = (float *)(uintptr_t)sum;
 
+    if (n > 0 && (!x || !y || !z))
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
     if (!memory_is_usable(a, n * 4) || !memory_is_usable(b, n * 4) || !memory_is_usable(sum, n * 4))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     for (uint64_t i = 0; i < n; i++)
@@ -108,11 +110,12 @@ static CUresult run_fill(const struct launch *l)
     uint64_t n = elements(l, parameter(l, 2, 4));
     uint64_t out = parameter(l, 0, 8);
     uint32_t value = (uint32_t)parameter(l, 1, 4);
+    uint32_t *words = (uint32_t *)(uintptr_t)out;
 
-    if (!memory_is_usable(out, n * 4))
+    if ((n > 0 && !words) || !memory_is_usable(out, n * 4))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     for (uint64_t i = 0; i < n; i++)
-        ((uint32_t *)(uintptr_t)out)[i] = value;
+        words[i] = value;
     return CUDA_SUCCESS;
 }
 
@@ -179,6 +182,7 @@ static CUresult launch_call(struct launch *l, CUstream stream, void **parameters
     return s->capture ? capture_launch(s, l) : launch_run(s, l);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): CUDA's interface */
 API(cuLaunchKernel, cuLaunchKernel, 4000, CUfunction function, unsigned grid_x, unsigned grid_y,
     unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
     CUstream stream, void **parameters, void **extra)
@@ -202,6 +206,7 @@ API(cuLaunchKernelEx, cuLaunchKernelEx, 11060, const struct CUlaunchConfig *conf
 }
 API_ALIAS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
 
+/* NOLINTNEXTLINE(readability-function-size): CUDA's interface */
 API(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000, CUfunction function,
     unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
     unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters)

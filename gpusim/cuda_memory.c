@@ -349,6 +349,26 @@ static CUresult large_take(struct CUctx_st *c, uint64_t size, struct memory *out
     return CUDA_SUCCESS;
 }
 
+/* Frees what is behind a m-> */
+static void block_release(const struct memory *m)
+{
+    if (m->kind == MEMORY_HOST) {
+        free((void *)(uintptr_t)m->base);
+        return;
+    }
+    if (m->kind == MEMORY_REGISTERED)
+        return;
+    if (m->map_size == 0) {
+        small_give(m);
+        return;
+    }
+    (void)munmap((void *)(uintptr_t)m->base, m->map_size);
+    if (m->kind == MEMORY_IMPORTED)
+        return;
+    arena_discard(m->file_at, m->map_size);
+    account_give(m->device, m->accounted);
+}
+
 CUresult memory_new(struct CUctx_st *c, enum memory_kind kind, uint64_t size, struct memory **ret)
 {
     struct memory m = {
@@ -361,32 +381,16 @@ CUresult memory_new(struct CUctx_st *c, enum memory_kind kind, uint64_t size, st
     *ret = memory_note(&m);
     if (*ret)
         return CUDA_SUCCESS;
-    memory_free(&m);
+    block_release(&m);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Frees what is behind a block, and its entry. */
 void memory_free(struct memory *m)
 {
     struct memory block = *m;
 
-    if (m->id)
-        memory_forget(m);
-    if (block.kind == MEMORY_HOST) {
-        free((void *)(uintptr_t)block.base);
-        return;
-    }
-    if (block.kind == MEMORY_REGISTERED)
-        return;
-    if (block.map_size == 0) {
-        small_give(&block);
-        return;
-    }
-    (void)munmap((void *)(uintptr_t)block.base, block.map_size);
-    if (block.kind == MEMORY_IMPORTED)
-        return;
-    arena_discard(block.file_at, block.map_size);
-    account_give(block.device, block.accounted);
+    memory_forget(m);
+    block_release(&block);
 }
 
 /* A list of the blocks of one context, which twalk() fills. */

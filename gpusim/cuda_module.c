@@ -339,6 +339,7 @@ API(cuModuleGetLoadingMode, cuModuleGetLoadingMode, 11070, int *ret)
 
 /* ---- libraries: modules of no context; their kernels are functions ---- */
 
+/* NOLINTNEXTLINE(readability-function-size): CUDA's interface */
 API(cuLibraryLoadData, cuLibraryLoadData, 12000, CUlibrary *ret, const void *image,
     const int *jit_options, void **jit_values, unsigned n_jit, const int *options, void **values,
     unsigned n_options)

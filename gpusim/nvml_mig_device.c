@@ -40,13 +40,13 @@ static int mig_find(nvmlDevice_t device, const struct gpusim_gpu **ret, unsigned
 }
 
 /* Declares the gpu and the compute instance of a MIG device, or returns the error. */
-#define ENTER_MIG(device, gpu, compute)                      \
-    const struct gpusim_gpu *gpu = NULL;                     \
-    unsigned compute = 0;                                    \
-    do {                                                     \
-        int enter_ = mig_find((device), &(gpu), &(compute)); \
-        if (enter_ != NVML_SUCCESS)                          \
-            return enter_;                                   \
+#define ENTER_MIG(device, gpu, compute)                                          \
+    const struct gpusim_gpu *gpu = NULL;                                         \
+    unsigned compute = 0; /* NOLINT(bugprone-macro-parentheses): a declarator */ \
+    do {                                                                         \
+        int enter_ = mig_find((device), &(gpu), &(compute));                     \
+        if (enter_ != NVML_SUCCESS)                                              \
+            return enter_;                                                       \
     } while (0)
 
 FUNCTION(nvmlDeviceIsMigDeviceHandle, nvmlDevice_t device, unsigned *out)
