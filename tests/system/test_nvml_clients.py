@@ -66,6 +66,43 @@ print(" ".join(sorted(name for name in wanted - {"nvmlReturn"} if not hasattr(li
 """
 
 
+# Calls each getter of the bindings with the gpu and zeros. The last line of stderr names the one that ended the program.
+GETTERS = """
+import inspect, json, sys
+import pynvml as n
+n.nvmlInit()
+gpu = n.nvmlDeviceGetHandleByIndex(0)
+said = {}
+for name, function in sorted(vars(n).items()):
+    if not name.startswith(("nvmlDeviceGet", "nvmlDeviceIs", "nvmlSystemGet")) or "Handle" in name:
+        continue
+    needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    arguments = [gpu if name.startswith("nvmlDevice") and i == 0 else 0 for i in range(len(needed))]
+    print(name, file=sys.stderr, flush=True)
+    try:
+        function(*arguments)
+        said[name] = "value"
+    except n.NVMLError as e:
+        said[name] = type(e).__name__
+    except TypeError:
+        said[name] = "arguments"  # The binding wants more than a zero.
+print(json.dumps(said))
+"""
+
+# What a board of a data centre says with these arguments.
+BASICS = [
+    "nvmlDeviceGetArchitecture", "nvmlDeviceGetBAR1MemoryInfo", "nvmlDeviceGetBrand", "nvmlDeviceGetClockInfo", "nvmlDeviceGetComputeMode",
+    "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetCudaComputeCapability", "nvmlDeviceGetCurrPcieLinkGeneration",
+    "nvmlDeviceGetCurrPcieLinkWidth", "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetDecoderUtilization", "nvmlDeviceGetEccMode",
+    "nvmlDeviceGetEncoderUtilization", "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetIndex", "nvmlDeviceGetMaxClockInfo",
+    "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetMigMode", "nvmlDeviceGetMinorNumber", "nvmlDeviceGetName", "nvmlDeviceGetNumGpuCores",
+    "nvmlDeviceGetNvLinkState", "nvmlDeviceGetPciInfo", "nvmlDeviceGetPerformanceState", "nvmlDeviceGetPersistenceMode", "nvmlDeviceGetPowerManagementLimit",
+    "nvmlDeviceGetPowerUsage", "nvmlDeviceGetRemappedRows", "nvmlDeviceGetSerial", "nvmlDeviceGetTemperature", "nvmlDeviceGetTotalEccErrors",
+    "nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetUUID", "nvmlDeviceGetUtilizationRates", "nvmlDeviceGetVbiosVersion",
+    "nvmlSystemGetCudaDriverVersion", "nvmlSystemGetDriverVersion", "nvmlSystemGetNVMLVersion",
+]
+
+
 def python(m, program):
     r = execute([own_python(), "-c", program], env=m.env())
     check(r.code == 0, r)
@@ -87,6 +124,28 @@ def test_the_python_bindings_read_the_emulated_gpus():
 def test_all_functions_that_the_bindings_know_are_there():
     with machine("1xH100") as m:
         equal(python(m, NAMES).split(), [])
+
+
+def test_each_getter_has_a_value_or_is_not_supported():
+    with machine("2xH100") as m:
+        said = json.loads(python(m, GETTERS))
+        check(len(said) > 200, len(said))
+        # With zeros some name what is not there: a slice, a process, the same gpu as its own peer.
+        fine = {"value", "arguments", "NVMLError_NotSupported", "NVMLError_InvalidArgument", "NVMLError_NotFound"}
+        equal({name: what for name, what in said.items() if what not in fine}, {})
+        equal({name: said[name] for name in BASICS if said[name] != "value"}, {})
+
+
+def test_tables_have_a_value_in_each_column():
+    with machine("2xH100") as m, m.holding(1024) as p:
+        env = {**m.env(), "LANG": "C.UTF-8", "TERM": "dumb", "COLUMNS": "120", "NO_COLOR": "1"}
+        for words in (["gpustat", "--show-all", "--no-color"], ["nvitop", "--once", "--no-unicode"], ["py3smi", "-w", "100"]):
+            r = execute([client(words[0]), *words[1:]], env=env)
+            check(r.code == 0 and not r.err, r)
+            # A board of this kind has no fan of its own.
+            told = r.out.replace("Fan: N/A", "").replace("| N/A ", "").replace(" N/A% ", "").replace("\u00b0C,  ?? %", "")
+            check("N/A" not in told and "??" not in told and "rror" not in told, r)
+            check(str(p.pid) in r.out and ("81559" in r.out or "79.65GiB" in r.out), r)
 
 
 def test_monitors_show_the_emulated_gpus():
