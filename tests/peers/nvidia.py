@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 
 from harness import ROOT, Mete, check, equal, execute, wait
+from test_cdi import file_of_the_administrator
 from test_driver import MULTIARCH, debian, image_of, import_image, run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -258,18 +259,6 @@ def compare(ours, theirs):
           {d["name"]: nodes_of(d["containerEdits"]) for d in theirs["devices"]})
 
 
-@contextlib.contextmanager
-def cdi_file(content):
-    path = f"/etc/cdi/mete-peers-{os.getpid()}.json"
-    os.makedirs("/etc/cdi", exist_ok=True)
-    try:
-        with open(path, "w", encoding="utf-8") as f:
-            json.dump(content, f)
-        yield
-    finally:
-        os.remove(path)
-
-
 # The links and the loader's cache come from hooks.
 SCRIPT = """
 env -i nvidia-smi -L
@@ -289,7 +278,7 @@ def cdi():
         machine = os.path.join(m.data, "node", "gpusim", "machine.bin")
         theirs["containerEdits"]["mounts"].append({"hostPath": machine, "containerPath": "/run/mete/gpu/machine.bin", "options": ["rw", "bind"]})
         import_image(m, "test/debian:1", debian())
-        with cdi_file(theirs):
+        with file_of_the_administrator(f"mete-peers-{os.getpid()}", theirs):
             said = run(m, "by-the-file", "test/debian:1", SCRIPT, gpus=2)
         libraries = os.path.join("/usr/lib", MULTIARCH)
         equal({line.split("UUID: ")[1].rstrip(")") for line in said[:2]}, uuids(m))
