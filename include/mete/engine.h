@@ -140,7 +140,8 @@ enum {
  * Shares: gpu_milli is 1 .. 999, memory_bytes as in gpu_memory_bytes of a pod set; or is_by_memory,
  * then the share's compute is memory_bytes by the memory of its gpu, at most 999. Else whole gpus;
  * with or_replica, replicas of gpus without is_renamed serve, too, where whole gpus are missing.
- * Shares and replicas of one pod lie on different gpus; its slices may share a gpu.
+ * Shares and replicas of one pod lie on different gpus; its slices may share a gpu. With `uuids`
+ * the devices are of these gpus only.
  */
 struct mete_gpu_ask {
     uint32_t count; /* 1 .. 64; the sum over all asks of a pod is at most 64, too */
@@ -153,6 +154,8 @@ struct mete_gpu_ask {
     bool is_several;           /* one container gets more than one of these */
     const char *const *models; /* accepted models; none: any */
     size_t n_models;
+    const char *const *uuids; /* accepted gpus, at most 1024; none: any */
+    size_t n_uuids;
 };
 
 enum mete_operator {

@@ -35,6 +35,9 @@ static const struct rule namespaced_rules[] = {
     {ROLE_VIEW, "leases", READ},
     {ROLE_VIEW, "poddisruptionbudgets", READ},
     {ROLE_VIEW, "poddisruptionbudgets/status", "get"},
+    {ROLE_VIEW, "resourceclaims", READ},
+    {ROLE_VIEW, "resourceclaims/status", "get"},
+    {ROLE_VIEW, "resourceclaimtemplates", READ},
     {ROLE_EDIT, "pods", WRITE},
     {ROLE_EDIT, "pods/exec", "get create"},
     {ROLE_EDIT, "pods/attach", "get create"},
@@ -47,6 +50,8 @@ static const struct rule namespaced_rules[] = {
     {ROLE_EDIT, "workloads", WRITE},
     {ROLE_EDIT, "podgroups", WRITE},
     {ROLE_EDIT, "leases", WRITE},
+    {ROLE_EDIT, "resourceclaims", WRITE},
+    {ROLE_EDIT, "resourceclaimtemplates", WRITE},
     {ROLE_EDIT, "serviceaccounts", WRITE},
     {ROLE_EDIT, "secrets", READ},
     {ROLE_EDIT, "secrets", WRITE},
@@ -67,6 +72,8 @@ static const struct rule cluster_rules[] = {
     {ROLE_VIEW, "clusterpolicies", READ},
     {ROLE_VIEW, "clusterpolicies/status", "get"},
     {ROLE_VIEW, "priorityclasses", READ},
+    {ROLE_VIEW, "deviceclasses", READ},
+    {ROLE_VIEW, "resourceslices", READ},
     {ROLE_VIEW, "customresourcedefinitions", READ},
 };
 

@@ -24,6 +24,12 @@ static const struct {
     {"scheduling.k8s.io", "priorityclasses", "system-node-critical",
      "{\"value\":2000001000,\"description\":\"Used for system critical pods that must not be moved "
      "from their current node.\"}"},
+    {"resource.k8s.io", "deviceclasses", "gpu.nvidia.com",
+     "{\"spec\":{\"selectors\":[{\"cel\":{\"expression\":\"device.driver == 'gpu.nvidia.com' && "
+     "device.attributes['gpu.nvidia.com'].type == 'gpu'\"}}]}}"},
+    {"resource.k8s.io", "deviceclasses", "mig.nvidia.com",
+     "{\"spec\":{\"selectors\":[{\"cel\":{\"expression\":\"device.driver == 'gpu.nvidia.com' && "
+     "device.attributes['gpu.nvidia.com'].type == 'mig'\"}}]}}"},
     {"mete.dev", "queues", "default", "{\"spec\":{\"preemption\":{\"within\":\"LowerPriority\"}}}"},
 };
 enum {

@@ -6,6 +6,7 @@
 #include "control/accounts.h"
 #include "control/boot.h"
 #include "control/budgets.h"
+#include "control/claims/claims.h"
 #include "control/gc/gc.h"
 #include "control/gpu_config.h"
 #include "control/jobs/cronjobs.h"
@@ -26,6 +27,7 @@ struct control_cluster {
     struct requeue *requeue;
     struct taints *taints;
     struct gpu_config *gpu_config;
+    struct claims *claims;
     struct accounts *accounts;
     struct past_usage *past_usage;
 };
@@ -76,6 +78,7 @@ static struct err *control_cluster_start(struct control_cluster *c,
                                   .on_ledger = on_ledger,
                                   .arg = c};
     const struct gpu_config_options gpus = {.loop = o->loop, .cluster = o->cluster};
+    const struct claims_options claims = {.loop = o->loop, .cluster = o->cluster};
     const struct accounts_options accounts = {.loop = o->loop, .objects = o->objects, .ca = o->ca};
 
     c->scheduler = o->scheduler->scheduler;
@@ -87,6 +90,7 @@ static struct err *control_cluster_start(struct control_cluster *c,
     TRY(budgets_new(o->loop, o->objects, &c->budgets));
     TRY(start_pods(c, o));
     TRY(gpu_config_new(&gpus, &c->gpu_config));
+    TRY(claims_new(&claims, &c->claims));
     return accounts_new(&accounts, &c->accounts);
 }
 
@@ -109,6 +113,7 @@ void control_cluster_free(struct control_cluster *c)
     if (!c)
         return;
     accounts_free(c->accounts);
+    claims_free(c->claims);
     gpu_config_free(c->gpu_config);
     taints_free(c->taints);
     requeue_free(c->requeue);

@@ -1,6 +1,7 @@
 /*
  * control_cluster.h - the loops that make our own store a cluster: default objects, nodes, Jobs,
- * garbage collection, budgets, taints, evicted pods, configurations of gpus, accounts
+ * garbage collection, budgets, taints, evicted pods, configurations of gpus, claims of
+ * devices, accounts
  *
  * A Kubernetes cluster has its own controllers for these.
  */

@@ -20,6 +20,7 @@ struct gpu *gpu_make(struct mete_engine *e, const char *uuid)
         return g;
     g = mem_alloc(sizeof(*g));
     g->uuid = mem_strdup(uuid);
+    g->name = intern_ref(e->texts, uuid);
     g->link_group = -1;
     g->numa_node = -1;
     map_add(handle, e->gpu_map, g->uuid, strlen(g->uuid), g);
@@ -33,6 +34,7 @@ void gpu_drop_unused(struct mete_engine *e, struct gpu *g)
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): uthash; it is in the map */
     map_remove(handle, e->gpu_map, g);
     intern_unref(e->texts, g->model);
+    intern_unref(e->texts, g->name);
     parts_free(e, g);
     free(g->uuid);
     free(g);

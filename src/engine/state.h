@@ -113,6 +113,7 @@ struct gpu {
     struct map_handle handle; /* by uuid */
     char *uuid;
     int64_t memory_bytes; /* 0: not known */
+    uint32_t name;        /* the uuid, interned */
     int numa_node;
     int link_group;
     struct node *node; /* NULL: no known node has it */

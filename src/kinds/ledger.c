@@ -10,6 +10,7 @@
 #include "kinds/account/account.h"
 #include "kinds/object/txn.h"
 #include "kinds/pod/pod_asks.h"
+#include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 
@@ -58,6 +59,7 @@ struct binding {
     json_t *gpus;                 /* gpus of `node`, the previous pod's */
     struct ledger_entry *touched; /* ledger objects of all pods so far */
     const char *node;
+    struct arena *arena; /* of devices that pods share */
 };
 
 static json_t *device_list(const struct ledger_container *c)
@@ -107,7 +109,17 @@ static bool is_in_list(const struct device *list, size_t n, const struct device 
     return false;
 }
 
-/* A device that main containers of the pod share, or that one names twice; NULL: none. */
+/* Does the container have its device number `i` by a claim? */
+static bool is_claimed(const json_t *tree, const struct ledger_container *c, size_t i)
+{
+    struct str request;
+    bool is_held;
+
+    return ledger_claim_of(tree, c->name, i, &is_held, &request).size > 0;
+}
+
+/* A device that main containers of the pod share without a claim, or that one names twice; NULL:
+ * none. */
 static const struct device *shared_device(const json_t *tree, const struct ledger_pod *pod)
 {
     for (size_t c = 0; c < pod->n_containers; c++) {
@@ -118,7 +130,7 @@ static const struct device *shared_device(const json_t *tree, const struct ledge
         for (size_t d = 0; d < one->n_devices; d++) {
             if (is_in_list(one->devices, d, &one->devices[d]))
                 return &one->devices[d];
-            for (size_t o = 0; o < c; o++) {
+            for (size_t o = 0; o < c && !is_claimed(tree, one, d); o++) {
                 const struct ledger_container *other = &pod->containers[o];
 
                 if (!is_init_container(tree, other->name) &&
@@ -236,7 +248,8 @@ static struct err *entry_load(struct ledger_entry *entry, const struct store_obj
     TRY(ledger_entry_parse(held->bytes, &entry->tree));
     json_array_foreach (json_object_get(entry->tree, "holders"), i, holder) {
         TRY(ledger_holder_device(holder, entry->uuid, &d));
-        TRY(device_load_add(&entry->load, &d, gpu));
+        if (!ledger_holder_repeats(json_object_get(entry->tree, "holders"), i))
+            TRY(device_load_add(&entry->load, &d, gpu));
         entry->n_before++;
     }
     return NULL;
@@ -276,9 +289,32 @@ static struct err *not_given(const struct ledger_entry *entry, const struct devi
     return err_new(ERR_CONFLICT, "gpu %s is held by pod %s", d->gpu, json_text(first, "pod"));
 }
 
-static struct err *binding_take_device(struct binding *b, const struct ledger_pod *pod,
-                                       const struct device *d, const struct gpu *gpu)
+/* A device to take, and the claim that it is for. */
+struct taking {
+    const struct device *device;
+    struct str claim; /* its uid; empty: none */
+    bool is_held;     /* the pod shares the device with pods that have it */
+};
+
+/* Adds the holder. The device counts once for all pods that share it by one claim. */
+static struct err *entry_add(struct ledger_entry *entry, json_t *holder, const struct taking *t,
+                             const struct gpu *gpu)
 {
+    json_t *holders = json_array_at(entry->tree, "holders");
+
+    (void)json_array_append_new(holders, holder); /* cannot fail */
+    if (ledger_holder_repeats(holders, json_array_size(holders) - 1))
+        return NULL;
+    if (t->is_held)
+        return err_new(ERR_CONFLICT, "the claim no longer has gpu %s", t->device->gpu);
+    return device_load_add(&entry->load, t->device, gpu);
+}
+
+static struct err *binding_take_device(struct binding *b, const struct ledger_pod *pod,
+                                       const struct taking *t, const struct gpu *gpu)
+{
+    const struct device *d = t->device;
+    AUTO_FREE char *claim = t->claim.size > 0 ? mem_strndup(t->claim.at, t->claim.size) : NULL;
     AUTO_FREE char *placement = mem_format("%s/%s", b->p->ns, b->p->workload);
     AUTO_FREE char *pod_name = mem_format("%s/%s", b->p->ns, pod->name);
     char text[DEVICE_TEXT_SIZE];
@@ -287,18 +323,16 @@ static struct err *binding_take_device(struct binding *b, const struct ledger_po
     struct err *e;
 
     TRY(binding_entry(b, d, gpu, &entry));
-    e = device_load_add(&entry->load, d, gpu);
-    if (e)
-        return not_given(entry, d, e);
     device_format(d, text);
     holder = json_object();
     json_put_text(holder, "placement", placement);
     json_put_text(holder, "pod", pod_name);
     json_put_text(holder, "podUid", pod->uid);
     json_put_text(holder, "device", text);
+    json_put_text(holder, "claim", claim);
     json_put_text(entry->tree, "node", pod->node);
-    (void)json_array_append_new(json_array_at(entry->tree, "holders"), holder); /* cannot fail */
-    return NULL;
+    e = entry_add(entry, holder, t, gpu);
+    return e ? not_given(entry, d, e) : NULL;
 }
 
 /* Does a container before the `end`th name the device too? */
@@ -311,18 +345,22 @@ static bool is_taken_before(const struct ledger_pod *pod, size_t end, const stru
     return false;
 }
 
-static struct err *binding_take_container(struct binding *b, const struct ledger_pod *pod, size_t c)
+static struct err *binding_take_container(struct binding *b, const json_t *tree,
+                                          const struct ledger_pod *pod, size_t c)
 {
     const struct ledger_container *container = &pod->containers[c];
 
     for (size_t i = 0; i < container->n_devices; i++) {
         const struct device *d = &container->devices[i];
+        struct taking t = {.device = d};
         struct gpu gpu = {0};
+        struct str request;
 
+        t.claim = ledger_claim_of(tree, container->name, i, &t.is_held, &request);
         if (!ledger_find_gpu(b->gpus, d->gpu, &gpu))
             return err_new(ERR_CONFLICT, "node \"%s\" has no gpu %s", pod->node, d->gpu);
         if (!is_taken_before(pod, c, d))
-            TRY(binding_take_device(b, pod, d, &gpu));
+            TRY(binding_take_device(b, pod, &t, &gpu));
     }
     return NULL;
 }
@@ -364,6 +402,8 @@ static struct err *binding_check_pod(const struct ledger_pod *pod, const json_t 
                        pod_node(tree));
     if (pod_is_terminal(tree))
         return err_new(ERR_CONFLICT, "pod %s has ended", pod->name);
+    if (pod_claims_wait(tree))
+        return err_new(ERR_CONFLICT, "pod %s %s", pod->name, pod_claims_wait(tree));
     if (shared)
         return err_new(ERR_CONFLICT, "gpu %s is given twice to pod %s", shared->gpu, pod->name);
     return NULL;
@@ -402,8 +442,10 @@ static void add_entry(struct binding *b, const struct ledger_pod *pod, const jso
     (void)json_array_append_new(b->entries, entry); /* as above */
 }
 
-static struct err *binding_add_pod(struct binding *b, const struct ledger_pod *pod)
+static struct err *binding_add_pod(struct binding *b, const struct ledger_pod *asked)
 {
+    struct ledger_pod own = *asked;
+    const struct ledger_pod *pod = &own;
     struct store_key key = pod_key(b->p->ns, pod->name);
     const struct store_object *o = store_get_applied(b->store, key);
     AUTO(json_freep) json_t *tree = NULL;
@@ -413,10 +455,11 @@ static struct err *binding_add_pod(struct binding *b, const struct ledger_pod *p
     if (txn_has(&b->txn, key))
         return err_new(ERR_CONFLICT, "pod %s is named twice in the placement", pod->name);
     TRY(json_parse(o->bytes, &tree));
+    ledger_add_held(b->arena, tree, &own);
     TRY(binding_check_pod(pod, tree));
     TRY(binding_check_node(b, pod));
     for (size_t c = 0; c < pod->n_containers; c++)
-        TRY(binding_take_container(b, pod, c));
+        TRY(binding_take_container(b, tree, pod, c));
     pod_project(b, pod, tree);
     txn_put(&b->txn, key, tree, o->version);
     add_entry(b, pod, tree);
@@ -472,14 +515,15 @@ static struct err *bind_all(struct binding *b, store_done_fn done, void *arg)
 struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store_done_fn done,
                         void *arg)
 {
-    struct binding b = {.store = s, .p = p};
+    struct binding b = {.store = s, .p = p, .arena = arena_new()};
     struct ledger_entry *entry = NULL;
     struct ledger_entry *next = NULL;
     struct err *e;
 
     if (p->n_pods == 0)
-        return err_new(ERR_INVALID, "placement %s/%s has no pods", p->ns, p->workload);
-    e = bind_all(&b, done, arg);
+        e = err_new(ERR_INVALID, "placement %s/%s has no pods", p->ns, p->workload);
+    else
+        e = bind_all(&b, done, arg);
     json_decref(b.entries);
     json_decref(b.gpus);
     free(b.part);
@@ -489,6 +533,7 @@ struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store
         free(entry);
     }
     txn_done(&b.txn);
+    arena_free(b.arena);
     return e;
 }
 
@@ -605,7 +650,8 @@ struct err *ledger_load(const struct store *s, const char *uuid, const struct gp
         TRY(ledger_entry_parse(o->bytes, &entry));
     json_array_foreach (json_object_get(entry, "holders"), i, holder) {
         TRY(ledger_holder_device(holder, uuid, &d));
-        TRY(device_load_add(&load, &d, gpu));
+        if (!ledger_holder_repeats(json_object_get(entry, "holders"), i))
+            TRY(device_load_add(&load, &d, gpu));
     }
     *ret = load;
     return NULL;

@@ -8,10 +8,11 @@
  *   {"workload","uid","pods":[{"name","uid","node","containers":[{"name", "gpus":[device...]}],
  *                              "fromNs","attempt","gpus":[{"uuid","model"}]}]}   (account.h)
  *   ledger//<gpu uuid>       one a gpu that is held, whole or in parts:
- *   {"node","holders":[{"placement":"ns/name","pod":"ns/name","podUid","device"}]}
+ *   {"node","holders":[{"placement":"ns/name","pod":"ns/name","podUid","device","claim"}]}
  *
- * A device is a text (model/device.h). An older ledger object has one holder, of the whole gpu,
- * beside "node"; such an object is still read.
+ * The claim is the uid of the ResourceClaim that the device is for, if any: pods that share a claim
+ * are holders of one device, which counts once. A device is a text (model/device.h). An older
+ * ledger object has one holder, of the whole gpu, beside "node"; such an object is still read.
  *
  * ledger_bind writes in one transaction the placement, one ledger object a gpu at the version that
  * was read (so that no part of a gpu is given twice), and the projection onto the pods
@@ -85,6 +86,18 @@ json_t *ledger_entry_of(const json_t *tree);
 /* The device of one holder of gpu `uuid`. */
 struct err *ledger_holder_device(const json_t *holder, const char *uuid,
                                  struct device *ret) MUST_CHECK;
+
+/* Does an earlier holder have the same device by the same claim? Then it does not count again. */
+bool ledger_holder_repeats(const json_t *holders, size_t i);
+/*
+ * The uid of the claim that gives a bound pod, or one to bind, the device number `index` of
+ * `container`; empty: none. `*ret_is_held`: another pod had the claim's devices first. All texts
+ * are borrowed from the pod.
+ */
+struct str ledger_claim_of(const json_t *pod, const char *container, size_t index,
+                           bool *ret_is_held, struct str *ret_request);
+/* Adds the devices that the pod shares with others to its containers, in the arena. */
+void ledger_add_held(struct arena *a, const json_t *pod, struct ledger_pod *p);
 
 /* Model and usable memory of a gpu in the node's annotation mete.dev/gpus. */
 struct gpu ledger_gpu_of(const json_t *gpu);

@@ -143,6 +143,8 @@ static struct err *check_entry(const struct store *s, struct holder *holders,
             is_known = check_find_gpu(s, node, uuid, &gpu);
         if (d.kind == DEVICE_SLICE && !is_known)
             continue; /* the gpu is gone with its node: no geometry is known */
+        if (ledger_holder_repeats(json_object_get(entry, "holders"), i))
+            continue;
         e = device_load_add(&load, &d, is_known ? &gpu : NULL);
         if (e) {
             AUTO(err_freep) struct err *why = e;

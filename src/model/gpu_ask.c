@@ -142,5 +142,5 @@ void gpu_ask_format(const struct gpu_ask *ask, char ret[GPU_ASK_TEXT_SIZE])
 bool gpu_ask_is_like(const struct gpu_ask *a, const struct gpu_ask *b)
 {
     return a->kind == b->kind && a->milli == b->milli && a->bytes == b->bytes &&
-           text_equal(a->profile, b->profile);
+           text_equal(a->profile, b->profile) && str_equal(a->claim, b->claim);
 }

@@ -32,6 +32,9 @@ struct gpu_ask {
     uint32_t milli;              /* share: compute, 1 .. 999; 0: in proportion to the memory */
     int64_t bytes;               /* share: memory, whole MiB; 0: in proportion to the compute */
     char profile[MIG_NAME_SIZE]; /* slice */
+    /* Of a claim (kinds/pod/pod_claims.h), borrowed; not in the text form. */
+    struct str claim; /* the request; empty: no claim */
+    struct str gpus;  /* the gpus to choose from: "GPU-8c1f,GPU-77"; empty: any */
 };
 
 /* Reads the text form. ERR_INVALID: the text is malformed, with the forms that are right. `*ret`
@@ -42,7 +45,7 @@ struct err *gpu_ask_parse(const char *text, struct gpu_ask *ret) MUST_CHECK;
  * that it accepts. */
 void gpu_ask_format(const struct gpu_ask *ask, char ret[GPU_ASK_TEXT_SIZE]);
 
-/* Do both ask for the same kind of device? Counts do not matter. */
+/* Do both ask for the same kind of device, by the same claim or by none? Counts do not matter. */
 bool gpu_ask_is_like(const struct gpu_ask *a, const struct gpu_ask *b);
 
 /* Reads a part of 1 with at most three digits, "0.5", as 1/1000: 1 .. 999. False: another text. */

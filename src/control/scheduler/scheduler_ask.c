@@ -6,6 +6,7 @@
 #include "base/stamp.h"
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/object/requeue.h"
+#include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 
 enum {
@@ -19,10 +20,12 @@ enum {
 uint64_t scheduler_ask_hash(const json_t *pod)
 {
     AUTO_FREE char *spec = json_format(json_object_get(pod, "spec"));
+    const char *claims = json_text_at(pod, "metadata", "annotations", POD_CLAIMS, NULL);
     uint64_t hash = fnv_text(FNV_START, spec);
     struct topology_level levels[TOPOLOGY_MAX];
     size_t n = topology_read(pod, NULL, levels);
 
+    hash = fnv_text(hash, pod_has_claims(pod) ? text_or_empty(claims) : "");
     hash = fnv_text(hash, topology_is_linked(pod) ? "linked" : "");
     hash = fnv_text(hash, scheduler_queue_of(NULL, pod));
     hash = fnv_text(hash, scheduler_reservation_of(pod));
@@ -115,6 +118,15 @@ static void list_selector(struct arena *a, const json_t *pod, struct mete_pod_se
     set->selector = list;
 }
 
+/* A pod that shares devices of a claim goes where they are. */
+static void list_node(struct arena *a, const json_t *pod, struct mete_pod_set *set)
+{
+    AUTO_FREE char *node = pod_has_claims(pod) ? pod_claims_node(pod) : NULL;
+
+    if (node && *node)
+        set->node = arena_strdup(a, node);
+}
+
 static void list_tolerations(struct arena *a, const json_t *pod, struct mete_pod_set *set)
 {
     json_t *all = json_at(pod, "spec", "tolerations", NULL);
@@ -189,8 +201,9 @@ static bool asks_same(const struct mete_pod_set *a, const struct mete_pod_set *b
             one->memory_bytes != other->memory_bytes || one->is_replica != other->is_replica ||
             one->or_replica != other->or_replica || one->is_by_memory != other->is_by_memory ||
             one->is_several != other->is_several || one->n_models != other->n_models ||
-            !text_equal(one->profile, other->profile) ||
-            !texts_equal(one->models, other->models, one->n_models))
+            one->n_uuids != other->n_uuids || !text_equal(one->profile, other->profile) ||
+            !texts_equal(one->models, other->models, one->n_models) ||
+            !texts_equal(one->uuids, other->uuids, one->n_uuids))
             return false;
     }
     return true;
@@ -230,6 +243,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
     ret->set.is_linked = topology_is_linked(pod);
     list_requests(s, a, pod, &ret->set);
     list_selector(a, pod, &ret->set);
+    list_node(a, pod, &ret->set);
     list_tolerations(a, pod, &ret->set);
     scheduler_ask_affinity(a, pod, &ret->set);
     ret->workload = (struct mete_workload){

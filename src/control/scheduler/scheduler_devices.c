@@ -14,25 +14,46 @@ static bool is_plain(const struct scheduler *s, const struct gpu_asks *asked, bo
 {
     const struct gpu_ask *first = &asked->at[0];
 
-    if (asked->n != 1)
+    if (asked->n != 1 || first->claim.size > 0)
         return false;
     if (first->kind == DEVICE_WHOLE)
         return is_linked || !s->has_replicas || first->count > ASKED_MAX;
     return first->kind == DEVICE_SHARE && first->milli > 0;
 }
 
-static struct mete_gpu_ask engine_ask(const struct gpu_ask *ask)
+/* The uuids in "GPU-8c1f,GPU-77". */
+static const char *const *uuids_of(struct arena *a, struct str list, size_t *ret_n)
 {
-    return (struct mete_gpu_ask){
+    size_t n = list.size > 0;
+    const char **uuids;
+
+    for (size_t i = 0; i < list.size; i++)
+        n += list.at[i] == ',';
+    uuids = arena_alloc(a, (n + 1) * sizeof(*uuids));
+    for (size_t i = 0; i < n; i++) {
+        struct str one = str_cut(&list, ',');
+
+        uuids[i] = arena_strndup(a, one.at, one.size);
+    }
+    *ret_n = n;
+    return uuids;
+}
+
+static struct mete_gpu_ask engine_ask(struct arena *a, const struct gpu_ask *ask)
+{
+    struct mete_gpu_ask ret = {
         .count = (uint32_t)ask->count,
         .gpu_milli = ask->milli,
         .memory_bytes = ask->bytes,
         .profile = ask->kind == DEVICE_SLICE ? ask->profile : NULL,
         .is_replica = ask->kind == DEVICE_REPLICA,
-        .or_replica = ask->kind == DEVICE_WHOLE,
+        .or_replica = ask->kind == DEVICE_WHOLE && ask->claim.size == 0,
         .is_several = ask->is_several && (ask->kind == DEVICE_WHOLE || ask->kind == DEVICE_REPLICA),
         .is_by_memory = ask->kind == DEVICE_SHARE && ask->milli == 0,
     };
+
+    ret.uuids = uuids_of(a, ask->gpus, &ret.n_uuids);
+    return ret;
 }
 
 bool sched_devices_ask(const struct scheduler *s, struct arena *a, const struct gpu_asks *asked,
@@ -56,7 +77,7 @@ bool sched_devices_ask(const struct scheduler *s, struct arena *a, const struct 
     kept = arena_alloc(a, asked->n * sizeof(*kept)); /* holds the profiles */
     for (size_t i = 0; i < asked->n; i++) {
         kept[i] = asked->at[i];
-        list[i] = engine_ask(&kept[i]);
+        list[i] = engine_ask(a, &kept[i]);
     }
     set->asks = list;
     set->n_asks = asked->n;

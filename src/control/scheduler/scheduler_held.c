@@ -86,10 +86,25 @@ static bool is_kept(const struct scheduler *s, const struct sched_holder *h)
     return w && (w->phase == SCHED_WORK_LEAVING || w->is_shrunk);
 }
 
+/* Does another holder of the same claim account for the device in the engine? */
+static bool is_shared(const struct scheduler *s, const struct sched_held *held,
+                      const struct sched_holder *h)
+{
+    for (size_t i = 0; h->claim && i < held->holders.n; i++) {
+        const struct sched_holder *other = &held->holders.at[i];
+
+        if (other != h && text_equal(other->claim, h->claim) &&
+            device_equal(&other->device, &h->device) &&
+            (other->stand_in != 0 || (!other->is_over && is_accounted(s, other))))
+            return true;
+    }
+    return false;
+}
+
 static void held_check(struct scheduler *s, struct sched_held *held)
 {
     VEC_EACH (&held->holders, h) {
-        if (h->is_over || is_accounted(s, h))
+        if (h->is_over || is_accounted(s, h) || is_shared(s, held, h))
             holder_drop(s, h);
         else if (h->stand_in == 0 && !is_kept(s, h))
             holder_stand_in(s, held->node, h);
@@ -137,6 +152,7 @@ void sched_held_free(struct scheduler *s, struct sched_held *held)
     VEC_EACH (&held->holders, h) {
         free(h->pod);
         free(h->pod_uid);
+        free(h->claim);
     }
     vec_done(&held->holders);
     free(held->uuid);
@@ -167,6 +183,7 @@ static void held_add(struct sched_held *held, const json_t *entry)
             S("gpu", held->uuid), E(e));
     h.pod = text_copy(entry, "pod");
     h.pod_uid = text_copy(entry, "podUid");
+    h.claim = json_text(entry, "claim") ? text_copy(entry, "claim") : NULL;
     vec_add(&held->holders, h);
 }
 

@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "control/scheduler/scheduler_private.h"
+#include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 
 struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key)
@@ -172,12 +173,15 @@ enum {
     DEVICES_MAX = 64 /* limit of the engine for one node */
 };
 
-/* An init container has the same devices as the other containers: each counts once. */
+/* An init container has the same devices as the other containers: each counts once. A device that
+ * the pod shares counts for the pod that had it first, or for a stand-in. */
 static bool add_device(void *arg, const char *container, const struct device *d)
 {
     struct sched_pod *p = arg;
 
     (void)container;
+    if (p->tree && pod_shares_device(p->tree, d))
+        return true;
     if (!sched_pod_has_device(p, d) && p->devices.n < DEVICES_MAX)
         vec_add(&p->devices, *d);
     return true;
@@ -223,6 +227,7 @@ static void pod_account(struct scheduler *s, struct sched_pod *p, const json_t *
 }
 
 struct device_check {
+    const json_t *tree;
     const struct scheduler *s;
     const struct sched_pod *p;
     bool is_same;
@@ -233,6 +238,8 @@ static bool check_device(void *arg, const char *container, const struct device *
     struct device_check *c = arg;
 
     (void)container;
+    if (pod_shares_device(c->tree, d))
+        return true;
     c->is_same =
         c->is_same && sched_pod_has_device(c->p, d) &&
         (d->kind != DEVICE_WHOLE || mete_gpu_holder(c->s->engine, d->gpu) == c->p->work->id);
@@ -242,7 +249,7 @@ static bool check_device(void *arg, const char *container, const struct device *
 /* Does the engine have the pod on this node with these devices? */
 static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const json_t *pod)
 {
-    struct device_check c = {.s = s, .p = p, .is_same = true};
+    struct device_check c = {.tree = pod, .s = s, .p = p, .is_same = true};
 
     if (!p->work || !sched_pod_is_placed(p) || !text_equal(p->node, pod_node(pod)))
         return false;

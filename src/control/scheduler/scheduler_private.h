@@ -187,6 +187,7 @@ struct sched_holder {
     char *pod; /* "ns/name" */
     char *pod_uid;
     struct device device;
+    char *claim;  /* uid of the ResourceClaim by which pods share the device; NULL: none */
     bool is_over; /* the pod has ended: the ledger freed the device with the end, and its event is
                      on its way */
     uint64_t stand_in; /* workload that holds the device in the engine while the pod is not there;

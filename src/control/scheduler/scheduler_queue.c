@@ -4,6 +4,7 @@
 #include "base/stamp.h"
 #include "base/str.h"
 #include "control/scheduler/scheduler_private.h"
+#include "kinds/pod/pod_claims.h"
 #include "kinds/queue.h"
 
 enum {
@@ -25,7 +26,7 @@ const char *scheduler_reservation_of(const json_t *pod)
     return name ? name : "";
 }
 
-/* "waits until its scheduling gates go: a, b"; NULL: the pod has none. */
+/* "waits until its scheduling gates go: a, b", or what its claims wait for; NULL: neither. */
 static char *gates_text(const json_t *pod)
 {
     const json_t *gates = json_at(pod, "spec", "schedulingGates", NULL);
@@ -33,7 +34,7 @@ static char *gates_text(const json_t *pod)
     struct buf b = {0};
 
     if (n == 0)
-        return NULL;
+        return pod_claims_wait(pod) ? mem_strdup(pod_claims_wait(pod)) : NULL;
     buf_add_text(&b, "waits until its scheduling gates go: ");
     for (size_t i = 0; i < n && i < GATES_SHOWN; i++)
         buf_printf(&b, "%s%s", i > 0 ? ", " : "", json_text(json_array_get(gates, i), "name"));

@@ -41,6 +41,13 @@ static enum mete_result check_ask(struct mete_engine *e, const struct mete_gpu_a
         if (!text_is_sane(a->models[k]))
             return engine_refuse(e, METE_INVALID, "ask %zu: a gpu model is empty or over %d bytes",
                                  i, TEXT_MAX);
+    if (a->n_uuids > LIST_MAX)
+        return engine_refuse(e, METE_INVALID, "ask %zu: more than %d gpus to choose from", i,
+                             LIST_MAX);
+    for (size_t k = 0; k < a->n_uuids; k++)
+        if (!text_is_sane(a->uuids[k]))
+            return engine_refuse(e, METE_INVALID, "ask %zu: a uuid is empty or over %d bytes", i,
+                                 TEXT_MAX);
     return METE_OK;
 }
 
@@ -73,7 +80,8 @@ bool asks_are_plain(const struct mete_pod_set *set, struct mete_pod_set *ret)
     *ret = *set;
     if (set->n_asks == 0)
         return true;
-    if (set->n_asks > 1 || is_slice(a) || a->is_replica || a->or_replica || a->is_by_memory)
+    if (set->n_asks > 1 || is_slice(a) || a->is_replica || a->or_replica || a->is_by_memory ||
+        a->n_uuids > 0)
         return false;
     ret->gpus = a->count;
     ret->gpu_milli = a->gpu_milli;
@@ -92,12 +100,22 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static uint32_t *read_texts(struct mete_engine *e, const char *const *texts, size_t n)
+{
+    uint32_t *ret = mem_alloc(n * sizeof(*ret) + 1);
+
+    for (size_t i = 0; i < n; i++)
+        ret[i] = intern_ref(e->texts, texts[i]);
+    qsort(ret, n, sizeof(*ret), compare_numbers);
+    return ret;
+}
+
 static void read_models(struct mete_engine *e, const struct mete_gpu_ask *from, struct ask *to)
 {
-    to->models = mem_alloc(from->n_models * sizeof(*to->models) + 1);
-    for (size_t i = 0; i < from->n_models; i++)
-        to->models[to->n_models++] = intern_ref(e->texts, from->models[i]);
-    qsort(to->models, to->n_models, sizeof(*to->models), compare_numbers);
+    to->models = read_texts(e, from->models, from->n_models);
+    to->n_models = from->n_models;
+    to->uuids = read_texts(e, from->uuids, from->n_uuids);
+    to->n_uuids = from->n_uuids;
 }
 
 static void read_ask(struct mete_engine *e, const struct mete_gpu_ask *from, struct ask *to)
@@ -167,8 +185,11 @@ void asks_free(struct mete_engine *e, struct shape *s)
     for (size_t i = 0; i < s->n_asks; i++) {
         for (size_t k = 0; k < s->asks[i].n_models; k++)
             intern_unref(e->texts, s->asks[i].models[k]);
+        for (size_t k = 0; k < s->asks[i].n_uuids; k++)
+            intern_unref(e->texts, s->asks[i].uuids[k]);
         intern_unref(e->texts, s->asks[i].profile);
         free(s->asks[i].models);
+        free(s->asks[i].uuids);
     }
     free(s->asks);
 }
@@ -223,6 +244,24 @@ uint32_t ask_number(const struct shape *s, const struct ask *a)
     return (uint32_t)(a - s->asks);
 }
 
+static bool has_number(const uint32_t *sorted, size_t n, uint32_t number)
+{
+    return bsearch(&number, sorted, n, sizeof(*sorted), compare_numbers) != NULL;
+}
+
+uint64_t ask_gpus(const struct node *n, const struct ask *a)
+{
+    uint64_t of_models = node_gpus_of_models(n, a->models, a->n_models);
+    uint64_t ret = 0;
+
+    if (a->n_uuids == 0)
+        return of_models;
+    for (uint64_t left = of_models; left; left &= left - 1)
+        if (has_number(a->uuids, a->n_uuids, n->gpus[__builtin_ctzll(left)]->name))
+            ret |= left & -left;
+    return ret;
+}
+
 uint32_t ask_share_milli(const struct ask *a, const struct gpu *g)
 {
     __extension__ typedef __int128 wide;
@@ -275,8 +314,7 @@ uint64_t asks_gpus_of(const struct node *n, const struct shape *s)
     for (size_t i = 0; i < s->n_asks; i++) {
         const struct ask *a = &s->asks[i];
 
-        for (uint64_t left = node_gpus_of_models(n, a->models, a->n_models) & ~ret; left;
-             left &= left - 1)
+        for (uint64_t left = ask_gpus(n, a) & ~ret; left; left &= left - 1)
             if (may_serve(n->gpus[__builtin_ctzll(left)], a))
                 ret |= left & -left;
     }

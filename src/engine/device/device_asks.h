@@ -36,6 +36,8 @@ struct ask {
     uint32_t profile; /* of slices: number of the profile's name; 0 */
     uint32_t *models; /* by number; none: any */
     size_t n_models;
+    uint32_t *uuids; /* of the accepted gpus, by number; none: any */
+    size_t n_uuids;
 };
 
 /* The shape's asks are those of the pod set, then one of count 0 for each that replicas serve, too:
@@ -64,6 +66,8 @@ static inline int64_t gpu_share_memory(const struct gpu *g)
     return g->n_shares > 0 && g->memory_at_share > 0 ? g->memory_at_share : g->memory_bytes;
 }
 
+/* The node's gpus of the ask's models and uuids. */
+uint64_t ask_gpus(const struct node *n, const struct ask *a);
 /* The compute of the ask's share on a gpu, in 1/1000. It stays the same while the gpu has shares.
  */
 uint32_t ask_share_milli(const struct ask *a, const struct gpu *g);

@@ -64,8 +64,7 @@ static uint64_t wholes(const struct device_pick *d, const struct ask *a)
     const struct node *n = d->n;
     uint64_t held = d->how == DEVICE_PICK_EMPTY ? 0 : n->held;
 
-    return n->wholes & d->healthy & ~held & ~d->taken &
-           node_gpus_of_models(n, a->models, a->n_models);
+    return n->wholes & d->healthy & ~held & ~d->taken & ask_gpus(n, a);
 }
 
 /* The gpu cannot be chosen. */
@@ -121,8 +120,7 @@ static bool device_pick_shares(struct device_pick *d, const struct ask *a)
 
     if (d->how != DEVICE_PICK_EMPTY)
         gpus = fit_shares(n, &one,
-                          gpus | (n->wholes & d->healthy & n->shared & ~d->taken &
-                                  node_gpus_of_models(n, a->models, a->n_models)));
+                          gpus | (n->wholes & d->healthy & n->shared & ~d->taken & ask_gpus(n, a)));
     for (uint64_t left = gpus; left; left &= left - 1) {
         int bit = __builtin_ctzll(left);
         bool is_small = d->how == DEVICE_PICK_EMPTY
@@ -147,8 +145,7 @@ static bool device_pick_replicas(struct device_pick *d, const struct ask *a, con
 {
     bool is_for_whole = a->kind == ASK_WHOLE;
     const struct node *n = d->n;
-    uint64_t gpus = n->parted & d->healthy & ~d->taken & ~d->sliced &
-                    node_gpus_of_models(n, a->models, a->n_models);
+    uint64_t gpus = n->parted & d->healthy & ~d->taken & ~d->sliced & ask_gpus(n, a);
     uint32_t ranks[NODE_GPUS_MAX];
 
     for (uint64_t left = gpus; left; left &= left - 1) {
@@ -299,8 +296,7 @@ static void option_offer_fixed(struct device_pick *d, const struct ask *a, int b
 
 static uint64_t sliceable(const struct device_pick *d, const struct ask *a)
 {
-    return d->n->parted & d->healthy & ~d->taken &
-           node_gpus_of_models(d->n, a->models, a->n_models);
+    return d->n->parted & d->healthy & ~d->taken & ask_gpus(d->n, a);
 }
 
 /* Is the gpu free of devices other than slices? */
@@ -515,7 +511,7 @@ bool device_pick(const struct node *n, const struct shape *s, enum device_pick_h
 static uint64_t empty_of(struct device_pick *d, const struct ask *a)
 {
     const struct node *n = d->n;
-    uint64_t gpus = node_gpus_of_models(n, a->models, a->n_models);
+    uint64_t gpus = ask_gpus(n, a);
     uint64_t ret = 0;
 
     if (a->kind == ASK_SLICE)

@@ -120,9 +120,9 @@ static const struct record_field ask_fields[] = {
     INT(struct mete_gpu_ask, memory_bytes), TEXT(struct mete_gpu_ask, profile),
     BOOL(struct mete_gpu_ask, is_replica),  TEXTS(struct mete_gpu_ask, models, n_models),
     BOOL(struct mete_gpu_ask, or_replica),  BOOL(struct mete_gpu_ask, is_by_memory),
-    BOOL(struct mete_gpu_ask, is_several),
+    BOOL(struct mete_gpu_ask, is_several),  TEXTS(struct mete_gpu_ask, uuids, n_uuids),
 };
-TYPE(ask, struct mete_gpu_ask, 48);
+TYPE(ask, struct mete_gpu_ask, 64);
 static const struct record_field requirement_fields[] = {
     TEXT(struct mete_requirement, key),
     INT(struct mete_requirement, op),

@@ -50,17 +50,26 @@ static const char *ask_text(struct mete_engine *e, const struct ask *a)
     return "";
 }
 
+/* " out of 2 chosen gpus" */
+static const char *chosen_text(struct mete_engine *e, const struct ask *a)
+{
+    if (a->n_uuids == 0)
+        return "";
+    return arena_format(e->answers, " out of %zu chosen %s", a->n_uuids,
+                        a->n_uuids == 1 ? "gpu" : "gpus");
+}
+
 const char *why_asks(struct mete_engine *e, const struct shape *s)
 {
     const char *text = "";
     size_t n = asks_named(s);
 
     for (size_t i = 0; i < n; i++)
-        text = arena_format(e->answers, "%s%s%s", text,
+        text = arena_format(e->answers, "%s%s%s%s", text,
                             i == 0      ? ""
                             : i + 1 < n ? ", "
                                         : " and ",
-                            ask_text(e, &s->asks[i]));
+                            ask_text(e, &s->asks[i]), chosen_text(e, &s->asks[i]));
     return text;
 }
 

@@ -5,9 +5,12 @@
 
 extern const struct kind kind_budget;
 extern const struct kind kind_definition;
+extern const struct kind kind_claim;
+extern const struct kind kind_claim_template;
 extern const struct kind kind_clusterpolicy;
 extern const struct kind kind_configmap;
 extern const struct kind kind_cronjob;
+extern const struct kind kind_device_class;
 extern const struct kind kind_event;
 extern const struct kind kind_event_new;
 extern const struct kind kind_gang;
@@ -34,6 +37,7 @@ extern const struct kind kind_queue;
 extern const struct kind kind_quota;
 extern const struct kind kind_reservation;
 extern const struct kind kind_secret;
+extern const struct kind kind_slice;
 extern const struct kind kind_self_access_review;
 extern const struct kind kind_serviceaccount;
 extern const struct kind kind_access_review;

@@ -137,14 +137,26 @@ static bool gpu_slice(struct bind_gpu *g, const struct gpu_ask *ask, struct devi
     return false;
 }
 
+/* Is the gpu one of those that the ask's claim selects? */
+static bool is_selected(const struct bind_gpu *g, const struct gpu_ask *ask)
+{
+    struct str rest = ask->gpus;
+
+    while (rest.at && rest.size > 0)
+        if (str_equal(str_cut(&rest, ','), str_of(g->uuid)))
+            return true;
+    return ask->gpus.size == 0;
+}
+
 static bool gpu_give(struct bind_gpu *g, const struct gpu_ask *ask, struct device *ret)
 {
     *ret = device_whole(g->uuid);
-    if (g->is_chosen)
+    if (g->is_chosen || !is_selected(g, ask))
         return false;
     switch (ask->kind) {
     case DEVICE_WHOLE:
-        return (is_mode(g, "whole") && gpu_hold(g, ret)) || gpu_replica(g, ask, ret);
+        return (is_mode(g, "whole") && gpu_hold(g, ret)) ||
+               (ask->claim.size == 0 && gpu_replica(g, ask, ret));
     case DEVICE_SHARE:
         return gpu_share(g, ask, ret);
     case DEVICE_REPLICA:

@@ -7,6 +7,7 @@
 #include "base/attr.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "kinds/pod/pod_claims.h"
 #include "model/quantity.h"
 #include "model/resource.h"
 
@@ -194,6 +195,34 @@ static bool read_fraction(const json_t *pod, struct gpu_ask *ret)
     return !e;
 }
 
+/* False: the claim's devices are held, or the line is damaged. */
+static bool read_claim(const struct pod_claim *c, struct gpu_ask *ret)
+{
+    AUTO_FREE char *text = c->ask.size > 0 ? mem_strndup(c->ask.at, c->ask.size) : NULL;
+    AUTO(err_freep) struct err *e = text ? gpu_ask_parse(text, ret) : NULL;
+
+    if (!text || e)
+        return false;
+    ret->claim = c->id;
+    ret->gpus = c->gpus;
+    return true;
+}
+
+static void add_claims(struct gpu_asks *asks, const json_t *pod, const json_t *container)
+{
+    struct str rest = {0};
+    struct pod_claim c;
+
+    if (!json_at(container, "resources", "claims", NULL))
+        return;
+    while (pod_next_claim(pod, &rest, &c)) {
+        struct gpu_ask ask;
+
+        if (container_has_claim(container, &c) && read_claim(&c, &ask))
+            gpu_asks_add(asks, &ask);
+    }
+}
+
 struct gpu_asks container_gpu_asks(const json_t *pod, const json_t *container)
 {
     struct gpu_asks asks = {0};
@@ -205,6 +234,7 @@ struct gpu_asks container_gpu_asks(const json_t *pod, const json_t *container)
     add_slices(&asks, container);
     if (owns_fraction(pod, container) && read_fraction(pod, &share))
         gpu_asks_add(&asks, &share);
+    add_claims(&asks, pod, container);
     return asks;
 }
 
@@ -220,6 +250,18 @@ int64_t pod_gpu_annotated_milli(const json_t *pod)
 
 /* ---- the whole pod ---- */
 
+/* Init containers use the devices of later ones; containers that name one claim share its
+ * devices. */
+static void gpu_asks_join(struct gpu_asks *all, const struct gpu_ask *own)
+{
+    struct gpu_ask *into = gpu_asks_at(all, own);
+
+    if (into && own->count > into->count)
+        into->count = own->count;
+    if (into && own->count > 1)
+        into->is_several = true;
+}
+
 struct gpu_asks pod_gpu_asks(const json_t *pod)
 {
     const json_t *mains = json_at(pod, "spec", "containers", NULL);
@@ -229,21 +271,19 @@ struct gpu_asks pod_gpu_asks(const json_t *pod)
     for (size_t i = 0; i < json_array_size(mains); i++) {
         struct gpu_asks own = container_gpu_asks(pod, json_array_get(mains, i));
 
-        for (size_t k = 0; k < own.n; k++)
-            gpu_asks_add(&all, &own.at[k]);
+        for (size_t k = 0; k < own.n; k++) {
+            if (own.at[k].claim.size > 0)
+                gpu_asks_join(&all, &own.at[k]);
+            else
+                gpu_asks_add(&all, &own.at[k]);
+        }
         all.has_more = all.has_more || own.has_more;
     }
     for (size_t i = 0; i < json_array_size(inits); i++) {
         struct gpu_asks own = container_gpu_asks(pod, json_array_get(inits, i));
 
-        for (size_t k = 0; k < own.n; k++) {
-            struct gpu_ask *into = gpu_asks_at(&all, &own.at[k]);
-
-            if (into && own.at[k].count > into->count)
-                into->count = own.at[k].count;
-            if (into && own.at[k].count > 1)
-                into->is_several = true;
-        }
+        for (size_t k = 0; k < own.n; k++)
+            gpu_asks_join(&all, &own.at[k]);
         all.has_more = all.has_more || own.has_more;
     }
     return all;
@@ -347,6 +387,7 @@ static void each_part_of(const json_t *pod, const json_t *container, const struc
             struct pod_part part = {
                 .container = json_text(container, "name"),
                 .is_init = !dealt,
+                .claim = own.at[k].claim,
                 .first = to_uint32(add_saturating(first, dealt ? dealt[i] : 0)),
                 .count = to_uint32(own.at[k].count),
             };
@@ -354,7 +395,7 @@ static void each_part_of(const json_t *pod, const json_t *container, const struc
             if (!gpu_ask_is_like(&all->at[i], &own.at[k]))
                 continue;
             fn(arg, &part);
-            if (dealt)
+            if (dealt && own.at[k].claim.size == 0)
                 dealt[i] = add_saturating(dealt[i], own.at[k].count);
         }
         first = add_saturating(first, all->at[i].count);

@@ -11,6 +11,7 @@
  *   annotation gpu-fraction: "0.5"      a capped share for the pod's first container, as KAI has
  *   annotation gpu-memory: "20480"      it: a part of a gpu, or memory in MiB;
  *   annotation gpu-fraction-num-devices: "2", and gpu-fraction-container-name: NAME
+ *   annotation mete.dev/claims          the devices of claims (pod_claims.h)
  *
  * Amounts past int64 saturate. Absent and malformed requests count as 0: validation refuses such
  * objects.
@@ -65,12 +66,13 @@ struct gpu_asks container_gpu_asks(const json_t *pod, const json_t *container);
 
 /*
  * The devices of one kind that a container gets: `count` of the pod's devices, in the order of
- * pod_gpu_asks, from index `first` on. Main containers have devices of their own; an init container
- * uses the first ones of its kinds.
+ * pod_gpu_asks, from index `first` on. Main containers have devices of their own, but containers
+ * that name one claim share its devices; an init container uses the first ones of its kinds.
  */
 struct pod_part {
     const char *container; /* borrowed from the pod */
     bool is_init;
+    struct str claim; /* of gpu_ask; empty: none */
     uint32_t first;
     uint32_t count;
 };

@@ -75,10 +75,19 @@ static const struct field port_fields[] = {
 };
 static const struct field port_item = F_OBJECT(NULL, port_fields, "A port of the container.");
 
+static const struct field claim_fields[] = {
+    F_STRING("name", "The pod's name for the claim.", .is_required = true,
+             .check = name_check_label),
+    F_STRING("request", "One request of the claim; absent: all.", .check = name_check_label),
+    F_END,
+};
+static const struct field claim_item = F_OBJECT(NULL, claim_fields, "A claim of the pod.");
+
 static const struct field resources_fields[] = {
     F_MAP("limits", &quantity_item, "The most that the container may use.", .items_max = 64),
     F_MAP("requests", &quantity_item, "The amounts reserved on the node.", .items_max = 64),
-    F_REFUSED("claims", "Devices claimed by DRA."),
+    F_LIST("claims", &claim_item, "Claims of the pod whose devices the container gets.",
+           .merge_key = "name", .items_max = 32),
     F_END,
 };
 

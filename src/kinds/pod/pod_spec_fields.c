@@ -55,6 +55,16 @@ static const struct field gate_fields[] = {
 static const struct field gate_item =
     F_OBJECT(NULL, gate_fields, "A gate that keeps the pod unscheduled.");
 
+static const struct field claim_fields[] = {
+    F_STRING("name", "The pod's name for the claim.", .is_required = true,
+             .check = name_check_label),
+    F_STRING("resourceClaimName", "A ResourceClaim.", .check = name_check_subdomain),
+    F_STRING("resourceClaimTemplateName", "The template of a claim of the pod's own.",
+             .check = name_check_subdomain),
+    F_END,
+};
+static const struct field claim_item = F_OBJECT(NULL, claim_fields, "A claim of devices.");
+
 const struct field pod_spec_fields[] = {
     F_LIST("volumes", &volume_item, "Directories that containers can mount.", .merge_key = "name",
            .is_unique = true, .items_max = 128),
@@ -118,7 +128,8 @@ const struct field pod_spec_fields[] = {
     F_OBJECT("os", os_fields, "The operating system."),
     F_LIST("schedulingGates", &gate_item, "Gates that must be removed before the pod is scheduled.",
            .merge_key = "name", .is_unique = true, .items_max = 64),
-    F_REFUSED("resourceClaims", "Devices claimed by DRA."),
+    F_LIST("resourceClaims", &claim_item, "Claims of devices that containers may name.",
+           .merge_key = "name", .items_max = 32),
     F_REFUSED("resources", "Requests of all containers together."),
     F_OBJECT("workloadRef", workload_ref_fields, "The pod's gang, in a v1alpha1 Workload."),
     F_OBJECT("schedulingGroup", scheduling_group_fields, "The pod's gang, a PodGroup."),

@@ -7,6 +7,7 @@
 #include "kinds/kind/cause.h"
 #include "kinds/kind/value.h"
 #include "kinds/pod/pod_asks.h"
+#include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_rules.h"
 
 enum {
@@ -257,6 +258,7 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
     pod_validate_security(spec, at, causes);
     pod_validate_gates(spec, at, causes);
     pod_validate_affinity(spec, at, causes);
+    pod_validate_claims(spec, at, causes);
 }
 
 void pod_validate(const json_t *pod, struct causes *causes)

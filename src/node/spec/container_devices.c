@@ -5,7 +5,9 @@
 #include <inttypes.h>
 
 #include "base/log.h"
+#include "kinds/ledger.h"
 #include "kinds/pod/pod_asks.h"
+#include "kinds/pod/pod_claims.h"
 
 void container_devices_done(struct container_devices *d)
 {
@@ -54,8 +56,39 @@ static struct err *device_find(const struct pods *set, const char *text,
     return NULL;
 }
 
-/* What one container holds of a gpu, added to `load`; a conflict names its pod. */
-static struct err *load_container(struct device_load *load, const struct pod *p,
+/* A device that containers share by a claim. */
+struct shared_device {
+    struct str claim; /* its uid, borrowed from a pod */
+    struct device device;
+};
+
+/* What containers hold of a gpu. */
+struct gpu_use {
+    struct device_load load;
+    VEC(struct shared_device) shared;
+};
+
+static void gpu_use_done(struct gpu_use *u)
+{
+    vec_done(&u->shared);
+}
+
+/* Notes a device of a claim. True: another container has it by the same claim. */
+static bool is_shared(struct gpu_use *u, struct str claim, const struct device *d)
+{
+    if (claim.size == 0)
+        return false;
+    VEC_EACH (&u->shared, s) {
+        if (str_equal(s->claim, claim) && device_equal(&s->device, d))
+            return true;
+    }
+    vec_add(&u->shared, (struct shared_device){claim, *d});
+    return false;
+}
+
+/* What one container holds of a gpu, added to `use`; a conflict names its pod. A device that
+ * containers share by a claim counts once. */
+static struct err *load_container(struct gpu_use *use, const struct pod *p,
                                   const struct container *c, const struct gpu *g)
 {
     const json_t *item = NULL;
@@ -65,9 +98,12 @@ static struct err *load_container(struct device_load *load, const struct pod *p,
         const char *text = json_string_value(item);
         struct device d = {0};
         struct err *e = text ? device_parse(text, &d) : NULL;
+        struct str request = {0};
+        bool is_held = false;
 
-        if (text && !e && text_equal(d.gpu, g->uuid))
-            e = device_load_add(load, &d, g);
+        if (text && !e && text_equal(d.gpu, g->uuid) &&
+            !is_shared(use, ledger_claim_of(p->object, c->name, i, &is_held, &request), &d))
+            e = device_load_add(&use->load, &d, g);
         if (e)
             return err_wrap(e, "pod %s/%s", p->ns, p->name);
     }
@@ -78,14 +114,14 @@ static struct err *load_container(struct device_load *load, const struct pod *p,
 static struct err *devices_check_gpu(const struct pod *p, const struct container *c,
                                      const struct gpu *g)
 {
-    struct device_load load = {0};
+    AUTO(gpu_use_done) struct gpu_use use = {0};
 
-    TRY(load_container(&load, p, c, g));
+    TRY(load_container(&use, p, c, g));
     for (const struct pod *other = p->set->pods; other; other = other->handle.next) {
         for (size_t i = 0; i < other->n_containers; i++) {
             const struct container *its = &other->containers[i];
             struct err *e =
-                its == c || !container_is_live(its) ? NULL : load_container(&load, other, its, g);
+                its == c || !container_is_live(its) ? NULL : load_container(&use, other, its, g);
 
             if (!e)
                 continue;
@@ -104,13 +140,15 @@ struct err *container_devices_find(const struct pod *p, const struct container *
 {
     const struct gpu_asks asks = container_gpu_asks(p->object, pod_container_spec(p, c));
     AUTO(container_devices_done) struct container_devices found = {0};
+    const int64_t asked =
+        gpu_asks_count(&asks) + (int64_t)container_held_count(p->object, pod_container_spec(p, c));
     const json_t *item = NULL;
     size_t i = 0;
 
     if (json_array_size(c->gpus) > CONTAINER_DEVICES_MAX ||
-        (int64_t)json_array_size(c->gpus) != gpu_asks_count(&asks))
-        return err_new(ERR_INVALID, "container asks for %" PRId64 " gpus and was given %zu",
-                       gpu_asks_count(&asks), json_array_size(c->gpus));
+        (int64_t)json_array_size(c->gpus) != asked)
+        return err_new(ERR_INVALID, "container asks for %" PRId64 " gpus and was given %zu", asked,
+                       json_array_size(c->gpus));
     json_array_foreach (c->gpus, i, item) {
         struct container_device d = {0};
 

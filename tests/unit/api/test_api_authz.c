@@ -20,7 +20,8 @@ static bool may(const struct identity *who, const char *verb, const char *resour
     const char *slash = strchr(resource, '/');
     AUTO_FREE char *plural =
         mem_strndup(resource, slash ? (size_t)(slash - resource) : strlen(resource));
-    static const char *const groups[] = {"", "mete.dev", "scheduling.k8s.io", "nvidia.com"};
+    static const char *const groups[] = {"", "mete.dev", "scheduling.k8s.io", "nvidia.com",
+                                         "resource.k8s.io"};
     const struct kind *k = NULL;
     struct access a = {.verb = verb, .subresource = slash ? slash + 1 : NULL, .ns = ns};
     AUTO(err_freep) struct err *e = NULL;
@@ -47,6 +48,11 @@ static void roles_hold_what_they_say(void **state)
     } cases[] = {
         {"get list watch", "pods", "a", "ver"},
         {"get list watch", "pods", "b", "r"},
+        {"get list watch", "resourceclaims", "a", "ver"},
+        {"create update patch delete", "resourceclaims", "a", "e"},
+        {"create delete", "resourceclaimtemplates", "b", ""},
+        {"get list watch", "resourceslices", NULL, "ver"},
+        {"create delete", "deviceclasses", NULL, ""},
         {"list watch", "pods", NULL, "r"},
         {"create update patch delete deletecollection", "pods", "a", "e"},
         {"create update patch delete deletecollection", "pods", "b", ""},

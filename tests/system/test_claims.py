@@ -1,0 +1,221 @@
+"""Pods get gpus through ResourceClaims of resource.k8s.io/v1, with the stock kubectl."""
+
+import json
+
+from harness import Mete, check, equal, pod, wait
+
+GROUP = "resource.k8s.io/v1"
+FACTS = 'device.attributes["gpu.nvidia.com"]'
+
+
+def request(name="gpu", device_class="gpu.nvidia.com", cel=None, **more):
+    exactly = {"deviceClassName": device_class, **more}
+    if cel:
+        exactly["selectors"] = [{"cel": {"expression": cel}}]
+    return {"name": name, "exactly": exactly}
+
+
+def claim_spec(*requests, config=None):
+    devices = {"requests": list(requests)}
+    if config:
+        devices["config"] = [{"opaque": {"driver": "gpu.nvidia.com", "parameters": config}}]
+    return {"devices": devices}
+
+
+def claim(name, *requests, **more):
+    return json.dumps({"apiVersion": GROUP, "kind": "ResourceClaim", "metadata": {"name": name},
+                       "spec": claim_spec(*requests, **more)})
+
+
+def template(name, *requests, **more):
+    return json.dumps({"apiVersion": GROUP, "kind": "ResourceClaimTemplate", "metadata": {"name": name},
+                       "spec": {"spec": claim_spec(*requests, **more)}})
+
+
+def user(name, claim_name=None, template_name=None, command="sleep 1000"):
+    p = json.loads(pod(name, command))
+    source = {"resourceClaimName": claim_name} if claim_name else {"resourceClaimTemplateName": template_name}
+    p["spec"]["resourceClaims"] = [{"name": "gpu", **source}]
+    p["spec"]["containers"][0].setdefault("resources", {})["claims"] = [{"name": "gpu"}]
+    return json.dumps(p)
+
+
+def create(m, *objects):
+    for o in objects:
+        m.ok("create", "-f", "-", stdin=o)
+
+
+def devices(m, name):
+    text = m.object("pod", name)["metadata"].get("annotations", {}).get("mete.dev/devices")
+    return json.loads(text)["containers"]["main"] if text else None
+
+
+def results(m, name):
+    allocation = m.object("resourceclaim", name).get("status", {}).get("allocation", {})
+    return [(r["request"], r["driver"], r["device"]) for r in allocation.get("devices", {}).get("results", [])]
+
+
+def users(m, name):
+    return [u["name"] for u in m.object("resourceclaim", name).get("status", {}).get("reservedFor", [])]
+
+
+def wait_slice(m, n):
+    return wait(lambda: (s := m.object("resourceslices")["items"]) and len(s[0]["spec"]["devices"]) == n and s[0],
+                f"a slice with {n} devices")
+
+
+def why(m, name, text):
+    return wait(lambda: text in (r := m.mete("why", name)).out and r.out, f"the reason '{text}' of {name}")
+
+
+def test_devices_are_published():
+    with Mete("emulated:2xH100") as m:
+        s = wait_slice(m, 2)
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        equal((s["spec"]["driver"], s["spec"]["pool"]["name"], s["spec"]["nodeName"]), ("gpu.nvidia.com", node, node))
+        d = s["spec"]["devices"][0]
+        equal(d["name"], "gpu-0")
+        facts = d["attributes"]
+        equal((facts["type"]["string"], facts["productName"]["string"], facts["architecture"]["string"]),
+              ("gpu", "NVIDIA H100 80GB HBM3", "Hopper"))
+        equal(facts["cudaComputeCapability"]["version"], "9.0.0")
+        equal(d["capacity"]["memory"]["value"], "81559Mi")
+        equal(sorted(c["metadata"]["name"] for c in m.object("deviceclasses")["items"]),
+              ["gpu.nvidia.com", "mig.nvidia.com"])
+        equal(m.kubectl("get", "resourceslices").out.split("\n")[0].split(), ["NAME", "NODE", "DRIVER", "POOL", "AGE"])
+        equal(m.kubectl("get", "deviceclasses").out.split("\n")[0].split(), ["NAME", "AGE"])
+
+
+def test_a_claim_of_a_whole_gpu_is_given_and_freed():
+    with Mete("emulated:2xH100") as m:
+        create(m, claim("one", request()), user("p", "one"))
+        m.wait_phase("p", "Running")
+        held = devices(m, "p")
+        equal(len(held), 1)
+        equal(m.kubectl("exec", "p", "--", "sh", "-c", "echo $NVIDIA_VISIBLE_DEVICES").out.strip(), held[0])
+        wait(lambda: results(m, "one"), "the claim's allocation")
+        gpu = next(g for g in json.loads(m.mete("gpus", "-o", "json").out)["items"] if g["spec"]["uuid"] == held[0])
+        equal(results(m, "one"), [("gpu", "gpu.nvidia.com", f"gpu-{gpu['spec']['index']}")])
+        equal(users(m, "one"), ["p"])
+        line = m.kubectl("get", "resourceclaims").out.split("\n")
+        equal((line[0].split(), line[1].split()[:2]), (["NAME", "STATE", "AGE"], ["one", "allocated,reserved"]))
+        m.ok("delete", "pod", "p", "--grace-period=0", "--force")
+        wait(lambda: not results(m, "one") and not users(m, "one"), "the end of the allocation")
+        equal(m.kubectl("get", "resourceclaims").out.split("\n")[1].split()[:2], ["one", "pending"])
+        create(m, claim("both", request(count=2)), user("q", "both"))
+        m.wait_phase("q", "Running")
+        equal(len(devices(m, "q")), 2)
+
+
+def test_selectors_choose_among_gpus():
+    with Mete("emulated:2xH100") as m:
+        s = wait_slice(m, 2)
+        uuid = s["spec"]["devices"][1]["attributes"]["uuid"]["string"]
+        create(m, claim("second", request(cel=f'{FACTS}.uuid == "{uuid}"')), user("a", "second"))
+        m.wait_phase("a", "Running")
+        equal(devices(m, "a"), [uuid])
+        memory = 'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("40Gi")) >= 0'
+        create(m, claim("big", request(cel=f'{memory} && {FACTS}.productName.startsWith("NVIDIA H100")')),
+               user("b", "big"))
+        m.wait_phase("b", "Running")
+        check(devices(m, "b") != [uuid])
+        create(m, claim("huge", request(cel=memory.replace("40Gi", "100Gi"))), user("c", "huge"))
+        why(m, "c", "request gpu of ResourceClaim huge: no device of class gpu.nvidia.com matches")
+        create(m, claim("taken", request(cel=f'{FACTS}.uuid == "{uuid}"')), user("d", "taken"))
+        why(m, "d", "out of 1 chosen gpu")
+        m.ok("delete", "pod", "a", "--grace-period=0", "--force")
+        m.wait_phase("d", "Running")
+        equal(devices(m, "d"), [uuid])
+        r = m.kubectl("create", "-f", "-", stdin=claim("bad", request(cel="device.driver ==")))
+        check(r.code != 0 and "column 17: the expression is incomplete" in r.err, r)
+        r = m.kubectl("create", "-f", "-", stdin=claim("bad", request(cel="device.attributes.all(a, true)")))
+        check(r.code != 0 and 'the method "all" is not known here' in r.err, r)
+
+
+def test_a_template_makes_a_claim_that_goes_with_its_pod():
+    with Mete("emulated:2xH100") as m:
+        create(m, template("each", request()), user("a", template_name="each"), user("b", template_name="each"))
+        m.wait_phase("a", "Running")
+        m.wait_phase("b", "Running")
+        check(devices(m, "a") != devices(m, "b"))
+        claims = m.object("resourceclaims")["items"]
+        equal(len(claims), 2)
+        owners = sorted(c["metadata"]["ownerReferences"][0]["name"] for c in claims)
+        equal(owners, ["a", "b"])
+        told = wait(lambda: m.object("pod", "a")["status"].get("resourceClaimStatuses"), "the name of the claim")
+        check(told[0]["resourceClaimName"].startswith("a-gpu-"), told)
+        m.ok("delete", "pod", "a", "--grace-period=0", "--force")
+        wait(lambda: len(m.object("resourceclaims")["items"]) == 1, "the end of the claim")
+
+
+def test_two_pods_share_a_claim():
+    with Mete("emulated:2xH100") as m:
+        create(m, claim("shared", request()), user("a", "shared"), user("b", "shared"))
+        m.wait_phase("a", "Running")
+        m.wait_phase("b", "Running")
+        equal(devices(m, "a"), devices(m, "b"))
+        wait(lambda: sorted(users(m, "shared")) == ["a", "b"], "both users of the claim")
+        equal(len(results(m, "shared")), 1)
+        m.ok("delete", "pod", "a", "--grace-period=0", "--force")
+        wait(lambda: users(m, "shared") == ["b"], "the only user of the claim")
+        create(m, claim("both", request(count=2)), user("c", "both"))
+        why(m, "c", "needs 2 gpus")
+        m.ok("delete", "pod", "b", "--grace-period=0", "--force")
+        m.wait_phase("c", "Running")
+
+
+def test_parts_of_gpus_are_claimed():
+    share = {"apiVersion": "mete.dev/v1", "kind": "Share", "compute": 0.5, "memory": "20Gi"}
+    with Mete("emulated:1xH100") as m:
+        create(m, claim("half", request(), config=share), user("a", "half"))
+        m.wait_phase("a", "Running")
+        check(devices(m, "a")[0].endswith("/share:500,21474836480"), devices(m, "a"))
+        create(m, template("halves", request(), config=share), user("b", template_name="halves"),
+               user("c", template_name="halves"))
+        m.wait_phase("b", "Running")
+        why(m, "c", "needs 1 x 500/1000 of a gpu")
+        r = m.kubectl("create", "-f", "-", stdin=claim("mps", request(), config={
+            "apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": {"strategy": "MPS"}}))
+        check(r.code != 0 and "sharing.strategy MPS: not implemented yet" in r.err, r)
+
+
+def test_what_is_missing_is_told():
+    with Mete("emulated:1xH100") as m:
+        create(m, user("a", "absent"), user("b", template_name="absent"))
+        why(m, "a", "there is no ResourceClaim absent")
+        why(m, "b", "there is no ResourceClaimTemplate absent")
+        create(m, claim("absent", request(device_class="none")))
+        why(m, "a", "there is no DeviceClass none")
+        create(m, json.dumps({"apiVersion": GROUP, "kind": "DeviceClass", "metadata": {"name": "none"},
+                              "spec": {"selectors": [{"cel": {"expression": f'{FACTS}.type == "gpu"'}}]}}))
+        m.wait_phase("a", "Running")
+
+
+def test_claims_survive_a_restart():
+    with Mete("emulated:2xH100") as m:
+        create(m, claim("shared", request()), user("a", "shared"), user("b", "shared"))
+        m.wait_phase("a", "Running")
+        m.wait_phase("b", "Running")
+        m.ok("delete", "pod", "a", "--grace-period=0", "--force")
+        wait(lambda: users(m, "shared") == ["b"], "the only user of the claim")
+        m.stop()
+        m.start()
+        create(m, claim("both", request(count=2)), user("c", "both"))
+        why(m, "c", "needs 2 gpus")
+        equal(users(m, "shared"), ["b"])
+
+
+def test_slices_are_claimed_by_profile():
+    with Mete("emulated:1xH100") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        equal(m.mete("gpus", "set", node, "--mode", "slices=1g.10gb:2,2g.20gb:1").code, 0)
+        s = wait_slice(m, 3)
+        equal(sorted(d["attributes"]["profile"]["string"] for d in s["spec"]["devices"]),
+              ["1g.10gb", "1g.10gb", "2g.20gb"])
+        by_profile = f'{FACTS}.profile == "2g.20gb"'
+        create(m, claim("slice", request(device_class="mig.nvidia.com", cel=by_profile)), user("a", "slice"))
+        m.wait_phase("a", "Running")
+        check("/slice:2g.20gb@" in devices(m, "a")[0], devices(m, "a"))
+        wait(lambda: results(m, "slice") and "gpu-0-mig-2g20gb-" in results(m, "slice")[0][2], "the claim's allocation")
+        create(m, claim("any", request(device_class="mig.nvidia.com")), user("b", "any"))
+        why(m, "b", "select one profile")
