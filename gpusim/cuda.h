@@ -205,6 +205,8 @@ struct memory {
 
 /* Notes that the process holds so many more bytes of the gpu; CUDA_ERROR_OUT_OF_MEMORY. */
 CUresult account_take(const struct device *d, uint64_t bytes);
+/* cuda_mps.c: bytes that this process may hold on a gpu, as a client of MPS; 0: no limit. */
+uint64_t mps_limit(void);
 void account_give(const struct device *d, uint64_t bytes);
 void account_free(const struct device *d, uint64_t *ret_free);
 

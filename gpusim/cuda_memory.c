@@ -34,11 +34,13 @@ static uint64_t device_used(const struct device *d)
 CUresult account_take(const struct device *d, uint64_t bytes)
 {
     CUresult result = CUDA_SUCCESS;
+    uint64_t limit = mps_limit();
     uint64_t used;
 
     gpu_lock(&cuda_view, d->index);
     used = device_used(d);
-    if (used > d->memory_bytes || bytes > d->memory_bytes - used)
+    if (used > d->memory_bytes || bytes > d->memory_bytes - used ||
+        (limit > 0 && (bytes > limit || device_use(d)->memory_bytes > limit - bytes)))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     else
         device_use(d)->memory_bytes += bytes;

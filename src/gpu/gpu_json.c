@@ -91,6 +91,8 @@ static void put_mode(json_t *o, const struct gpu *g)
         json_put_bool(o, "renamed", g->is_renamed);
         if (g->is_single)
             json_put_bool(o, "single", true);
+        if (g->is_mps)
+            json_put_bool(o, "mps", true);
     }
     if (g->mode == GPU_MODE_SLICES)
         put_slices(o, g);
@@ -194,6 +196,7 @@ static struct err *read_mode(const json_t *j, struct gpu *g)
         g->replicas = (unsigned)replicas;
         g->is_renamed = json_bool(j, "renamed", false);
         g->is_single = json_bool(j, "single", false);
+        g->is_mps = json_bool(j, "mps", false);
         return NULL;
     }
     if (strcmp(text, gpu_mode_text(GPU_MODE_SLICES)) != 0)

@@ -14,14 +14,14 @@ enum {
     REPLICAS_MIN = 2
 };
 
-static struct err *read_replicas(struct str value, struct gpu_wish *w)
+static struct err *read_replicas(struct str value, const char *word, struct gpu_wish *w)
 {
     struct str number = str_cut(&value, ',');
     int64_t n = 0;
     struct err *e = num_parse_int64(number, REPLICAS_MIN, DEVICE_REPLICAS_MAX, &n);
 
     if (e)
-        return err_wrap(e, "replicas");
+        return err_wrap(e, "%s", word);
     if (value.at && !str_equal(value, STR("renamed")))
         return err_new(ERR_INVALID, "'" STR_FMT "' after the number of replicas: want renamed",
                        STR_ARG(value));
@@ -71,12 +71,17 @@ static struct err *read_wish(const char *text, struct gpu_wish *w)
     struct str word = str_cut(&value, '=');
 
     if (str_equal(word, STR("replicas")) && value.at)
-        return read_replicas(value, w);
+        return read_replicas(value, "replicas", w);
+    w->is_mps = str_equal(word, STR("mps"));
+    w->is_single = w->is_mps;
+    if (w->is_mps && value.at)
+        return read_replicas(value, "mps", w);
     if (str_equal(word, STR("slices")) && value.at)
         return read_slices(value, w);
     w->kind = str_equal(word, STR("flexible")) ? GPU_WISH_FLEXIBLE : GPU_WISH_WHOLE;
     if (value.at || (w->kind == GPU_WISH_WHOLE && !str_equal(word, STR("whole"))))
-        return err_new(ERR_INVALID, "want whole, replicas=N, slices=PROFILE:COUNT,... or flexible");
+        return err_new(ERR_INVALID,
+                       "want whole, replicas=N, mps=N, slices=PROFILE:COUNT,... or flexible");
     return NULL;
 }
 
@@ -100,8 +105,8 @@ void gpu_wish_format(const struct gpu_wish *w, char ret[GPU_WISH_TEXT_SIZE])
         (void)snprintf(ret, GPU_WISH_TEXT_SIZE, "whole");
         return;
     case GPU_WISH_REPLICAS:
-        (void)snprintf(ret, GPU_WISH_TEXT_SIZE, "replicas=%u%s", w->replicas,
-                       w->is_renamed ? ",renamed" : "");
+        (void)snprintf(ret, GPU_WISH_TEXT_SIZE, "%s=%u%s", w->is_mps ? "mps" : "replicas",
+                       w->replicas, w->is_renamed ? ",renamed" : "");
         return;
     case GPU_WISH_FLEXIBLE:
         (void)snprintf(ret, GPU_WISH_TEXT_SIZE, "flexible");
@@ -129,10 +134,12 @@ struct err *gpu_wish_of(const struct gpu *g, const json_t *modes, const struct s
             return err_wrap(e, "%s", g->uuid);
         w.is_asked = true;
     } else if (c && sharing_config_has(c, g)) {
-        w = (struct gpu_wish){
-            .kind = GPU_WISH_REPLICAS, .replicas = c->replicas, .is_renamed = c->is_renamed};
+        w = (struct gpu_wish){.kind = GPU_WISH_REPLICAS,
+                              .replicas = c->replicas,
+                              .is_renamed = c->is_renamed,
+                              .is_mps = c->is_mps};
     }
-    w.is_single = w.kind == GPU_WISH_REPLICAS && c && c->is_single;
+    w.is_single = w.is_mps || (w.kind == GPU_WISH_REPLICAS && c && c->is_single);
     *ret = w;
     return NULL;
 }
@@ -164,7 +171,9 @@ void gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings
                     struct gpu *g)
 {
     const struct gpu_holding *first = NULL;
+    bool was_mps = g->is_mps;
 
+    g->is_mps = false;
     g->mode_problem[0] = '\0';
     g->is_flexible = w->kind == GPU_WISH_FLEXIBLE && g->mig_mode >= 0;
     g->replicas = 0;
@@ -179,10 +188,13 @@ void gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings
     if (first && first->device.kind == DEVICE_REPLICA) {
         g->mode = GPU_MODE_REPLICAS;
         g->replicas = first->device.replicas;
+        g->is_mps = was_mps;
+        g->is_single = was_mps;
     } else if (!first && w->kind == GPU_WISH_REPLICAS) {
         g->mode = GPU_MODE_REPLICAS;
         g->replicas = w->replicas;
         g->is_renamed = w->is_renamed;
         g->is_single = w->is_single;
+        g->is_mps = w->is_mps;
     }
 }

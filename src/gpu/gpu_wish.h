@@ -7,6 +7,8 @@
  *   whole                         to one pod
  *   replicas=4                    to as many pods, without a guaranteed part
  *   replicas=4,renamed            the same, requested as nvidia.com/gpu.shared
+ *   mps=4                         to as many pods as clients of an MPS daemon, each with a part of
+ *                                 the memory; mps=4,renamed as above
  *   slices=1g.10gb:2,3g.40gb      MIG instances, with their number (default 1)
  *   slices=                       MIG is on, without instances
  *   flexible                      MIG instances that the scheduler creates as pods request them
@@ -39,6 +41,7 @@ struct gpu_wish {
     unsigned replicas;
     bool is_renamed;
     bool is_single;
+    bool is_mps; /* replicas are clients of an MPS daemon, and single */
     struct gpu_wish_slice slices[GPU_SLICES_MAX]; /* different profiles */
     size_t n_slices;
 };
@@ -66,6 +69,7 @@ struct gpu_holding {
 /*
  * Sets the mode of `g`, as the driver lists it, to what the wish and the holders allow: holders
  * keep the mode that they hold the gpu in, and `mode_problem` then names one of them and the wish.
+ * `g->is_mps` is that of the last call; replicas that holders keep stay clients of MPS, or not.
  * A gpu with MIG mode on is given in its slices, whatever the wish is, until it is repartitioned.
  */
 void gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings, size_t n,

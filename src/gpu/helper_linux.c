@@ -29,6 +29,7 @@
 #include "base/num.h"
 #include "gpu/driver_root.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/mps_watch.h"
 #include "gpu/partition_serve.h"
 #include "gpu/share_meter.h"
 
@@ -258,6 +259,8 @@ int gpu_helper_main(int argc, char **argv)
 
     if (argc < 2)
         return 2;
+    if (strcmp(argv[1], "mps") == 0)
+        return argc == 4 ? mps_daemon_exec(argv[2], argv[3]) : 2;
     is_partition = strcmp(argv[1], "partition") == 0 && argc == 3;
     for (int i = 2; i < argc && !is_partition; i++) {
         int64_t index = 0;

@@ -202,24 +202,26 @@ static struct err *read_resource(const json_t *resource, const char *path, json_
     return read_devices(json_object_get(resource, "devices"), at_devices, c);
 }
 
-static struct err *read_slicing(const json_t *slicing, json_t *warnings, struct sharing_config *c)
+/* Reads sharing.timeSlicing or sharing.mps. */
+static struct err *read_replication(const json_t *slicing, const char *path, json_t *warnings,
+                                    struct sharing_config *c)
 {
-    static const char path[] = "sharing.timeSlicing";
     static const char *const used[] = {"renameByDefault", "failRequestsGreaterThanOne", "resources",
                                        NULL};
     const json_t *resources = json_object_get(slicing, "resources");
+    AUTO_FREE char *at_rename = mem_format("%s.renameByDefault", path);
+    AUTO_FREE char *at_single = mem_format("%s.failRequestsGreaterThanOne", path);
+    AUTO_FREE char *at_resources = mem_format("%s.resources", path);
     bool is_renamed = false;
 
     warn_others(warnings, path, slicing, used);
-    TRY(bool_member(slicing, "renameByDefault", "sharing.timeSlicing.renameByDefault",
-                    &is_renamed));
-    TRY(bool_member(slicing, "failRequestsGreaterThanOne",
-                    "sharing.timeSlicing.failRequestsGreaterThanOne", &c->is_single));
+    TRY(bool_member(slicing, "renameByDefault", at_rename, &is_renamed));
+    TRY(bool_member(slicing, "failRequestsGreaterThanOne", at_single, &c->is_single));
     if (!json_is_array(resources) || json_array_size(resources) == 0 ||
         json_array_size(resources) > RESOURCES_MAX)
-        return wrong("sharing.timeSlicing.resources", resources, "a list with a resource");
+        return wrong(at_resources, resources, "a list with a resource");
     for (size_t i = 0; i < json_array_size(resources); i++) {
-        AUTO_FREE char *at = mem_format("%s.resources[%zu]", path, i);
+        AUTO_FREE char *at = mem_format("%s[%zu]", at_resources, i);
 
         TRY(read_resource(json_array_get(resources, i), at, warnings, c));
     }
@@ -238,9 +240,17 @@ static struct err *read_sharing(const json_t *document, json_t *warnings, struct
     TRY(object_member(sharing, "timeSlicing", "sharing.timeSlicing", &slicing));
     TRY(object_member(sharing, "mps", "sharing.mps", &mps));
     warn_others(warnings, "sharing", sharing, used);
-    if (mps && json_object_size(mps) > 0)
-        return err_new(ERR_INVALID, "sharing.mps: not supported by mete yet: use timeSlicing");
-    return slicing && json_object_size(slicing) > 0 ? read_slicing(slicing, warnings, c) : NULL;
+    c->is_mps = mps && json_object_size(mps) > 0;
+    if (c->is_mps && slicing && json_object_size(slicing) > 0)
+        return err_new(ERR_INVALID, "sharing.mps: timeSlicing is set, too: want one of them");
+    if (c->is_mps) {
+        TRY(read_replication(mps, "sharing.mps", warnings, c));
+        c->is_single = true;
+        return NULL;
+    }
+    return slicing && json_object_size(slicing) > 0
+               ? read_replication(slicing, "sharing.timeSlicing", warnings, c)
+               : NULL;
 }
 
 /* The resources of patterns: all gpus have their usual names. */

@@ -2,10 +2,11 @@
  * sharing_config.h - the configuration of NVIDIA's device plugin, version v1, as it is
  *
  * https://github.com/NVIDIA/k8s-device-plugin#configuration-option-details. Mete reads
- * flags.migStrategy and sharing.timeSlicing (renameByDefault, failRequestsGreaterThanOne, and the
- * resource nvidia.com/gpu with replicas, rename and devices). Settings that would change what a pod
- * gets, and that Mete does not have, are refused by name: sharing.mps, replicas of other resources,
- * other names of resources. All other settings get a warning by name.
+ * flags.migStrategy and sharing.timeSlicing or sharing.mps (renameByDefault,
+ * failRequestsGreaterThanOne, and the resource nvidia.com/gpu with replicas, rename and devices).
+ * Settings that would change what a pod gets, and that Mete does not have, are refused by name:
+ * replicas of other resources, other names of resources, both kinds of sharing at once. All other
+ * settings get a warning by name.
  */
 #pragma once
 
@@ -28,7 +29,8 @@ struct sharing_config {
     enum mig_strategy strategy;
     unsigned replicas; /* of each chosen gpu; 0: none are replicated */
     bool is_renamed;   /* the replicas are nvidia.com/gpu.shared */
-    bool is_single;    /* failRequestsGreaterThanOne */
+    bool is_single;    /* failRequestsGreaterThanOne; with MPS always */
+    bool is_mps;       /* sharing.mps: replicas are clients of an MPS daemon */
     unsigned count;    /* the first gpus, by index; 0: those in `devices`, or all */
     size_t n_devices;  /* 0: all gpus, or the first `count` */
     char devices[SHARING_DEVICES_MAX][GPU_TEXT_SIZE]; /* indices or UUIDs */

@@ -77,6 +77,7 @@ struct gpu {
     unsigned replicas;      /* GPU_MODE_REPLICAS: at least 2; else 0 */
     bool is_renamed;        /* replicas are requested as nvidia.com/gpu.shared only */
     bool is_single;         /* a container may request one replica at most */
+    bool is_mps;            /* replicas are clients of an MPS daemon */
     bool is_flexible;       /* the scheduler may create and remove slices */
     char mode_problem[224]; /* why the gpu is not given as wanted; "": it is */
     struct gpu_slice slices[GPU_SLICES_MAX];

@@ -134,10 +134,13 @@ static const char *family_of(const struct gpu *g)
     }
 }
 
-static void put_sharing(json_t *labels, const char *resource, unsigned replicas)
+static void put_sharing(json_t *labels, const char *resource, unsigned replicas, bool is_mps)
 {
     put_number(labels, resource, "replicas", replicas);
-    put_text(labels, resource, "sharing-strategy", replicas > 1 ? "time-slicing" : "none");
+    put_text(labels, resource, "sharing-strategy",
+             replicas < 2 ? "none"
+             : is_mps     ? "mps"
+                          : "time-slicing");
 }
 
 /* The gpu that the labels describe: the first that is not sliced, else the first. */
@@ -191,7 +194,11 @@ static void put_gpu(const struct gpu_labels_facts *f, json_t *labels)
     put_number(labels, gpu, "count", count_product(f, g->product));
     if (g->memory_bytes > 0)
         put_number(labels, gpu, "memory", g->memory_bytes >> 20);
-    put_sharing(labels, gpu, is_sliced ? 0 : g->mode == GPU_MODE_REPLICAS ? g->replicas : 1);
+    put_sharing(labels, gpu,
+                is_sliced                      ? 0
+                : g->mode == GPU_MODE_REPLICAS ? g->replicas
+                                               : 1,
+                g->is_mps);
     if (g->compute_major > 0) {
         put_text(labels, gpu, "family", family_of(g));
         put_number(labels, gpu, "compute.major", g->compute_major);
@@ -278,7 +285,7 @@ static void put_profile(const struct gpu_labels_facts *f, json_t *labels, const 
         return;
     put_number(labels, resource, "count", count_slices(f, s->profile));
     put_name(labels, resource, "product", product);
-    put_sharing(labels, resource, 1);
+    put_sharing(labels, resource, 1, false);
     if (s->memory_bytes > 0)
         put_number(labels, resource, "memory", s->memory_bytes >> 20);
     put_number(labels, resource, "multiprocessors", s->multiprocessors);
@@ -294,7 +301,8 @@ static void put_profile(const struct gpu_labels_facts *f, json_t *labels, const 
 static void put_slices(const struct gpu_labels_facts *f, json_t *labels)
 {
     json_put_text(labels, "nvidia.com/mig.capable", is_mig_capable(f) ? "true" : "false");
-    json_put_text(labels, "nvidia.com/mps.capable", "false");
+    json_put_text(labels, "nvidia.com/mps.capable",
+                  f->n_gpus > 0 && first_of(f)->is_mps ? "true" : "false");
     if (f->mig_strategy == MIG_STRATEGY_NONE)
         return;
     json_put_text(labels, "nvidia.com/mig.strategy", mig_strategy_text(f->mig_strategy));

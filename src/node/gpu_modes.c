@@ -157,8 +157,9 @@ static bool is_same_mode(const struct gpu *a, const struct gpu *b)
 {
     return text_equal(a->uuid, b->uuid) && a->mode == b->mode && a->replicas == b->replicas &&
            a->is_renamed == b->is_renamed && a->is_single == b->is_single &&
-           a->is_flexible == b->is_flexible && a->n_slices == b->n_slices &&
-           a->health == b->health && text_equal(a->mode_problem, b->mode_problem);
+           a->is_mps == b->is_mps && a->is_flexible == b->is_flexible &&
+           a->n_slices == b->n_slices && a->health == b->health &&
+           text_equal(a->mode_problem, b->mode_problem);
 }
 
 /* Notes the state of a gpu that the mig-config is about. */
@@ -234,6 +235,7 @@ bool gpu_modes_update(struct gpu_modes *m, const struct gpu *read, size_t n,
     for (size_t i = 0; i < n && i < MODES_GPUS_MAX; i++) {
         struct gpu g = read[i];
 
+        g.is_mps = i < m->n && text_equal(m->gpus[i].uuid, g.uuid) && m->gpus[i].is_mps;
         modes_apply(m, holdings, n_holdings, &g);
         has_changed = has_changed || i >= m->n || !is_same_mode(&m->gpus[i], &g);
         m->gpus[i] = g;

@@ -163,6 +163,13 @@ static void on_share_over(void *arg, const struct share_over *over)
     pods_end_over_share(n->pods, over);
 }
 
+static void on_mps(void *arg, const char *gpu, const char *ns, const char *problem)
+{
+    const struct node *n = arg;
+
+    pods_mps_changed(n->pods, gpu, ns, problem);
+}
+
 static void on_shares(void *arg, json_t *list)
 {
     const struct node *n = arg;
@@ -616,9 +623,13 @@ static struct err *begin_modes(struct node *n)
 }
 
 /* In containers of the image `host`; the runtime would make them on the host, too. */
-static const char *const mount_targets[] = {GPUSIM_MACHINE_PATH,          SHARE_DIR "/limits",
-                                            SHARE_DIR "/state",           SHARE_DIR "/libcuda.so",
-                                            SHARE_DIR "/libnvidia-ml.so", NULL};
+static const char *const mount_targets[] = {GPUSIM_MACHINE_PATH,
+                                            SHARE_DIR "/limits",
+                                            SHARE_DIR "/state",
+                                            SHARE_DIR "/libcuda.so",
+                                            SHARE_DIR "/libnvidia-ml.so",
+                                            MPS_PIPE_DIR "/",
+                                            NULL};
 
 static struct err *begin_cdi(struct node *n)
 {
@@ -654,6 +665,7 @@ static struct err *node_begin(struct node *n)
                               .mask_dir = n->o.mask_dir,
                               .find_gpu = find_gpu,
                               .find_driver = find_driver,
+                              .mps = n->o.mps,
                               .share_library_dir = n->o.share_library_dir,
                               .make_share = share_files_make,
                               .on_shares = on_shares,
@@ -688,6 +700,8 @@ static struct err *node_begin(struct node *n)
     po.runtime = n->runtime;
     TRY(begin_cdi(n));
     n->pods = pods_new(&po);
+    if (n->o.mps)
+        mps_watch_listen(n->o.mps, on_mps, n);
     if (n->o.shares)
         share_watch_listen(n->o.shares, on_share_over, n);
     list_containers(n);

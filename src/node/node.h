@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/mps_watch.h"
 #include "gpu/partition_run.h"
 #include "gpu/share_watch.h"
 #include "gpu/sharing_config.h"
@@ -22,6 +23,7 @@ struct node_options {
     struct loop *loop;
     struct client *client;
     struct gpu_watch *gpus;        /* NULL: none */
+    struct mps_watch *mps;         /* starts MPS daemons; NULL: nobody does */
     struct share_watch *shares;    /* measures capped shares; NULL: nobody does */
     const char *share_library_dir; /* with the share library; NULL: no capped shares */
     const char *name;              /* of the node */

@@ -106,7 +106,8 @@ static json_t *mode_of(const json_t *spec)
     const char *flexible = json_bool(spec, "flexible", false) ? ", flexible" : "";
     AUTO_FREE char *text =
         text_equal(mode, "replicas")
-            ? mem_format("%" PRId64 " replicas", json_int(spec, "replicas", 0))
+            ? mem_format("%" PRId64 " %s", json_int(spec, "replicas", 0),
+                         json_bool(spec, "mps", false) ? "MPS clients" : "replicas")
         : text_equal(mode, "slices")
             ? mem_format("%zu slice%s%s", slices, slices == 1 ? "" : "s", flexible)
             : mem_format("whole%s", flexible);
@@ -236,7 +237,8 @@ static const struct flag gpus_flags[] = {
     {.name = "mode",
      .type = FLAG_TEXT,
      .value = "MODE",
-     .doc = "of set: whole, replicas=N, replicas=N,renamed, slices=PROFILE:COUNT,..., flexible, or "
+     .doc = "of set: whole, replicas=N, replicas=N,renamed, mps=N, slices=PROFILE:COUNT,..., "
+            "flexible, or "
             "default (as configured)"},
     {0},
 };

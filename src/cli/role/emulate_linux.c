@@ -30,6 +30,8 @@ enum {
 /* Libraries of the emulated driver; `NAME.1` is the soname. */
 static const char *const libraries[] = {"libnvidia-ml.so", "libcuda.so"};
 
+static const char *const programs[] = {"nvidia-smi", "nvidia-cuda-mps-control"};
+
 static bool has_library(const char *dir, const char *name)
 {
     AUTO_FREE char *path = mem_format("%s/%s.1", dir, name);
@@ -124,9 +126,6 @@ static struct err *install_driver(const char *from, const char *dir, const char 
 {
     AUTO_FREE char *library_dir = mem_format("%s/root/" LIBRARY_DIR, dir);
     AUTO_FREE char *program_dir = mem_format("%s/root/usr/bin", dir);
-    AUTO_FREE char *program = mem_format("%s/nvidia-smi", from);
-    AUTO_FREE char *program_path = mem_format("%s/nvidia-smi", program_dir);
-
     if (!version[0] || strpbrk(version, "/ ") || version[0] == '.')
         return err_new(ERR_INVALID, "driver: '%s' is no version", version);
     TRY(dir_make(library_dir, 0755));
@@ -135,7 +134,14 @@ static struct err *install_driver(const char *from, const char *dir, const char 
         if (has_library(from, libraries[i]))
             TRY(install_library(from, library_dir, libraries[i], version));
     TRY(remove_other_versions(library_dir, version));
-    return copy_file(program, program_path);
+    for (size_t i = 0; i < COUNT(programs); i++) {
+        AUTO_FREE char *path = mem_format("%s/%s", from, programs[i]);
+        AUTO_FREE char *to = mem_format("%s/%s", program_dir, programs[i]);
+
+        if (file_exists(path))
+            TRY(copy_file(path, to));
+    }
+    return NULL;
 }
 
 static struct err *emulate_compile(const char *profile, const char *seed,

@@ -46,6 +46,7 @@ struct hands {
     struct client *client;
     struct gpu_watch *gpus;
     struct share_watch *shares;
+    struct mps_watch *mps;
     struct partition_run *partition_run;
     json_t *parted;              /* mig-parted file; NULL: none */
     char *share_library_dir;     /* NULL: not installed */
@@ -60,6 +61,7 @@ static void hands_done(struct hands *h)
     loop_timer_free(h->patience);
     gpu_watch_free(h->gpus);
     share_watch_free(h->shares);
+    mps_watch_free(h->mps);
     partition_run_free(h->partition_run);
     json_decref(h->parted);
     client_free(h->client);
@@ -90,6 +92,7 @@ static void begin_node(struct hands *h)
         .client = h->client,
         .gpus = h->gpus,
         .shares = h->shares,
+        .mps = h->mps,
         .partition_run = h->partition_run,
         .parted = h->parted,
         .share_library_dir = h->share_library_dir,
@@ -187,6 +190,14 @@ static void begin_shares(struct hands *h, const struct cli *c)
     h->shares = share_watch_new(&o);
 }
 
+static void begin_mps(struct hands *h, const struct cli *c)
+{
+    AUTO_FREE char *dir = mem_format("%s/mps", h->dir);
+
+    h->mps = mps_watch_new(
+        &(struct mps_watch_options){.loop = h->role.loop, .self_path = c->self_path, .dir = dir});
+}
+
 static void begin_partitions(struct hands *h, const struct cli *c)
 {
     const struct partition_run_options o = {.loop = h->role.loop,
@@ -217,6 +228,7 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
     o.machine = h->machine;
     begin_shares(h, c);
     TRY(gpu_watch_new(&o, &h->gpus));
+    begin_mps(h, c);
     begin_partitions(h, c);
     return NULL;
 }

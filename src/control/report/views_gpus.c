@@ -12,17 +12,29 @@ static const char *const spec_members[] = {
     "uuid", "index", "product", "model", "memoryBytes", "pci", "numaNode", "linkGroup", "emulated"};
 
 /* The same, of members that not every gpu has. */
-static const char *const more_members[] = {"mode",          "replicas",
-                                           "renamed",       "single",
-                                           "slices",        "flexible",
-                                           "modeProblem",   "links",
-                                           "architecture",  "memoryReservedBytes",
-                                           "computeMajor",  "computeMinor",
-                                           "migMode",       "migPending",
-                                           "eccMode",       "powerLimitMilliwatts",
-                                           "smClockMaxMhz", "memoryClockMaxMhz",
-                                           "cpus",          "clique",
-                                           "minor",         "serial"};
+static const char *const more_members[] = {"mode",
+                                           "replicas",
+                                           "renamed",
+                                           "single",
+                                           "slices",
+                                           "flexible",
+                                           "modeProblem",
+                                           "links",
+                                           "architecture",
+                                           "memoryReservedBytes",
+                                           "computeMajor",
+                                           "computeMinor",
+                                           "migMode",
+                                           "migPending",
+                                           "eccMode",
+                                           "powerLimitMilliwatts",
+                                           "smClockMaxMhz",
+                                           "memoryClockMaxMhz",
+                                           "cpus",
+                                           "clique",
+                                           "minor",
+                                           "serial",
+                                           "mps"};
 
 static void copy_member(json_t *to, const json_t *from, const char *key)
 {
@@ -32,13 +44,13 @@ static void copy_member(json_t *to, const json_t *from, const char *key)
 }
 
 /* What keeps the holder of a device and others on the gpu apart? */
-static const char *isolation_of(const struct device *d)
+static const char *isolation_of(const struct device *d, bool is_mps)
 {
     switch (d->kind) {
     case DEVICE_SHARE:
         return "memory + compute";
     case DEVICE_REPLICA:
-        return "none";
+        return is_mps ? "memory" : "none";
     case DEVICE_WHOLE:
     case DEVICE_SLICE:
         break;
@@ -46,7 +58,7 @@ static const char *isolation_of(const struct device *d)
     return "hardware";
 }
 
-static json_t *holder_tree(struct views *v, const char *uuid, size_t i)
+static json_t *holder_tree(struct views *v, const char *uuid, bool is_mps, size_t i)
 {
     struct scheduler_holder holder;
     AUTO_FREE char *ns = NULL;
@@ -64,17 +76,17 @@ static json_t *holder_tree(struct views *v, const char *uuid, size_t i)
     json_put_text(o, "user", *holder.user ? holder.user : NULL);
     json_put_text(o, "device", device);
     json_put_int(o, "milli", device_milli(holder.device));
-    json_put_text(o, "isolation", isolation_of(holder.device));
+    json_put_text(o, "isolation", isolation_of(holder.device, is_mps));
     return o;
 }
 
 /* All holders; NULL: the gpu is free. New reference. */
-static json_t *holders_tree(struct views *v, const char *uuid)
+static json_t *holders_tree(struct views *v, const char *uuid, bool is_mps)
 {
     json_t *list = NULL;
     json_t *holder;
 
-    for (size_t i = 0; uuid && (holder = holder_tree(v, uuid, i)); i++) {
+    for (size_t i = 0; uuid && (holder = holder_tree(v, uuid, is_mps, i)); i++) {
         list = list ? list : json_array();
         (void)json_array_append_new(list, holder); /* a fresh object: cannot fail */
     }
@@ -101,7 +113,7 @@ static json_t *sample_tree(const struct views *v, const char *node, const char *
 static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
 {
     const char *uuid = json_text(gpu, "uuid");
-    json_t *holders = holders_tree(v, uuid);
+    json_t *holders = holders_tree(v, uuid, json_bool(gpu, "mps", false));
     json_t *o = json_object();
     json_t *metadata;
     json_t *status;

@@ -41,6 +41,7 @@ static const struct field spec_fields[] = {
     F_INT("replicas", "The number of replicas."),
     F_BOOL("renamed", "Whether replicas are requested as nvidia.com/gpu.shared."),
     F_BOOL("single", "Whether a container may request one replica at most."),
+    F_BOOL("mps", "Whether replicas are clients of an MPS daemon."),
     F_LIST("slices", &slice_item, "The MIG instances."),
     F_BOOL("flexible", "Whether the scheduler creates and removes slices."),
     F_STRING("modeProblem", "Why the gpu is not given as wanted.", .size_max = 256),
@@ -72,7 +73,8 @@ static const struct field holder_fields[] = {
              .size_max = 256),
     F_INT("milli", "The part's compute, in 1/1000 of the gpu."),
     F_STRING("isolation",
-             "What keeps the pod and others on the gpu apart: none, memory + compute, hardware.",
+             "What keeps the pod and others on the gpu apart: none, memory, memory + compute, "
+             "hardware.",
              .size_max = 32),
     F_END,
 };

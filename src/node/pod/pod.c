@@ -450,6 +450,8 @@ static void pod_set_timer(struct pod *p)
 
 void pod_step(struct pod *p)
 {
+    bool was_ended = p->life == POD_ENDED;
+
     if (p->is_stepping)
         return;
     p->is_stepping = true;
@@ -466,6 +468,8 @@ void pod_step(struct pod *p)
     step_deleted(p);
     pod_set_timer(p);
     p->is_stepping = false;
+    if (!was_ended && p->life == POD_ENDED)
+        pods_keep_mps(p->set);
     if (p->record == RECORD_GONE)
         step_forget(p); /* last, as it may free the pod */
 }
@@ -481,6 +485,7 @@ void pod_free(struct pod *p)
     map_remove(handle, p->set->pods, p);
     if (pod_has_shares(p))
         pods_tell_shares(p->set);
+    pods_keep_mps(p->set);
     pod_refresh_end(p);
     if (p->call)
         client_cancel(p->call);

@@ -267,6 +267,14 @@ bool pod_has_shares(const struct pod *p);
 /* Tells on_shares which pods have shares now. */
 void pods_tell_shares(const struct pods *set);
 
+/* pod_mps.c */
+struct container_devices;
+/* Makes a container with such a replica a client. ERR_UNAVAILABLE: the daemon is not ready yet. */
+struct err *pod_edit_mps(const struct pod *p, const struct container_devices *devices,
+                         json_t *edits) MUST_CHECK;
+/* Keeps the daemons that pods use; ends all others. */
+void pods_keep_mps(const struct pods *set);
+
 /* pod_status.c */
 void pod_status_send(struct pod *p);
 void pod_delete_send(struct pod *p);

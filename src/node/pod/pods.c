@@ -324,6 +324,7 @@ void pods_adopt(struct pods *set, const struct runtime_container *found, size_t 
         adopt_attempt(set, p, &found[i]);
     }
     pods_tell_shares(set);
+    pods_keep_mps(set);
 }
 
 /* ---- events of the runtime ---- */
@@ -510,6 +511,7 @@ void pods_tell(const struct pods *set)
 
 void pods_gpus_changed(struct pods *set)
 {
+    pods_keep_mps(set);
     step_waiting(set);
 }
 
@@ -542,6 +544,7 @@ void pods_free(struct pods *set)
     if (!set)
         return;
     set->o.runtime->on_change = NULL;
+    set->o.mps = NULL; /* daemons go on, as containers do */
     LIST_EACH (set->fetches, f) {
         client_cancel(f->call);
         fetch_free(f);

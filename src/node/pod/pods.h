@@ -50,6 +50,7 @@ struct cdi_request;
 struct driver_root;
 struct host_driver;
 struct root;
+struct mps_watch;
 struct share_files;
 struct share_over;
 struct stage;
@@ -87,6 +88,7 @@ struct pods_options {
     const struct gpu *(*find_gpu)(void *arg, const char *uuid, bool *ret_known);
     /* NULL: the driver's files are not known yet. */
     const struct driver_root *(*find_driver)(void *arg);
+    struct mps_watch *mps;         /* NULL: no replicas by MPS on this node */
     const char *share_library_dir; /* NULL: no capped shares on this node */
     struct err *(*make_share)(const struct share_files *f); /* share_files.h */
     /* The pods with capped shares, as share_watch_set takes them. Takes `list`. */
@@ -113,6 +115,8 @@ void pods_removed(struct pods *p, const json_t *object);
 void pods_synced(struct pods *p);
 
 void pods_gpus_changed(struct pods *p);
+/* A daemon is ready (`problem` NULL), or ended as `problem` says. */
+void pods_mps_changed(struct pods *p, const char *gpu, const char *ns, const char *problem);
 void pods_images_changed(struct pods *p);
 
 /* Calls `fn` for each device, in its text form (model/device.h), of each pod ("ns/name") that the

@@ -112,12 +112,14 @@ struct err *container_edits(const struct pod *p, const struct container *c,
     if (place && place->edits) {
         edits = json_deep_copy(place->edits);
         cdi_name_devices(edits, list, devices.all.n);
+        TRY(pod_edit_mps(p, &devices, edits));
         *ret = TAKE(edits);
         return NULL;
     }
     if (devices.all.n > 0 && place)
         target = driver_target(place);
     TRY(cdi_gpu_edits(list, devices.all.n, root, place ? &target : NULL, &edits));
+    TRY(pod_edit_mps(p, &devices, edits));
     if (place && has_shares(&devices))
         TRY(add_share(p, root, &target, edits));
     *ret = TAKE(edits);

@@ -6,8 +6,9 @@
 
 static void formats_what_it_parsed(void **state)
 {
-    static const char *const texts[] = {"whole",    "replicas=4", "replicas=256,renamed",
-                                        "flexible", "slices=",    "slices=1g.10gb+me:1,2g.20gb:3"};
+    static const char *const texts[] = {
+        "whole",    "replicas=4", "replicas=256,renamed",         "mps=4", "mps=2,renamed",
+        "flexible", "slices=",    "slices=1g.10gb+me:1,2g.20gb:3"};
 
     (void)state;
     for (size_t i = 0; i < COUNT(texts); i++) {
@@ -27,10 +28,13 @@ static void says_what_is_wrong(void **state)
         const char *text;
         const char *message;
     } cases[] = {
-        {"half", "mode 'half': want whole, replicas=N, slices=PROFILE:COUNT,... or flexible"},
-        {"whole=1", "mode 'whole=1': want whole, replicas=N, slices=PROFILE:COUNT,... or flexible"},
+        {"half",
+         "mode 'half': want whole, replicas=N, mps=N, slices=PROFILE:COUNT,... or flexible"},
+        {"mps=1", "mode 'mps=1': mps: number '1': want an integer from 2 to 256"},
+        {"whole=1",
+         "mode 'whole=1': want whole, replicas=N, mps=N, slices=PROFILE:COUNT,... or flexible"},
         {"replicas",
-         "mode 'replicas': want whole, replicas=N, slices=PROFILE:COUNT,... or flexible"},
+         "mode 'replicas': want whole, replicas=N, mps=N, slices=PROFILE:COUNT,... or flexible"},
         {"replicas=1", "mode 'replicas=1': replicas: number '1': want an integer from 2 to 256"},
         {"replicas=2,x", "mode 'replicas=2,x': 'x' after the number of replicas: want renamed"},
         {"slices=1g.10gb,,", "mode 'slices=1g.10gb,,': '' is not a profile such as 1g.10gb"},
@@ -93,6 +97,8 @@ static void holders_keep_the_mode(void **state)
     } cases[] = {
         {"replicas=4", NULL, GPU_MODE_REPLICAS, 4, ""},
         {"replicas=4", "GPU-a/replica:4", GPU_MODE_REPLICAS, 4, ""},
+        {"mps=4", "GPU-a/replica:4", GPU_MODE_REPLICAS, 4, ""},
+        {"mps=4", "GPU-a", GPU_MODE_WHOLE, 0, "mps=4 waits for the end of default/train-0"},
         {"replicas=4", "GPU-a/replica:2", GPU_MODE_REPLICAS, 2,
          "replicas=4 waits for the end of default/train-0"},
         {"whole", "GPU-a/replica:2", GPU_MODE_REPLICAS, 2,

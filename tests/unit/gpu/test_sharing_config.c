@@ -95,7 +95,10 @@ static void says_where_and_what_is_wrong(void **state)
          "flags.migStrategy: \"both\": want none, single or mixed"},
         {"{version: v1, sharing: 3}", "sharing: 3: want an object"},
         {"{version: v1, sharing: {mps: {resources: []}}}",
-         "sharing.mps: not supported by mete yet: use timeSlicing"},
+         "sharing.mps.resources: []: want a list with a resource"},
+        {"{version: v1, sharing: {mps: {resources: [{name: gpu, replicas: 2}]}, timeSlicing: "
+         "{resources: [{name: gpu, replicas: 2}]}}}",
+         "sharing.mps: timeSlicing is set, too: want one of them"},
         {"{version: v1, sharing: {timeSlicing: {renameByDefault: 1}}}",
          "sharing.timeSlicing.renameByDefault: 1: want true or false"},
         {"{version: v1, sharing: {timeSlicing: {resources: {}}}}",

@@ -1,0 +1,66 @@
+/*
+ * mps_watch.h - NVIDIA's MPS control daemons, one for each gpu and namespace whose pods share it so
+ *
+ * A daemon has a folder DIR/KEY: `pipe` (CUDA_MPS_PIPE_DIRECTORY), `log`, and `shm`, which the
+ * daemon and its clients see as /dev/shm. Daemons outlive this process: `daemon` names the process,
+ * and the next mps_watch finds it again. A daemon that ends by itself is started again after a
+ * pause; its clients fail meanwhile.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/loop.h"
+
+#define MPS_PIPE_DIR "/run/mete/mps" /* in containers */
+
+struct mps_watch;
+
+struct mps_watch_options {
+    struct loop *loop;
+    const char *self_path; /* the mete binary */
+    const char *dir;       /* DATA/node/mps */
+};
+
+/* A daemon that a pod needs. Texts are borrowed. */
+struct mps_wish {
+    const char *gpu; /* uuid */
+    const char *ns;
+    int64_t memory_bytes; /* of the gpu */
+    unsigned clients;     /* among which memory and compute are divided; at least 1 */
+};
+
+/* What a client gets. Texts are borrowed until the loop goes on. */
+struct mps_client {
+    const char *dir; /* with `pipe` and `shm` */
+    int64_t memory_mib;
+    unsigned percent; /* of the gpu's multiprocessors */
+};
+
+/* The part of each client. */
+int64_t mps_client_mib(const struct mps_wish *wish);
+unsigned mps_client_percent(const struct mps_wish *wish);
+
+/* The texts are borrowed. */
+struct mps_watch *mps_watch_new(const struct mps_watch_options *o);
+void mps_watch_free(struct mps_watch *w); /* accepts NULL; daemons go on */
+
+/* `fn` hears that a daemon is ready (`problem` NULL), or how it ended. */
+void mps_watch_listen(struct mps_watch *w,
+                      void (*fn)(void *arg, const char *gpu, const char *ns, const char *problem),
+                      void *arg);
+
+/*
+ * What a client of the daemon gets. Starts `program` (nvidia-cuda-mps-control) where no daemon
+ * runs. ERR_UNAVAILABLE: the daemon is not ready yet, or there is no program (NULL).
+ */
+struct err *mps_watch_take(struct mps_watch *w, const char *program, const struct mps_wish *wish,
+                           struct mps_client *ret) MUST_CHECK;
+
+/* Keeps the daemons of `wishes`, and finds those again that an earlier process started; ends all
+ * others. */
+void mps_watch_keep(struct mps_watch *w, const char *program, const struct mps_wish *wishes,
+                    size_t n);
+
+/* The process that becomes a daemon: gets `shm` as /dev/shm, then executes `program` -f. Returns
+ * only on failure. */
+int mps_daemon_exec(const char *program, const char *shm);
