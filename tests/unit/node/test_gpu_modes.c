@@ -83,7 +83,7 @@ static void a_bad_annotation_is_named_on_the_gpus(void **state)
     list = gpu_modes_list(m, &n);
     assert_string_equal(list[0].mode_problem, "");
     assert_string_equal(list[1].mode_problem,
-                        "mete.dev/gpu-modes: GPU-1: mode 'half': want whole, replicas=N, "
+                        "mete.dev/gpu-modes: GPU-1: mode 'half': want whole, replicas=N, mps=N, "
                         "slices=PROFILE:COUNT,... or flexible");
     (void)gpu_modes_set_node(m, worse);
     (void)gpu_modes_update(m, read, 2, NULL, 0);
