@@ -556,10 +556,10 @@ static struct err *call_case(struct cel_eval *c, const struct cel_node *n, struc
     char *out;
 
     TRY(spend(c, n, 1 + text.size));
-    out = arena_strndup(c->arena, text.at, text.size);
+    out = arena_alloc(c->arena, text.size + 1);
     for (size_t i = 0; i < text.size; i++)
-        out[i] = (char)(n->call == CEL_CALL_LOWER ? tolower((unsigned char)out[i])
-                                                  : toupper((unsigned char)out[i]));
+        out[i] = (char)(n->call == CEL_CALL_LOWER ? tolower((unsigned char)text.at[i])
+                                                  : toupper((unsigned char)text.at[i]));
     *ret = of_text((struct str){out, text.size});
     return NULL;
 }

@@ -469,12 +469,16 @@ struct err *cel_parse(struct str text, struct cel **ret)
 {
     struct cel *c = mem_alloc(sizeof(*c));
     struct cel_parser p = {.text = text};
+    char *copy;
     struct err *e;
 
     c->arena = arena_new();
     p.arena = c->arena;
-    if (text.size <= CEL_TEXT_MAX)
-        p.text.at = arena_strndup(c->arena, text.at, text.size);
+    if (text.size > 0 && text.size <= CEL_TEXT_MAX) {
+        copy = arena_alloc(c->arena, text.size);
+        memcpy(copy, text.at, text.size); /* a NUL is a byte like others */
+        p.text.at = copy;
+    }
     e = parse_all(&p, &c->root);
     if (e) {
         cel_free(c);

@@ -154,6 +154,32 @@ static void several_kinds_in_one_pod(void **state)
     mete_engine_free(e);
 }
 
+static void chooses_among_the_named_gpus_only(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    static const char *const last[] = {"a-2", "b-7"};
+    const struct gpu_spec wholes[] = {{.model = "h100", .gib = 80},
+                                      {.model = "h100", .gib = 80},
+                                      {.model = "h100", .gib = 80},
+                                      {0}};
+    struct mete_reason why;
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", wholes), METE_OK);
+    add_asks(e, (struct ask_job){.id = 1, .asks = {{.count = 1, .uuids = last, .n_uuids = 2}}});
+    ASSERT_CYCLE(e, "1:a(2)");
+    add_asks(e, (struct ask_job){.id = 2, .asks = {{.count = 1, .uuids = last, .n_uuids = 2}}});
+    ASSERT_CYCLE(e, "");
+    assert_int_equal(mete_why(e, 2, 0, &why), METE_OK);
+    assert_non_null(strstr(why.message, "1 gpu out of 2 chosen gpus"));
+    add_asks(e, (struct ask_job){.id = 3, .asks = {{.count = 1}}});
+    ASSERT_CYCLE(e, "3:a(0)");
+    assert_int_equal(mete_workload_remove(e, 1), METE_OK);
+    ASSERT_CYCLE(e, "2:a(2)");
+    assert_sound(e);
+    mete_engine_free(e);
+}
+
 static void a_plain_ask_is_a_plain_pod_set(void **state)
 {
     struct mete_engine *e = mete_engine_new(NULL);
@@ -684,6 +710,7 @@ int main(void)
         cmocka_unit_test(what_nobody_holds_gives_way_and_what_is_held_stays),
         cmocka_unit_test(a_gpu_is_whole_again_once_nobody_holds_a_slice),
         cmocka_unit_test(several_kinds_in_one_pod),
+        cmocka_unit_test(chooses_among_the_named_gpus_only),
         cmocka_unit_test(a_plain_ask_is_a_plain_pod_set),
         cmocka_unit_test(tries_another_way_where_the_first_does_not_serve_all),
         cmocka_unit_test(deals_the_large_slices_of_a_pod_first),

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/pod/pod_asks.h"
+#include "kinds/pod/pod_claims.h"
 #include "test.h"
 
 /* JSON with ' for ". */
@@ -273,6 +274,69 @@ static void contradicting_annotations_have_their_causes(void **state)
     }
 }
 
+static json_t *pod_with_claims(const char *annotation)
+{
+    json_t *pod = read_json(
+        "{'metadata':{'annotations':{}},'spec':{'resourceClaims':[{'name':'gpu'},{'name':'half'}],"
+        "'containers':[{'name':'a','resources':{'claims':[{'name':'gpu'}]}},{'name':'b',"
+        "'resources':{'claims':[{'name':'gpu','request':'r'},{'name':'half'}]}}]}}");
+
+    json_put_text(json_at(pod, "metadata", "annotations", NULL), POD_CLAIMS, annotation);
+    return pod;
+}
+
+static void list_claim_part(void *arg, const struct pod_part *part)
+{
+    buf_printf(arg, "%s:%u+%u ", part->container, part->first, part->count);
+}
+
+static void containers_that_name_one_claim_share_its_devices(void **state)
+{
+    AUTO(json_freep)
+    json_t *pod = pod_with_claims("ready\ngpu r U1 2 GPU-a,GPU-b\nhalf h U2 0.5 *\n");
+    struct gpu_asks asks = pod_gpu_asks(pod);
+    struct buf parts = {0};
+
+    (void)state;
+    assert_int_equal(asks.n, 2);
+    assert_int_equal(asks.at[0].count, 2);
+    assert_true(str_equal(asks.at[0].gpus, STR("GPU-a,GPU-b")));
+    assert_int_equal(asks.at[1].milli, 500);
+    assert_int_equal(asks.at[1].gpus.size, 0);
+    pod_each_part(pod, list_claim_part, &parts);
+    assert_string_equal(parts.at, "a:0+2 b:0+2 b:2+1 ");
+    buf_done(&parts);
+    assert_null(pod_claims_wait(pod));
+}
+
+static void a_held_claim_asks_for_nothing_and_names_its_node(void **state)
+{
+    AUTO(json_freep)
+    json_t *pod = pod_with_claims("ready n1\ngpu r U1 held GPU-a;GPU-b/share:500,1024\n");
+    AUTO_FREE char *node = pod_claims_node(pod);
+    struct device d = device_whole("GPU-a");
+
+    (void)state;
+    assert_int_equal(pod_gpu_asks(pod).n, 0);
+    assert_string_equal(node, "n1");
+    assert_int_equal(
+        container_held_count(pod, json_array_get(json_at(pod, "spec", "containers", NULL), 1)), 2);
+    assert_true(pod_shares_device(pod, &d));
+    d = device_whole("GPU-b");
+    assert_false(pod_shares_device(pod, &d));
+}
+
+static void waits_until_its_claims_are_read(void **state)
+{
+    AUTO(json_freep) json_t *unread = pod_with_claims(NULL);
+    AUTO(json_freep) json_t *waiting = pod_with_claims("wait there is no ResourceClaim x");
+
+    (void)state;
+    assert_string_equal(pod_claims_wait(unread), "waits until its resource claims are read");
+    assert_string_equal(pod_claims_wait(waiting), "there is no ResourceClaim x");
+    assert_int_equal(pod_gpu_asks(waiting).n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +349,9 @@ int main(void)
         cmocka_unit_test(asks_for_gpus_multiply_by_the_number_of_pods),
         cmocka_unit_test(contradicting_asks_have_their_causes),
         cmocka_unit_test(contradicting_annotations_have_their_causes),
+        cmocka_unit_test(containers_that_name_one_claim_share_its_devices),
+        cmocka_unit_test(a_held_claim_asks_for_nothing_and_names_its_node),
+        cmocka_unit_test(waits_until_its_claims_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
