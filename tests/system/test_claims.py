@@ -191,6 +191,14 @@ def test_what_is_missing_is_told():
         m.wait_phase("a", "Running")
 
 
+def test_a_pod_with_claims_names_no_node():
+    with Mete("emulated:1xH100") as m:
+        p = json.loads(user("p", "one"))
+        p["spec"]["nodeName"] = m.object("nodes")["items"][0]["metadata"]["name"]
+        r = m.kubectl("create", "-f", "-", stdin=json.dumps(p))
+        check(r.code != 0 and "the scheduler chooses the node of a pod with resourceClaims" in r.err, r)
+
+
 def test_claims_survive_a_restart():
     with Mete("emulated:2xH100") as m:
         create(m, claim("shared", request()), user("a", "shared"), user("b", "shared"))

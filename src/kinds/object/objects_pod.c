@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/pod/pod_asks.h"
+#include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 
@@ -225,6 +226,10 @@ struct err *pod_create_rules(struct change *c)
         if (json_object_get(annotations, ledger_keys[i]))
             return field_forbidden(c, "metadata.annotations", "devices are given by the ledger");
     }
+    if (pod_has_claims(c->after) && *pod_node(c->after))
+        return field_forbidden(c, "spec.nodeName",
+                               "the scheduler chooses the node of a pod with resourceClaims: not "
+                               "implemented yet");
     TRY(spec_rules(c));
     TRY(pod_check_host_paths(c, json_object_get(c->after, "spec"),
                              json_object_at(c->after, "metadata")));
