@@ -15,7 +15,8 @@
 #include "cuda.h"
 #include "mps.h"
 
-static pthread_once_t mps_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t mps_mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool mps_is_asked;
 static uint64_t mps_bytes; /* 0: no limit */
 
 /* The first line that the daemon answers; 0: no daemon, or no limit. */
@@ -55,6 +56,10 @@ static void mps_begin(void)
 
 uint64_t mps_limit(void)
 {
-    (void)pthread_once(&mps_once, mps_begin);
+    (void)pthread_mutex_lock(&mps_mutex); /* pthread_once is new in glibc 2.34 */
+    if (!mps_is_asked)
+        mps_begin();
+    mps_is_asked = true;
+    (void)pthread_mutex_unlock(&mps_mutex);
     return mps_bytes;
 }

@@ -168,7 +168,7 @@ struct err *refusal_explain(struct cli *c, struct err *e, const char *ns)
     int64_t n_free = -1;
     AUTO_FREE char *better = NULL;
 
-    if (!e || err_code(e) != ERR_FORBIDDEN)
+    if (!e || (err_code(e) != ERR_FORBIDDEN && err_code(e) != ERR_OVER_QUOTA))
         return e;
     better = refusal_format(text, &n_free);
     if (strstr(text, "failed quota: "))
@@ -184,5 +184,5 @@ struct err *refusal_explain(struct cli *c, struct err *e, const char *ns)
     c->exit_code = EXIT_CONFLICT;
     c->has_code = true;
     err_free(e);
-    return err_new(ERR_FORBIDDEN, "%s", better);
+    return err_new(ERR_OVER_QUOTA, "%s", better);
 }
