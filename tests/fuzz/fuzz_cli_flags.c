@@ -9,8 +9,9 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "cli/job/job_spec.h"
+#include "cli/job/job_flags.h"
 #include "cli/term/command.h"
+#include "model/time_limit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,9 +39,9 @@ static void check_word(const char *word)
 {
     int64_t ns = 0;
     int64_t count = 0;
-    char model[16];
+    char model[JOB_MODEL_SIZE];
     AUTO(err_freep) struct err *no_time = time_limit_parse(word, &ns);
-    AUTO(err_freep) struct err *no_gpus = job_gpus_parse(word, &count, model, sizeof(model));
+    AUTO(err_freep) struct err *no_gpus = job_gpus_parse(word, &count, model);
 
     assert(no_time || ns >= NS_PER_SEC);
     assert(no_gpus || (count >= 0 && strlen(model) < sizeof(model)));

@@ -5,19 +5,15 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "cli/commands.h"
-#include "cli/job/job_spec.h"
+#include "cli/job/job_flags.h"
 #include "cli/job/waiting.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
 #include "client/client.h"
 
-enum {
-    MODEL_SIZE = 64
-};
-
 struct free_asked {
     struct gpu_ask gpus; /* count 0: not given */
-    char model[MODEL_SIZE];
+    char model[JOB_MODEL_SIZE];
 };
 
 static struct err *read_asked(struct cli *c, struct free_asked *ret)
@@ -26,7 +22,7 @@ static struct err *read_asked(struct cli *c, struct free_asked *ret)
     struct err *e = NULL;
 
     if (text)
-        e = job_ask_parse(text, &ret->gpus, ret->model, sizeof(ret->model));
+        e = job_ask_parse(text, &ret->gpus, ret->model);
     if (e || (text && ret->gpus.count == 0)) {
         err_free(e);
         return cli_usage(c,

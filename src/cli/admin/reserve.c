@@ -7,15 +7,11 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "cli/commands.h"
-#include "cli/job/job_spec.h"
+#include "cli/job/job_flags.h"
 #include "cli/job/waiting.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
 #include "model/moment.h"
-
-enum {
-    MODEL_SIZE = 64
-};
 
 /* ---- times ---- */
 
@@ -118,7 +114,7 @@ static struct err *put_what(struct cli *c, json_t *spec)
 {
     const char *nodes = flag_text(c->in, "nodes");
     const char *gpus = flag_text(c->in, "gpus");
-    char model[MODEL_SIZE] = "";
+    char model[JOB_MODEL_SIZE] = "";
     int64_t n = 0;
 
     if (!nodes == !gpus)
@@ -126,7 +122,7 @@ static struct err *put_what(struct cli *c, json_t *spec)
     put_names(spec, "nodes", nodes);
     if (!gpus)
         return NULL;
-    TRY(job_gpus_parse(gpus, &n, model, sizeof(model)));
+    TRY(job_gpus_parse(gpus, &n, model));
     json_put_int(spec, "gpus", n);
     if (model[0])
         put_names(spec, "gpuModels", model);

@@ -2,10 +2,11 @@
 
 #include <inttypes.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/job/follow.h"
-#include "cli/job/job_spec.h"
+#include "cli/job/job_flags.h"
 #include "cli/job/jobs.h"
 #include "cli/job/refusal.h"
 #include "cli/job/waiting.h"
@@ -94,9 +95,23 @@ static struct err *tell_trial(struct cli *c, struct session *s, const json_t *po
     return NULL;
 }
 
+/* The Pod of the flags and arguments. */
+static struct err *run_make(const struct cli *c, const char *ns, json_t **ret)
+{
+    AUTO(job_spec_done) struct job_spec spec = {.ns = ns};
+    AUTO_FREE char *cwd = NULL;
+    uint8_t dice[JOB_NAME_RANDOM];
+
+    if (text_equal(flag_text(c->in, "image"), "host"))
+        TRY(working_directory(&cwd));
+    spec.cwd = cwd;
+    TRY(job_flags_read(c->in, &spec));
+    random_bytes(dice, sizeof(dice));
+    return job_spec_make(&spec, dice, ret);
+}
+
 static struct err *run_create(struct cli *c, struct session *s, bool is_trial, json_t **ret)
 {
-    AUTO_FREE char *cwd = NULL;
     AUTO(json_freep) json_t *pod = NULL;
     AUTO_FREE char *path =
         path_format("/api/v1/namespaces/%s/pods?fieldManager=mete-run&fieldValidation=Strict%s",
@@ -104,9 +119,7 @@ static struct err *run_create(struct cli *c, struct session *s, bool is_trial, j
     struct call call = {.method = "POST", .path = path};
     struct err *e;
 
-    if (text_equal(flag_text(c->in, "image"), "host"))
-        TRY(working_directory(&cwd));
-    e = job_spec_make(c->in, session_namespace(s), cwd, &pod);
+    e = run_make(c, session_namespace(s), &pod);
     if (e) {
         cli_try(c, "mete run --help");
         return e;

@@ -131,10 +131,6 @@ void command_each_flag(const struct command *c, void (*fn)(void *arg, const stru
 /* Finds a flag by its name, or by its letter (0: by name); NULL: no such flag. */
 const struct flag *command_find_flag(const struct command *c, struct str name, char letter);
 
-/* Reads a time limit: "30m", "1h30m", or as sbatch: "90" (minutes), "M:S", "H:M:S", "D-H", "D-H:M",
- * "D-H:M:S". ERR_BAD_REQUEST for other texts and for 0. */
-struct err *time_limit_parse(const char *text, int64_t *ret_ns) MUST_CHECK;
-
 /* Format help of all commands, of one command (`is_short`: usage and flags only), and
  * docs/commands.md. The caller frees the text. */
 char *help_format(void);

@@ -1,9 +1,9 @@
 /* test_cli_apply.c - manifests, and the patch that `mete apply` sends */
 
-#include "prop.h"
 #include "base/mem.h"
 #include "cli/object/manifests.h"
 #include "cli/object/three_way.h"
+#include "prop.h"
 #include "test.h"
 
 static json_t *parse(const char *text)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "cli/term/command.h"
+#include "model/time_limit.h"
 #include "test.h"
 
 enum {

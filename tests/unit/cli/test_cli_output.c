@@ -1,9 +1,9 @@
 /* test_cli_output.c - tables, CSV, JSON, YAML and the escaping of text for terminals */
 
-#include "prop.h"
 #include "base/mem.h"
 #include "cli/term/output.h"
 #include "cli/term/text_escape.h"
+#include "prop.h"
 #include "test.h"
 
 static void takes_out_what_moves_a_terminal(void **state)

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "base/yaml.h"
-#include "cli/job/job_spec.h"
+#include "cli/job/job_flags.h"
 #include "cli/job/jobs.h"
 #include "cli/job/refusal.h"
 #include "cli/job/summary.h"
@@ -45,8 +45,8 @@ static void reads_how_many_gpus(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         int64_t count = -1;
-        char model[16] = "";
-        AUTO(err_freep) struct err *e = job_gpus_parse(cases[i].text, &count, model, sizeof(model));
+        char model[JOB_MODEL_SIZE] = "";
+        AUTO(err_freep) struct err *e = job_gpus_parse(cases[i].text, &count, model);
 
         assert_int_equal(count, cases[i].count);
         if (cases[i].count < 0)
@@ -76,9 +76,9 @@ static void reads_parts_of_gpus(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct gpu_ask ask = {0};
-        char model[16] = "";
+        char model[JOB_MODEL_SIZE] = "";
         char text[GPU_ASK_TEXT_SIZE];
-        AUTO(err_freep) struct err *e = job_ask_parse(cases[i].text, &ask, model, sizeof(model));
+        AUTO(err_freep) struct err *e = job_ask_parse(cases[i].text, &ask, model);
 
         if (!cases[i].ask) {
             assert_non_null(strstr(err_message(e), "want a number of GPUs or a part of one"));
@@ -102,14 +102,25 @@ static void makes_names_that_are_names(void **state)
                  {"...", "job-"},
                  {"averyveryveryveryveryveryveryverylongcommandname",
                   "averyveryveryveryveryveryveryverylongcom-"}};
+    static const uint8_t dice[JOB_NAME_RANDOM] = {0, 1, 2, 100, 255};
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
-        AUTO_FREE char *name = job_name_make(cases[i].command);
+        AUTO_FREE char *name = job_name_make(cases[i].command, dice);
 
         assert_true(text_starts_with(name, cases[i].stem));
         assert_int_equal(strlen(name), strlen(cases[i].stem) + 5);
     }
+}
+
+/* The Pod of `mete run` with these flags, in namespace `team`. */
+static struct err *pod_of(const struct invocation *in, const char *cwd, json_t **ret)
+{
+    static const uint8_t dice[JOB_NAME_RANDOM] = {0};
+    AUTO(job_spec_done) struct job_spec spec = {.ns = "team", .cwd = cwd};
+
+    TRY(job_flags_read(in, &spec));
+    return job_spec_make(&spec, dice, ret);
 }
 
 static void a_command_line_becomes_a_pod(void **state)
@@ -130,7 +141,7 @@ static void a_command_line_becomes_a_pod(void **state)
 
     (void)state;
     assert_null(invocation_parse(command_find("run"), COUNT(words), words, &in));
-    assert_null(job_spec_make(&in, "team", "/home/ann", &pod));
+    assert_null(pod_of(&in, "/home/ann", &pod));
     text = json_format(pod);
     if (!json_equal(pod, want))
         fail_msg("%s", text);
@@ -143,8 +154,8 @@ static void refuses_amounts_that_are_none(void **state)
         const char *words[4];
         const char *message;
     } cases[] = {
-        {{"--cpu", "none", "--", "x"}, "--cpu \"none\": want an amount above 0: 4, 500m"},
-        {{"--memory", "-1Gi", "--", "x"}, "--memory \"-1Gi\": want an amount above 0: 512Mi, 8Gi"},
+        {{"--cpu", "none", "--", "x"}, "cpu \"none\": want an amount above 0: 4, 500m"},
+        {{"--memory", "-1Gi", "--", "x"}, "memory \"-1Gi\": want an amount above 0: 512Mi, 8Gi"},
         {{"--env", "=x", "--", "x"}, "--env \"=x\": want NAME=VALUE"},
         {{"--env", "METE_SURELY_NOT_SET", "--", "x"},
          "--env \"METE_SURELY_NOT_SET\": the variable is not set in this shell: want NAME=VALUE"},
@@ -157,7 +168,7 @@ static void refuses_amounts_that_are_none(void **state)
         AUTO(err_freep) struct err *e = NULL;
 
         assert_null(invocation_parse(command_find("run"), 4, cases[i].words, &in));
-        e = job_spec_make(&in, "default", NULL, &pod);
+        e = pod_of(&in, NULL, &pod);
         assert_non_null(e);
         assert_string_equal(err_message(e), cases[i].message);
         assert_null(pod);
