@@ -177,7 +177,7 @@ static int search_file(const struct search *s, const char *path, char **ret_path
 
 static enum elf_class class_of(int handle)
 {
-    char head[ELF_HEAD_SIZE];
+    char head[ELF_HEAD_SIZE] = {0};
 
     return elf_class_of((struct str){head, file_read_head(handle, head, sizeof(head))});
 }

@@ -20,6 +20,7 @@ struct claims_object *claims_find(const struct claims *c, int kind, const char *
 
 void claims_retry(struct claims *c)
 {
+    c->is_all_due = true;
     loop_timer_set(c->timer, NS_PER_SEC);
 }
 
@@ -56,10 +57,21 @@ static void object_free(struct claims_kind *k, struct claims_object *o)
 {
     map_remove(handle, k->all, o);
     json_decref(o->tree);
+    json_decref(o->devices);
     free(o->key);
     free(o->ns);
     free(o->name);
     free(o);
+}
+
+/* The slices of the slice's node are to be looked at. */
+static void slice_changed(struct claims *c, const struct claims_object *slice)
+{
+    const char *name = json_text_at(slice->tree, "spec", "nodeName", NULL);
+    struct claims_object *node = name ? claims_find(c, CLAIMS_NODES, "", name) : NULL;
+
+    if (node)
+        node->is_due = true;
 }
 
 /* Runs the loop after the pending events. */
@@ -105,8 +117,13 @@ static void put_object(void *arg, const char *ns, const char *name, const json_t
     }
     json_decref(o->tree);
     o->tree = json_incref((json_t *)(uintptr_t)tree);
-    if (!is_same)
-        kind_changed(k);
+    if (is_same)
+        return;
+    json_decref(TAKE(o->devices));
+    o->is_due = true;
+    if (k == &c->kinds[CLAIMS_SLICES])
+        slice_changed(c, o);
+    kind_changed(k);
 }
 
 static void remove_object(void *arg, const char *ns, const char *name, const json_t *last)
@@ -117,6 +134,8 @@ static void remove_object(void *arg, const char *ns, const char *name, const jso
     (void)last;
     if (!o)
         return;
+    if (k == &k->claims->kinds[CLAIMS_SLICES])
+        slice_changed(k->claims, o);
     object_free(k, o);
     kind_changed(k);
 }
@@ -140,9 +159,11 @@ static void claims_on_time(void *arg)
     for (size_t i = 0; i < CLAIMS_KINDS; i++)
         if (!c->kinds[i].is_synced)
             return;
+    claims_publish(c);
+    if (!c->kinds[CLAIMS_CLAIMS].all && !c->kinds[CLAIMS_PODS].all)
+        return;
     if (!c->inventory)
         c->inventory = claims_inventory(c);
-    claims_publish(c);
     map_each (handle, c->kinds[CLAIMS_CLAIMS].all, o, next) {
         claims_write_status(c, o);
     }

@@ -150,7 +150,7 @@ static json_t *device_of_slice(const json_t *node, const json_t *gpu, const json
 }
 
 /* A gpu in slices is published as its slices. */
-json_t *claims_devices(const json_t *node)
+static json_t *claims_devices(const json_t *node)
 {
     const char *text = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
     AUTO(json_freep) json_t *gpus = NULL;
@@ -170,13 +170,20 @@ json_t *claims_devices(const json_t *node)
     return devices;
 }
 
+json_t *claims_devices_of_node(struct claims_object *node)
+{
+    if (!node->devices)
+        node->devices = claims_devices(node->tree);
+    return node->devices;
+}
+
 static int compare_objects(const void *a, const void *b)
 {
     return strcmp((*(struct claims_object *const *)a)->name,
                   (*(struct claims_object *const *)b)->name);
 }
 
-json_t *claims_inventory(const struct claims *c)
+json_t *claims_inventory(struct claims *c)
 {
     VEC(struct claims_object *) nodes = {0};
     struct claims_object *o;
@@ -189,7 +196,7 @@ json_t *claims_inventory(const struct claims *c)
     if (nodes.n > 1)
         qsort(nodes.at, nodes.n, sizeof(struct claims_object *), compare_objects);
     VEC_EACH (&nodes, node) {
-        json_put(all, (*node)->name, claims_devices((*node)->tree));
+        json_put(all, (*node)->name, json_incref(claims_devices_of_node(*node)));
     }
     vec_done(&nodes);
     return all;

@@ -14,6 +14,8 @@ struct claims_object {
     char *ns;
     char *name;
     json_t *tree;
+    json_t *devices; /* of a node: claims_devices_of_node; NULL: to be read */
+    bool is_due;     /* of a node: its slices are to be made; of a slice: is it wanted? */
 };
 
 /* The kept objects of one kind. */
@@ -39,7 +41,8 @@ struct claims {
     struct claims_kind kinds[CLAIMS_KINDS];
     struct loop_timer *timer;
     struct writes *writes;
-    json_t *inventory; /* of claims_inventory; NULL: to be read again */
+    json_t *inventory; /* of claims_inventory; NULL: to be put together again */
+    bool is_all_due;   /* a write failed: look at all nodes and slices */
 };
 
 struct claims_object *claims_find(const struct claims *c, int kind, const char *ns,
@@ -52,17 +55,17 @@ void claims_written(struct claims *c, const char *key, struct err *e);
 struct cluster_answer claims_answer(struct claims *c, const char *key);
 
 /* claims_devices.c */
-/* The devices of a node's gpus, as a ResourceSlice has them. A new array. */
-json_t *claims_devices(const json_t *node);
-/* {"NODE": [device ...], ...} of all nodes, by name. A new object. */
-json_t *claims_inventory(const struct claims *c);
+/* The devices of a node's gpus, as a ResourceSlice has them. Borrowed until the node changes. */
+json_t *claims_devices_of_node(struct claims_object *node);
+/* {"NODE": [device ...], ...} of all nodes, by name. Reads nodes that changed. A new object. */
+json_t *claims_inventory(struct claims *c);
 /* An attribute of a device: "uuid", "type", "profile". Borrowed or NULL. */
 const char *claims_attribute(const json_t *device, const char *name);
 /* The name of the device that a pod has, in the inventory. Borrowed or NULL. */
 const char *claims_device_name(const json_t *devices, const struct device *d);
 
 /* claims_slices.c */
-/* Makes the ResourceSlices those of the inventory. */
+/* Makes the ResourceSlices of the nodes that are due those of the inventory. */
 void claims_publish(struct claims *c);
 
 /* claims_resolve.c */

@@ -106,12 +106,13 @@ static void slice_remove(struct claims *c, const struct claims_object *slice)
 /* Is the slice the node's, with a number that the node's devices need? */
 static bool is_wanted(const struct claims *c, const json_t *slice)
 {
-    const char *node = json_text_at(slice, "spec", "nodeName", NULL);
-    const json_t *devices = node ? json_object_get(c->inventory, node) : NULL;
-    size_t n = json_array_size(devices);
+    const char *name_of_node = json_text_at(slice, "spec", "nodeName", NULL);
+    struct claims_object *node =
+        name_of_node ? claims_find(c, CLAIMS_NODES, "", name_of_node) : NULL;
+    size_t n = node ? json_array_size(claims_devices_of_node(node)) : 0;
 
     for (size_t i = 0; n > i * SLICE_DEVICES_MAX; i++) {
-        AUTO_FREE char *name = slice_name(node, i);
+        AUTO_FREE char *name = slice_name(name_of_node, i);
 
         if (text_equal(name, json_text_at(slice, "metadata", "name", NULL)))
             return true;
@@ -119,18 +120,39 @@ static bool is_wanted(const struct claims *c, const json_t *slice)
     return false;
 }
 
+static void publish_node(struct claims *c, struct claims_object *node)
+{
+    const json_t *devices = claims_devices_of_node(node);
+    size_t n = json_array_size(devices);
+
+    node->is_due = false;
+    for (size_t i = 0; n > i * SLICE_DEVICES_MAX; i++)
+        publish_slice(c, node, devices, i);
+    for (size_t i = (n + SLICE_DEVICES_MAX - 1) / SLICE_DEVICES_MAX;; i++) {
+        AUTO_FREE char *name = slice_name(node->name, i);
+        struct claims_object *slice = claims_find(c, CLAIMS_SLICES, "", name);
+
+        if (!slice)
+            break;
+        slice->is_due = true; /* the node has fewer devices than before */
+    }
+}
+
 void claims_publish(struct claims *c)
 {
+    bool is_all = c->is_all_due;
     struct claims_object *o;
     struct claims_object *next;
 
+    c->is_all_due = false;
     map_each (handle, c->kinds[CLAIMS_NODES].all, o, next) {
-        const json_t *devices = json_object_get(c->inventory, o->name);
-
-        for (size_t i = 0; json_array_size(devices) > i * SLICE_DEVICES_MAX; i++)
-            publish_slice(c, o, devices, i);
+        if (is_all || o->is_due)
+            publish_node(c, o);
     }
     map_each (handle, c->kinds[CLAIMS_SLICES].all, o, next) {
+        if (!is_all && !o->is_due)
+            continue;
+        o->is_due = false;
         if (text_equal(json_text_at(o->tree, "spec", "driver", NULL), CLAIM_DRIVER) &&
             !is_wanted(c, o->tree))
             slice_remove(c, o);

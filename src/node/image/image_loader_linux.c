@@ -38,7 +38,7 @@ static const char *const musl_arch[] = {"x86_64", "aarch64"};
 static enum elf_class loader_class(int root, const char *path)
 {
     AUTO(fd_closep) int handle = file_open_below(root, path);
-    char head[ELF_HEAD_SIZE];
+    char head[ELF_HEAD_SIZE] = {0};
 
     if (handle < 0)
         return ELF_OTHER;
