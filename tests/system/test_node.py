@@ -18,7 +18,7 @@ def node_of(m):
 
 
 def is_ready(node):
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in node.get("status", {}).get("conditions", []))
 
 
 def renewal_after(m, name, last):

@@ -36,7 +36,8 @@ struct follow {
     char *name;    /* "job 12" */
     char *message; /* the pod's message when the workload was last requested */
     bool is_log_over;
-    bool is_left; /* detached by a signal: only a second signal is awaited */
+    bool is_left;  /* detached by a signal: only a second signal is awaited */
+    bool is_unfit; /* the job never fits and is being cancelled: the answer ends the command */
     bool is_over;
     struct err *result;
 };
@@ -187,6 +188,7 @@ static void on_verdict(void *arg, const struct err *e, const struct client_reply
     code = failed ? NULL : json_text_at(workload, "status", "reason", "code", NULL);
     if (text_equal(code, "NeverFits") && !f->options.allows_never) {
         progress_quiet(f->progress);
+        f->is_unfit = true;
         delete_job(f, on_deleted_never);
         return;
     }
@@ -276,7 +278,7 @@ static void follow_on_removed(void *arg, const json_t *pod)
 {
     struct follow *f = arg;
 
-    if (f->is_over ||
+    if (f->is_over || f->is_unfit ||
         !text_equal(json_text_at(pod, "metadata", "uid", NULL),
                     json_text_at(f->pod, "metadata", "uid", NULL)) ||
         comes_back(f->pod))
