@@ -1,7 +1,7 @@
 /* test_id_map.c - a map against a list; PROP_SEED=N replays a seed */
 
-#include "prop.h"
 #include "base/id_map.h"
+#include "prop.h"
 #include "test.h"
 
 enum {

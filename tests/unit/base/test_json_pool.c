@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "prop.h"
 #include "base/json_pool.h"
 #include "base/mem.h"
+#include "prop.h"
 #include "test.h"
 
 #define SPEC                                                                                       \

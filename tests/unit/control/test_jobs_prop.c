@@ -5,7 +5,6 @@
  * end every pod was counted once.
  */
 
-#include "prop.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "jobs_world.h"
@@ -13,6 +12,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 #include "model/index_set.h"
+#include "prop.h"
 #include "sim_loop.h"
 #include "test.h"
 

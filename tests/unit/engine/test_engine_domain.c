@@ -6,11 +6,11 @@
  * PROP_SEED=N replays it.
  */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/state.h"
 #include "engine_build.h"
+#include "prop.h"
 #include "test.h"
 
 enum {

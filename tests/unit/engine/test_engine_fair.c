@@ -1,9 +1,9 @@
 /* test_engine_fair.c - shares of the cluster in the long run, over endless streams of jobs */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine_build.h"
+#include "prop.h"
 #include "test.h"
 
 static const char *const names[] = {"q0", "q1", "q2", "q3"};

@@ -2,9 +2,9 @@
 
 #include <inttypes.h>
 
-#include "prop.h"
 #include "engine/state.h"
 #include "engine_one.h"
+#include "prop.h"
 
 static struct mete_reason why(struct mete_engine *e, uint64_t id, int64_t now_s)
 {

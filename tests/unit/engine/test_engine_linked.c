@@ -5,12 +5,12 @@
  * PROP_SEED=N replays it.
  */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/plan/backfill.h"
 #include "engine/state.h"
 #include "engine_build.h"
+#include "prop.h"
 #include "test.h"
 
 enum {

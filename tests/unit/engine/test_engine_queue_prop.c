@@ -6,11 +6,11 @@
  * printed; PROP_SEED=N replays it.
  */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/place/place.h"
 #include "engine_build.h"
+#include "prop.h"
 #include "test.h"
 
 enum {

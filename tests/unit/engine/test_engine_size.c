@@ -4,11 +4,11 @@
  * A failing seed is printed; PROP_SEED=N replays it.
  */
 
-#include "prop.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "engine/queue/queue.h"
 #include "engine_build.h"
+#include "prop.h"
 #include "test.h"
 
 #define HOUR INT64_C(3600)

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "prop.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
@@ -20,6 +19,7 @@
 #include "kinds/ledger.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
+#include "prop.h"
 #include "test.h"
 #include "world.h"
 

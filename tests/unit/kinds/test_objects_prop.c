@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 
-#include "prop.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -17,6 +16,7 @@
 #include "kinds/ledger.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
+#include "prop.h"
 #include "test.h"
 #include "world.h"
 

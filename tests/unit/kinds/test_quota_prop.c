@@ -8,10 +8,10 @@
  * PROP_SEED=N runs that seed alone, PROP_CASES=N sets the number of cases.
  */
 
-#include "prop.h"
 #include "base/mem.h"
 #include "kinds/quota/quota.h"
 #include "mem_storage.h"
+#include "prop.h"
 #include "test.h"
 #include "world.h"
 

@@ -1,6 +1,6 @@
 /* test_device.c - devices and their text form; what is held of a gpu */
-#include "prop.h"
 #include "model/device.h"
+#include "prop.h"
 #include "test.h"
 
 static void reads_what_it_writes(void **state)

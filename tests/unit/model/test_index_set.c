@@ -1,8 +1,8 @@
 /* test_index_set.c - sets of completion indexes: reading and writing */
 
-#include "prop.h"
 #include "base/mem.h"
 #include "model/index_set.h"
+#include "prop.h"
 #include "test.h"
 
 static void says_what_is_wrong_and_leaves_the_set_alone(void **state)

@@ -1,8 +1,8 @@
 /* test_mig.c - MIG profiles and placements, against NVIDIA's tables */
 
-#include "prop.h"
 #include "mig_facts.h"
 #include "model/mig.h"
+#include "prop.h"
 #include "test.h"
 
 static const struct mig_geometry *geometry(const char *key)

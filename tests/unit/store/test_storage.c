@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "prop.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "disk_model.h"
+#include "prop.h"
 #include "sim_loop.h"
 #include "store/storage.h"
 #include "test.h"
