@@ -79,10 +79,12 @@ static const char *const data_files[] = {
     "/usr/share/nvidia/nvoptix.bin",
 };
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): `item` is a name to declare */
 #define EACH(item, list)                                                            \
     for (size_t item##_i = 0; item##_i < COUNT(list); item##_i++)                   \
         for (const char *item = (list)[item##_i], *item##_once = item; item##_once; \
              item##_once = NULL)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* ---- the search for libraries ---- */
 
