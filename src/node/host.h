@@ -47,27 +47,6 @@ struct host_user {
 /* Looks a user up. Blocks on a directory service: for a worker. */
 struct err *host_user_read(uid_t uid, struct host_user *ret) MUST_CHECK;
 
-/* Below DATA/node, made by host_enter: /sys without its submounts, and a small tmpfs for the device
- * nodes that are bound into containers. */
-#define HOST_SYS_DIR    "sys"
-#define HOST_DEVICE_DIR "devices"
-
-struct host_mounts {
-    const char *dir;      /* DATA/node */
-    const char *rootfs;   /* made by host_enter: the root of containers of the image `host` */
-    const char *mask_dir; /* appears empty in the rootfs */
-    const char *const
-        *targets; /* empty files to be made on the host as mount targets, up to NULL */
-};
-
-/*
- * Enters the node's own mount namespace (mount_ns.h): mounts of the host propagate into it, none
- * propagate back. Then makes the root of the image `host`, a small tmpfs into which the host's
- * top-level directories are bound, so that a new mount target at the top is made in the tmpfs and
- * never on the host. Called once, before any thread.
- */
-struct err *host_enter(const struct host_mounts *m) MUST_CHECK;
-
 struct host_owner {
     uid_t uid;
     gid_t gid;

@@ -18,6 +18,7 @@
 #include "node/cdi_writer.h"
 #include "node/gpu_modes.h"
 #include "node/gpu_partitions.h"
+#include "node/host_root.h"
 #include "node/image/driver_tree.h"
 #include "node/image/host_driver.h"
 #include "node/image/root.h"
@@ -555,6 +556,43 @@ static void open_node(struct node *n)
     begin_rotation(n);
 }
 
+struct roots_strike {
+    char *dir;
+    char *keep;
+};
+
+static struct err *roots_strike_work(void *message)
+{
+    const struct roots_strike *m = message;
+
+    return host_root_strike_others(m->dir, m->keep);
+}
+
+static void on_roots_struck(void *message, const struct err *e)
+{
+    struct roots_strike *m = message;
+
+    if (e)
+        LOG(WARN, "root of an earlier node process stays until the next start", E(e));
+    free(m->dir);
+    free(m->keep);
+    free(m);
+}
+
+/* Unmounts the roots of earlier node processes, unless the runtime still creates a container that
+ * an earlier process began: the next node process does it then. */
+static void strike_roots(struct node *n, const struct runtime_container *found, size_t n_found)
+{
+    struct roots_strike *m = NULL;
+
+    for (size_t i = 0; i < n_found; i++)
+        if (found[i].state == RUNTIME_CREATING)
+            return;
+    m = mem_alloc(sizeof(*m));
+    *m = (struct roots_strike){.dir = mem_strdup(n->dir), .keep = mem_strdup(n->rootfs)};
+    worker_give(n->worker, roots_strike_work, on_roots_struck, m);
+}
+
 /* The node waits for the list: without it, running containers would lose their gpus to others. */
 static void on_list(void *arg, const struct err *e, const struct runtime_container *found,
                     size_t n_found)
@@ -568,6 +606,7 @@ static void on_list(void *arg, const struct err *e, const struct runtime_contain
     }
     if (n->o.is_fenced)
         pods_fence(n->pods, lease_file_read(n->dir, n->host.boot_id, loop_now_ns(n->o.loop)));
+    strike_roots(n, found, n_found);
     pods_adopt(n->pods, found, n_found);
     open_node(n);
 }
@@ -649,7 +688,6 @@ static struct err *node_begin(struct node *n)
                               .client = n->o.client,
                               .node = n->name,
                               .dir = n->dir,
-                              .rootfs = n->rootfs,
                               .host = &n->host,
                               .make_points = host_driver_make,
                               .read_cdi = cdi_request_work,
@@ -671,14 +709,14 @@ static struct err *node_begin(struct node *n)
                               .on_shares = on_shares,
                               .arg = n};
     const struct host_mounts mounts = {.dir = n->dir,
-                                       .rootfs = n->rootfs,
                                        .mask_dir = n->o.mask_dir ? n->o.mask_dir : n->dir,
                                        .targets = mount_targets};
 
     TRY(dir_make(n->dir, 0711));
     TRY(begin_modes(n));
     TRY(host_info_read(n->dir, &n->host));
-    TRY(host_enter(&mounts));
+    TRY(host_enter(&mounts, &n->rootfs));
+    po.rootfs = n->rootfs;
     TRY(worker_new(n->o.loop, &n->worker));
     TRY(worker_new(n->o.loop, &n->disk_worker));
     TRY(worker_new(n->o.loop, &n->forward_worker));
@@ -720,7 +758,6 @@ struct err *node_new(const struct node_options *o, struct node **ret)
         n->o.log_max_files = LOG_FILES_DEFAULT;
     n->name = mem_strdup(o->name);
     n->dir = mem_strdup(o->dir);
-    n->rootfs = mem_format("%s/host", o->dir);
     n->began_ns = loop_wall_ns(o->loop);
     n->timer = loop_timer_new(o->loop, report_if_due, n);
     n->list_timer = loop_timer_new(o->loop, list_containers, n);

@@ -5,10 +5,11 @@ import hashlib
 import http.client
 import json
 import os
+import signal
 import socket
 import stat
 
-from harness import Mete, check, equal, pod, wait
+from harness import Mete, arguments_of, check, equal, pod, wait
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
 
@@ -117,3 +118,38 @@ def test_a_revoked_node_is_cut_off():
             f.write(own)
         wait(lambda: "hello" in m.kubectl("logs", "p").out, "the node is back")
         equal(m.phase("p"), "Running")
+
+
+def stopped_runtime(m):
+    """Stops the first `crun create` of this machine, for as long as it is in the node's mount namespace; its pid."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        words = arguments_of(pid)
+        if not (words and os.path.basename(words[0]) == b"crun" and b"create" in words and
+                any(m.data.encode() in w for w in words)):
+            continue
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGSTOP)
+            return int(pid)
+    return None
+
+
+def roots_of(m):
+    return sorted(os.listdir(os.path.join(m.data, "node", "roots")))
+
+
+def test_a_creation_that_outlives_its_node_ends_in_the_root_that_it_began_in():
+    with Mete("emulated:2xA100") as m:
+        m.ok("apply", "-f", "-", stdin=pod("first", "sleep 1000"))  # its conmon keeps the mounts
+        m.wait_phase("first", "Running")
+        equal(roots_of(m), ["0"])
+        m.ok("apply", "-f", "-", stdin=pod("second", "ls /usr/bin/sh && exit 7"))
+        crun = wait(lambda: stopped_runtime(m), "crun creates the container")
+        os.kill(m.child("node"), signal.SIGKILL)
+        wait(lambda: "container found" in m.log_text() and roots_of(m) == ["0", "1"], "the next node has a root of its own")
+        os.kill(crun, signal.SIGCONT)
+        m.wait_phase("second", "Failed")
+        equal(m.object("pod", "second")["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], 7)
+        os.kill(m.child("node"), signal.SIGKILL)
+        wait(lambda: len(roots_of(m)) == 1, "no creation is under way: earlier roots are removed")
+        m.ok("apply", "-f", "-", stdin=pod("third", "exit 0"))
+        m.wait_phase("third", "Succeeded")

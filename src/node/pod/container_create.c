@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "kinds/pod/toleration.h"
+#include "node/host_root.h"
 #include "node/image/root.h"
 #include "node/log/log_parts.h"
 #include "node/pod/pod.h"

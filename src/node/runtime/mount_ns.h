@@ -11,10 +11,10 @@
 #include "base/err.h"
 
 /*
- * Enters the namespace of a conmon that has a mount at `rootfs`; without one, a new namespace into
+ * Enters the namespace of a conmon that has a mount at `point`; without one, a new namespace into
  * which mounts of the host propagate, but none back. Called once, before any thread.
  */
-struct err *mount_ns_enter(const char *rootfs) MUST_CHECK;
+struct err *mount_ns_enter(const char *point) MUST_CHECK;
 
 /* Detaches all mounts below `dir`, but not a mount at `dir`. */
 struct err *mount_ns_clear(const char *dir) MUST_CHECK;

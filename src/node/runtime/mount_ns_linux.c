@@ -96,15 +96,15 @@ static bool is_wanted(void *arg, const char *path)
 
 /*
  * Is the process a conmon of the node? It runs as root, in our user namespace but another mount
- * namespace with a mount at `rootfs`, and its program is conmon. Only root can make such a process.
+ * namespace with a mount at `point`, and its program is conmon. Only root can make such a process.
  */
-static bool is_monitor(const char *pid, const char *rootfs)
+static bool is_monitor(const char *pid, const char *point)
 {
     AUTO_FREE char *dir = mem_format("/proc/%s", pid);
     AUTO_FREE char *exe = mem_format("/proc/%s/exe", pid);
     AUTO_FREE char *mnt = mem_format("/proc/%s/ns/mnt", pid);
     AUTO_FREE char *user = mem_format("/proc/%s/ns/user", pid);
-    struct wanted w = {.path = rootfs};
+    struct wanted w = {.path = point};
     char one[LINK_SIZE];
     char other[LINK_SIZE];
     struct stat st = {0};
@@ -127,7 +127,7 @@ static bool is_monitor(const char *pid, const char *rootfs)
 }
 
 /* Opens the mount namespace of a conmon of the node; -1: none. */
-static int open_old(const char *rootfs)
+static int open_old(const char *point)
 {
     char **names = NULL;
     size_t n = 0;
@@ -137,7 +137,7 @@ static int open_old(const char *rootfs)
     for (size_t i = 0; !e && i < n && fd < 0; i++) {
         AUTO_FREE char *path = mem_format("/proc/%s/ns/mnt", names[i]);
 
-        if (names[i][0] < '1' || names[i][0] > '9' || !is_monitor(names[i], rootfs))
+        if (names[i][0] < '1' || names[i][0] > '9' || !is_monitor(names[i], point))
             continue;
         fd = open(path, O_RDONLY | O_CLOEXEC);
     }
@@ -145,24 +145,16 @@ static int open_old(const char *rootfs)
     return fd;
 }
 
-static struct err *enter_old(int fd, const char *rootfs)
+struct err *mount_ns_enter(const char *point)
 {
-    if (setns(fd, CLONE_NEWNS) < 0)
-        return err_errno(errno, "enter the mount namespace of the earlier node process");
-    /* host_enter makes it anew, as the host may have changed. */
-    while (umount2(rootfs, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
-        continue;
-    return errno == EINVAL || errno == ENOENT ? NULL : err_errno(errno, "unmount %s", rootfs);
-}
-
-struct err *mount_ns_enter(const char *rootfs)
-{
-    AUTO_FREE char *real = realpath(rootfs, NULL);
+    AUTO_FREE char *real = realpath(point, NULL);
     AUTO(fd_closep) int fd = real ? open_old(real) : -1;
 
     if (fd >= 0) {
         LOG(INFO, "mounts of the earlier node process kept");
-        return enter_old(fd, real);
+        return setns(fd, CLONE_NEWNS) < 0
+                   ? err_errno(errno, "enter the mount namespace of the earlier node process")
+                   : NULL;
     }
     if (unshare(CLONE_NEWNS) < 0)
         return err_errno(errno, "make a mount namespace");

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "node/host_root.h"
 #include "node/spec/cdi.h"
 #include "node/spec/container_devices.h"
 #include "node/spec/env.h"

@@ -17,6 +17,8 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node/host.h"
+#include "node/host_root.h"
+#include "node/runtime/mount_ns.h"
 #include "node/runtime/runtime.h"
 #include "node/spec/spec.h"
 #include "node/worker.h"
@@ -120,9 +122,8 @@ static int setup(void **state)
     if (!is_able)
         return 0;
     assert_non_null(mkdtemp(machine.dir));
-    machine.rootfs = mem_format("%s/host", machine.dir);
-    mounts = (struct host_mounts){.rootfs = machine.rootfs, .mask_dir = machine.dir};
-    assert_null(host_enter(&mounts));
+    mounts = (struct host_mounts){.dir = machine.dir, .mask_dir = machine.dir};
+    assert_null(host_enter(&mounts, &machine.rootfs));
     assert_null(host_info_read(machine.dir, &machine.host));
     machine.loop = loop_linux_new();
     machine.deadline = loop_timer_new(machine.loop, on_deadline, NULL);
@@ -140,7 +141,7 @@ static int teardown(void **state)
     runtime_free(machine.runtime);
     loop_timer_free(machine.deadline);
     loop_linux_free(machine.loop);
-    (void)umount2(machine.rootfs, MNT_DETACH);
+    assert_null(mount_ns_clear(machine.dir));
     err_free(dir_remove(machine.dir));
     free(machine.rootfs);
     return 0;
