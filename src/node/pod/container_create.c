@@ -136,11 +136,11 @@ static void on_struck(void *message, const struct err *e)
     free(m);
 }
 
-static void strike(const struct pod *p, char *dir, struct err *(*fn)(const char *dir))
+static void strike(const struct pod *p, struct striking what)
 {
     struct striking *m = mem_alloc(sizeof(*m));
 
-    *m = (struct striking){.dir = dir, .strike = fn};
+    *m = what;
     worker_give(p->set->o.worker, striking_work, on_struck, m);
 }
 
@@ -150,9 +150,9 @@ static void strike_mounts(const struct pod *p, const struct container *c)
     const struct pods_options *o = &p->set->o;
 
     if (stage_has_binds(p->object, pod_container_spec(p, c)))
-        strike(p, container_stage_dir(p, c), o->strike_stage);
+        strike(p, (struct striking){container_stage_dir(p, c), o->strike_stage});
     if (c->image_id && json_array_size(c->gpus) > 0)
-        strike(p, container_root_dir(p, c, c->attempt), o->strike_driver);
+        strike(p, (struct striking){container_root_dir(p, c, c->attempt), o->strike_driver});
 }
 
 static void container_create_on_created(void *arg, const struct err *e)
