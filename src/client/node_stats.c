@@ -2,12 +2,13 @@
 
 #include "client/node_stats.h"
 
-#include <stdio.h>
+#include "base/mem.h"
 
 enum stats_type {
     STATS_NODE = 1,
     STATS_GPU = 2,
-    STATS_CONTAINER = 3
+    STATS_CONTAINER = 3,
+    STATS_CONTAINER_GPU = 4
 };
 
 enum {
@@ -18,6 +19,7 @@ enum {
 void node_stats_done(struct node_stats *s)
 {
     vec_done(&s->gpus);
+    vec_done(&s->container_gpus);
     vec_done(&s->containers);
     *s = (struct node_stats){0};
 }
@@ -38,7 +40,7 @@ static void stats_put_numbers(struct buf *b, const int64_t *numbers, size_t n)
 
 static void stats_put_text(struct buf *b, const char *text)
 {
-    size_t size = strnlen(text, STATS_TEXT_SIZE - 1);
+    size_t size = strnlen(text, UINT8_MAX);
 
     stats_put(b, size, 1);
     buf_add(b, text, size);
@@ -53,23 +55,35 @@ static void stats_put_record(struct buf *b, enum stats_type type, const struct b
 
 static void stats_put_node(struct buf *b, const struct node_stats *s)
 {
-    const int64_t numbers[] = {s->at_ns, s->load.cpu_nano, s->load.memory_bytes, s->load.window_ns};
+    const int64_t numbers[] = {s->at_ns, s->parts, s->load.cpu_nano, s->load.memory_bytes,
+                               s->load.window_ns};
     AUTO(buf_done) struct buf record = {0};
 
-    stats_put_numbers(&record, numbers, sizeof(numbers) / sizeof(numbers[0]));
+    stats_put_numbers(&record, numbers, COUNT(numbers));
     stats_put_record(b, STATS_NODE, &record);
 }
 
 static void stats_put_gpu(struct buf *b, const struct gpu_sample *g)
 {
-    const int64_t numbers[] = {g->memory_used_bytes, g->utilization_pct,  g->memory_utilization_pct,
-                               g->temperature_c,     g->power_mw,         g->energy_mj,
-                               g->sm_clock_mhz,      g->memory_clock_mhz, g->n_processes};
     AUTO(buf_done) struct buf record = {0};
 
     stats_put_text(&record, g->uuid);
-    stats_put_numbers(&record, numbers, sizeof(numbers) / sizeof(numbers[0]));
+    stats_put_text(&record, g->parent);
+    stats_put(&record, GPU_FIELD_COUNT, 1);
+    stats_put_numbers(&record, g->value, GPU_FIELD_COUNT);
     stats_put_record(b, STATS_GPU, &record);
+}
+
+static void stats_put_container_gpu(struct buf *b, const struct container_gpu *c)
+{
+    const int64_t numbers[] = {c->attempt, c->memory_bytes, c->sm_milli, c->n_processes};
+    AUTO(buf_done) struct buf record = {0};
+
+    stats_put_text(&record, c->pod_uid);
+    stats_put_text(&record, c->name);
+    stats_put_text(&record, c->device);
+    stats_put_numbers(&record, numbers, COUNT(numbers));
+    stats_put_record(b, STATS_CONTAINER_GPU, &record);
 }
 
 static void stats_put_container(struct buf *b, const struct container_sample *c)
@@ -80,7 +94,7 @@ static void stats_put_container(struct buf *b, const struct container_sample *c)
 
     stats_put_text(&record, c->pod_uid);
     stats_put_text(&record, c->name);
-    stats_put_numbers(&record, numbers, sizeof(numbers) / sizeof(numbers[0]));
+    stats_put_numbers(&record, numbers, COUNT(numbers));
     stats_put_record(b, STATS_CONTAINER, &record);
 }
 
@@ -93,6 +107,10 @@ void node_stats_format(struct buf *b, const struct node_stats *s)
     VEC_EACH (&s->gpus, g) {
         if (body.size + RECORD_SIZE_MAX <= STATS_MAX)
             stats_put_gpu(&body, g);
+    }
+    VEC_EACH (&s->container_gpus, c) {
+        if (body.size + RECORD_SIZE_MAX <= STATS_MAX)
+            stats_put_container_gpu(&body, c);
     }
     VEC_EACH (&s->containers, c) {
         if (body.size + RECORD_SIZE_MAX <= STATS_MAX)
@@ -130,11 +148,12 @@ static bool stats_take_numbers(struct str *rest, int64_t *ret, size_t n)
     return true;
 }
 
-static bool stats_take_text(struct str *rest, char *ret, size_t size_max)
+/* Takes a text of less than `size_max` bytes, which may be "". */
+static bool stats_take_any(struct str *rest, char *ret, size_t size_max)
 {
     uint64_t size = 0;
 
-    if (!stats_take(rest, 1, &size) || size == 0 || size > rest->size || size >= size_max)
+    if (!stats_take(rest, 1, &size) || size > rest->size || size >= size_max)
         return false;
     for (size_t i = 0; i < size; i++) {
         if (rest->at[i] <= ' ' || rest->at[i] > '~')
@@ -146,39 +165,52 @@ static bool stats_take_text(struct str *rest, char *ret, size_t size_max)
     return true;
 }
 
-static bool stats_take_node(struct str record, struct node_stats *s)
+static bool stats_take_text(struct str *rest, char *ret, size_t size_max)
 {
-    int64_t n[4];
-
-    if (!stats_take_numbers(&record, n, 4) || n[0] <= 0)
-        return false;
-    s->at_ns = n[0];
-    s->load = (struct load_sample){.cpu_nano = n[1], .memory_bytes = n[2], .window_ns = n[3]};
-    return true;
+    return stats_take_any(rest, ret, size_max) && *ret;
 }
 
-static int stats_small(int64_t n)
+static bool stats_take_node(struct str record, struct node_stats *s)
 {
-    return n > INT32_MAX ? -1 : (int)n;
+    int64_t n[5];
+
+    if (!stats_take_numbers(&record, n, COUNT(n)) || n[0] <= 0 || n[1] < 0)
+        return false;
+    s->at_ns = n[0];
+    s->parts = (unsigned)(n[1] & (STATS_LOADS | STATS_GPUS));
+    s->load = (struct load_sample){.cpu_nano = n[2], .memory_bytes = n[3], .window_ns = n[4]};
+    return true;
 }
 
 static bool stats_take_gpu(struct str record, struct node_stats *s)
 {
-    struct gpu_sample g = {.xid_last = -1};
-    int64_t n[9];
+    struct gpu_sample g = GPU_SAMPLE_UNKNOWN;
+    uint64_t n = 0;
 
-    if (!stats_take_text(&record, g.uuid, sizeof(g.uuid)) || !stats_take_numbers(&record, n, 9))
+    g.at_ns = s->at_ns;
+    if (!stats_take_text(&record, g.uuid, sizeof(g.uuid)) ||
+        !stats_take_any(&record, g.parent, sizeof(g.parent)) || !stats_take(&record, 1, &n) ||
+        !stats_take_numbers(&record, g.value, n < GPU_FIELD_COUNT ? n : GPU_FIELD_COUNT))
         return false;
-    g.memory_used_bytes = n[0];
-    g.utilization_pct = stats_small(n[1]);
-    g.memory_utilization_pct = stats_small(n[2]);
-    g.temperature_c = stats_small(n[3]);
-    g.power_mw = n[4];
-    g.energy_mj = n[5];
-    g.sm_clock_mhz = stats_small(n[6]);
-    g.memory_clock_mhz = stats_small(n[7]);
-    g.n_processes = stats_small(n[8]);
     vec_add(&s->gpus, g);
+    return true;
+}
+
+static bool stats_take_container_gpu(struct str record, struct node_stats *s)
+{
+    struct container_gpu c = {0};
+    int64_t n[4];
+
+    if (!stats_take_any(&record, c.pod_uid, sizeof(c.pod_uid)) ||
+        !stats_take_any(&record, c.name, sizeof(c.name)) ||
+        !stats_take_text(&record, c.device, sizeof(c.device)) ||
+        !stats_take_numbers(&record, n, COUNT(n)) || !*c.pod_uid != !*c.name)
+        return false;
+    c.attempt = n[0];
+    c.memory_bytes = n[1];
+    c.sm_milli = n[2];
+    c.n_processes = n[3];
+    vec_add(&s->container_gpus, c);
     return true;
 }
 
@@ -215,6 +247,8 @@ static bool stats_take_record(struct str *rest, struct node_stats *s)
         return stats_take_node(record, s);
     if (type == STATS_GPU)
         return stats_take_gpu(record, s);
+    if (type == STATS_CONTAINER_GPU)
+        return stats_take_container_gpu(record, s);
     return type != STATS_CONTAINER || stats_take_container(record, s);
 }
 

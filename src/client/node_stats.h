@@ -6,14 +6,18 @@
  * version (STATS_VERSION), then records of u8 type, u16 size, bytes; all big endian. A text is u8
  * size, bytes; a number is i64, -1: unknown.
  *
- *   1  node       numbers: time (ns since 1970), cpu (nanocores), memory, window (ns)
- *   2  gpu        text uuid; numbers: memory used, utilization, memory utilization, temperature,
- *                 power (mW), energy (mJ), SM clock, memory clock (MHz), processes
- *   3  container  texts: uid of the pod, name; numbers: attempt, cpu (nanocores), memory, window,
- *                 cpu so far (ns), memory so far (KiB s)
+ *   1  node           numbers: time (ns since 1970), parts (STATS_LOADS, STATS_GPUS), cpu
+ * (nanocores), memory, window (ns) 2  gpu            texts: uuid, uuid of the gpu of a slice; u8 n,
+ * then n numbers in the order of enum gpu_field 3  container      texts: uid of the pod, name;
+ * numbers: attempt, cpu (nanocores), memory, window, cpu so far (ns), memory so far (KiB s) 4
+ * container gpu  texts: uid of the pod, name of the container, uuid of the gpu or slice; numbers:
+ * attempt, memory, compute (1/1000), processes
  *
- * The first record is the node's. A reader skips records of other types, and further bytes of a
- * record.
+ * The first record is the node's. A reader skips records of other types, and further numbers and
+ * bytes of a record. An unknown number is -1, and so is a field that the writer does not have.
+ *
+ * A message has one part or both: gpus come each second, machine and containers each 10 s. A part
+ * replaces what the reader had of it: a gpu that is missing in a part of gpus has no new sample.
  */
 #pragma once
 
@@ -25,10 +29,16 @@
 #include "model/gpu.h"
 
 enum {
-    STATS_VERSION = 1,
+    STATS_VERSION = 2,
     STATS_MAX = 1 << 20,
     STATS_HEAD_SIZE = 4,
     STATS_TEXT_SIZE = 64,
+};
+
+/* The parts of a message. */
+enum {
+    STATS_LOADS = 1, /* `load` and `containers` */
+    STATS_GPUS = 2   /* `gpus` and `container_gpus` */
 };
 
 /* The use of a machine or a container; -1: unknown. */
@@ -47,10 +57,27 @@ struct container_sample {
     int64_t memory_kib_seconds;
 };
 
+/*
+ * What a container uses of a gpu or slice, at the time of the gpu's sample. A container that holds
+ * a device and has no process on it has no record. All processes on a device that belong to no
+ * container of this node share one record with the pod "" and the name "".
+ */
+struct container_gpu {
+    char pod_uid[STATS_TEXT_SIZE];
+    char name[STATS_TEXT_SIZE];
+    int64_t attempt;            /* -1: no container */
+    char device[GPU_TEXT_SIZE]; /* uuid of a gpu or slice */
+    int64_t memory_bytes;       /* -1: the driver does not tell, as the following two */
+    int64_t sm_milli;           /* busy time of the device's compute for it, in 1/1000 */
+    int64_t n_processes;
+};
+
 struct node_stats {
-    int64_t at_ns; /* realtime, by the node's clock */
+    int64_t at_ns;  /* realtime, by the node's clock */
+    unsigned parts; /* STATS_LOADS | STATS_GPUS */
     struct load_sample load;
-    VEC(struct gpu_sample) gpus;
+    VEC(struct gpu_sample) gpus; /* each gpu before its slices */
+    VEC(struct container_gpu) container_gpus;
     VEC(struct container_sample) containers;
 };
 

@@ -18,7 +18,7 @@ struct gpu_condition *gpu_condition_of(struct gpu_conditions *all, const char *u
     if (all->n == CONDITIONS_MAX || !*uuid)
         return NULL;
     c = &all->list[all->n++];
-    *c = (struct gpu_condition){.xid_last = -1, .xid_effect = -1};
+    *c = (struct gpu_condition){.xid_effect = -1};
     (void)snprintf(c->uuid, sizeof(c->uuid), "%s", uuid);
     return c;
 }
@@ -28,7 +28,7 @@ void gpu_condition_sampled(struct gpu_condition *c, const struct gpu_sample *s, 
     c->sample = *s;
     memcpy(c->sample.uuid, c->uuid, sizeof(c->uuid));
     c->sample.at_ns = now_ns;
-    c->sample.xid_last = c->xid_last;
+    c->sample.value[GPU_FIELD_XID_LAST] = c->xid_last;
     c->n_failed = 0;
     c->n_good++;
     if (c->n_good >= SAMPLES_GOOD_AGAIN) {
@@ -55,7 +55,7 @@ void gpu_conditions_add_xid(struct gpu_conditions *all, const char *uuid, int64_
 
     if (c) {
         c->xid_last = xid;
-        c->sample.xid_last = xid;
+        c->sample.value[GPU_FIELD_XID_LAST] = xid;
         if (c->xid_effect < 0 && xid_effect(xid) != XID_KEEP)
             c->xid_effect = xid;
     }

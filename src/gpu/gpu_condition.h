@@ -28,7 +28,7 @@ struct gpu_condition {
     unsigned n_failed; /* in a row */
     unsigned n_good;
     char problem[128];  /* why samples fail */
-    int64_t xid_last;   /* -1: none */
+    int64_t xid_last;   /* 0: none */
     int64_t xid_effect; /* the XID that made the gpu unhealthy; -1: none */
 };
 

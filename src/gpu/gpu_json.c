@@ -246,29 +246,16 @@ json_t *gpu_sample_format_json(const struct gpu_sample *s)
 {
     json_t *o = json_object();
 
-    put_known(o, "memoryUsedBytes", s->memory_used_bytes);
-    put_known(o, "utilizationPct", s->utilization_pct);
-    put_known(o, "memoryUtilizationPct", s->memory_utilization_pct);
-    put_known(o, "temperatureC", s->temperature_c);
-    put_known(o, "powerMilliwatts", s->power_mw);
-    put_known(o, "energyMillijoules", s->energy_mj);
-    put_known(o, "smClockMhz", s->sm_clock_mhz);
-    put_known(o, "memoryClockMhz", s->memory_clock_mhz);
-    put_known(o, "processes", s->n_processes);
+    for (size_t i = 0; i < GPU_FIELD_COUNT; i++)
+        put_known(o, gpu_fields[i].name, s->value[i]);
     return o;
 }
 
 struct gpu_sample gpu_sample_parse_json(const json_t *j)
 {
-    return (struct gpu_sample){.memory_used_bytes = json_int(j, "memoryUsedBytes", -1),
-                               .utilization_pct = (int)json_int(j, "utilizationPct", -1),
-                               .memory_utilization_pct =
-                                   (int)json_int(j, "memoryUtilizationPct", -1),
-                               .temperature_c = (int)json_int(j, "temperatureC", -1),
-                               .power_mw = json_int(j, "powerMilliwatts", -1),
-                               .energy_mj = json_int(j, "energyMillijoules", -1),
-                               .sm_clock_mhz = (int)json_int(j, "smClockMhz", -1),
-                               .memory_clock_mhz = (int)json_int(j, "memoryClockMhz", -1),
-                               .n_processes = (int)json_int(j, "processes", -1),
-                               .xid_last = -1};
+    struct gpu_sample s = GPU_SAMPLE_UNKNOWN;
+
+    for (size_t i = 0; i < GPU_FIELD_COUNT; i++)
+        s.value[i] = json_int(j, gpu_fields[i].name, GPU_VALUE_UNKNOWN);
+    return s;
 }

@@ -26,6 +26,8 @@ struct gpu_watch_options {
     int64_t deadline_ns;     /* for each answer; 0: 10 s */
     /* The list, a gpu's health or the driver changed, or an XID came. */
     void (*on_change)(void *arg);
+    /* All gpus that answer have a new sample. */
+    void (*on_round)(void *arg);
     void *arg;
 };
 

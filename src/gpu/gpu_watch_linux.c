@@ -286,10 +286,13 @@ static void sample_from(struct gpu_watch *w, unsigned index)
 {
     unsigned next = next_gpu(w, index);
 
-    if (next < GPUS_MAX)
+    if (next < GPUS_MAX) {
         watch_ask(w, ASK_SAMPLE, next);
-    else
-        loop_timer_set(w->tick, w->o.sample_every_ns);
+        return;
+    }
+    loop_timer_set(w->tick, w->o.sample_every_ns);
+    if (w->o.on_round && w->n > 0)
+        w->o.on_round(w->o.arg);
 }
 
 static void on_list_line(struct gpu_watch *w, const json_t *j)

@@ -231,35 +231,34 @@ bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b)
 
 struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index, struct gpu_sample *ret)
 {
-    struct gpu_sample s = {
-        .utilization_pct = -1, .memory_utilization_pct = -1, .n_processes = -1, .xid_last = -1};
+    struct gpu_sample s = GPU_SAMPLE_UNKNOWN;
     struct nvmlUtilization u = {0};
     struct timespec now = {0};
     nvmlDevice_t device = NULL;
     unsigned long long energy = 0;
     unsigned v = 0;
     int64_t total = 0;
-    int64_t reserved = 0;
     int code;
 
     TRY(nvml_device_at(d, index, &device));
     code = d->uuid(device, s.uuid, sizeof(s.uuid));
     if (code != NVML_SUCCESS)
         return nvml_error(d, code, "uuid");
-    read_memory(d, device, &total, &reserved, &s.memory_used_bytes);
+    read_memory(d, device, &total, &s.value[GPU_FIELD_MEMORY_RESERVED_BYTES],
+                &s.value[GPU_FIELD_MEMORY_USED_BYTES]);
     if (CALL(d->utilization, device, &u) == NVML_SUCCESS) {
-        s.utilization_pct = (int)u.gpu;
-        s.memory_utilization_pct = (int)u.memory;
+        s.value[GPU_FIELD_UTILIZATION_PCT] = u.gpu;
+        s.value[GPU_FIELD_MEMORY_UTILIZATION_PCT] = u.memory;
     }
-    s.temperature_c = (int)READING(v, d->temperature, device, NVML_TEMPERATURE_GPU, &v);
-    s.power_mw = READING(v, d->power, device, &v);
-    s.energy_mj = READING(energy, d->energy, device, &energy);
-    s.sm_clock_mhz = (int)READING(v, d->clock, device, NVML_CLOCK_SM, &v);
-    s.memory_clock_mhz = (int)READING(v, d->clock, device, NVML_CLOCK_MEM, &v);
+    s.value[GPU_FIELD_TEMPERATURE_C] = READING(v, d->temperature, device, NVML_TEMPERATURE_GPU, &v);
+    s.value[GPU_FIELD_POWER_MW] = READING(v, d->power, device, &v);
+    s.value[GPU_FIELD_ENERGY_MJ] = READING(energy, d->energy, device, &energy);
+    s.value[GPU_FIELD_SM_CLOCK_MHZ] = READING(v, d->clock, device, NVML_CLOCK_SM, &v);
+    s.value[GPU_FIELD_MEMORY_CLOCK_MHZ] = READING(v, d->clock, device, NVML_CLOCK_MEM, &v);
     v = 0;
     code = CALL(d->processes, device, &v, NULL);
     if (code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE)
-        s.n_processes = (int)v;
+        s.value[GPU_FIELD_PROCESSES] = v;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     s.at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     *ret = s;

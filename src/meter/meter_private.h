@@ -10,12 +10,14 @@
 #include "meter/meter.h"
 #include "meter/prices.h"
 
-/* The latest sample of one node. */
+/* The latest samples of one node, each with the time of its arrival (monotonic). */
 struct node_sample {
     struct map_handle handle;
     char *node;
-    struct node_stats stats;
-    int64_t taken_ns; /* monotonic, of its arrival */
+    struct node_stats loads; /* STATS_LOADS */
+    int64_t loads_ns;        /* 0: none yet, as the following */
+    struct node_stats gpus;  /* STATS_GPUS */
+    int64_t gpus_ns;
 };
 
 struct meter {

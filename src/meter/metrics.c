@@ -7,8 +7,13 @@
 #include "kinds/pod/pod_view.h"
 #include "meter/meter_private.h"
 
-/* Three sample intervals; older samples are not shown. */
+/* Three intervals of the loads; older samples are not shown. */
 static const int64_t FRESH_NS = 30 * NS_PER_SEC;
+
+static bool is_fresh(const struct meter *m, int64_t taken_ns)
+{
+    return taken_ns > 0 && loop_now_ns(m->o.loop) - taken_ns <= FRESH_NS;
+}
 
 static struct node_sample *find_sample(const struct meter *m, const char *node)
 {
@@ -20,7 +25,8 @@ static struct node_sample *find_sample(const struct meter *m, const char *node)
 
 static void sample_free(struct node_sample *s)
 {
-    node_stats_done(&s->stats);
+    node_stats_done(&s->loads);
+    node_stats_done(&s->gpus);
     free(s->node);
     free(s);
 }
@@ -28,12 +34,11 @@ static void sample_free(struct node_sample *s)
 /* Samples of nodes that are gone are dropped. */
 static void forget_old(struct meter *m)
 {
-    int64_t now_ns = loop_now_ns(m->o.loop);
     struct node_sample *s;
     struct node_sample *next;
 
     map_each (handle, m->samples, s, next) {
-        if (now_ns - s->taken_ns <= FRESH_NS)
+        if (is_fresh(m, s->loads_ns) || is_fresh(m, s->gpus_ns))
             continue;
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
         map_remove(handle, m->samples, s);
@@ -53,37 +58,69 @@ void meter_forget_samples(struct meter *m)
     }
 }
 
+/* The node's samples, made for the first of them. */
+static struct node_sample *sample_of(struct meter *m, const char *node)
+{
+    struct node_sample *s = find_sample(m, node);
+
+    if (s)
+        return s;
+    s = mem_alloc(sizeof(*s));
+    s->node = mem_strdup(node);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
+    map_add(handle, m->samples, s->node, strlen(s->node), s);
+    return s;
+}
+
 void meter_take_stats(void *meter, const char *node, struct node_stats *taken)
 {
     struct meter *m = meter;
+    int64_t now_ns = loop_now_ns(m->o.loop);
     struct node_sample *s;
 
     forget_old(m);
-    s = find_sample(m, node);
-    if (!s) {
-        s = mem_alloc(sizeof(*s));
-        s->node = mem_strdup(node);
-        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
-        map_add(handle, m->samples, s->node, strlen(s->node), s);
+    s = sample_of(m, node);
+    if (taken->parts & STATS_GPUS) {
+        node_stats_done(&s->gpus);
+        s->gpus.at_ns = taken->at_ns;
+        s->gpus.parts = STATS_GPUS;
+        s->gpus.gpus = taken->gpus;
+        s->gpus.container_gpus = taken->container_gpus;
+        s->gpus_ns = now_ns;
+        taken->gpus.at = NULL;
+        taken->container_gpus.at = NULL;
     }
-    node_stats_done(&s->stats);
-    s->stats = *taken;
-    *taken = (struct node_stats){0};
-    s->taken_ns = loop_now_ns(m->o.loop);
+    if (taken->parts & STATS_LOADS) {
+        node_stats_done(&s->loads);
+        s->loads.at_ns = taken->at_ns;
+        s->loads.parts = STATS_LOADS;
+        s->loads.load = taken->load;
+        s->loads.containers = taken->containers;
+        s->loads_ns = now_ns;
+        taken->containers.at = NULL;
+    }
+    node_stats_done(taken);
 }
 
-/* The node's last sample, or NULL if it is too old. */
-static const struct node_stats *fresh_stats(const struct meter *m, const char *node)
+/* The node's last loads, or NULL if they are too old. */
+static const struct node_stats *fresh_loads(const struct meter *m, const char *node)
 {
     const struct node_sample *s = find_sample(m, node);
 
-    return s && loop_now_ns(m->o.loop) - s->taken_ns <= FRESH_NS ? &s->stats : NULL;
+    return s && is_fresh(m, s->loads_ns) ? &s->loads : NULL;
+}
+
+static const struct node_stats *fresh_gpus(const struct meter *m, const char *node)
+{
+    const struct node_sample *s = find_sample(m, node);
+
+    return s && is_fresh(m, s->gpus_ns) ? &s->gpus : NULL;
 }
 
 const struct gpu_sample *meter_gpu_sample(const void *meter, const char *node, const char *uuid,
                                           int64_t *ret_at_ns)
 {
-    const struct node_stats *stats = fresh_stats(meter, node);
+    const struct node_stats *stats = fresh_gpus(meter, node);
 
     for (size_t i = 0; stats && i < stats->gpus.n; i++) {
         if (!text_equal(stats->gpus.at[i].uuid, uuid))
@@ -120,7 +157,7 @@ static void add_known(int64_t *sum, int64_t more)
 
 struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row)
 {
-    const struct node_stats *stats = fresh_stats(m, row->node);
+    const struct node_stats *stats = fresh_loads(m, row->node);
     const struct container_sample *c = NULL;
     struct account_usage u = {-1, -1, -1};
 
@@ -179,7 +216,7 @@ static json_t *metrics_tree(const char *kind, const json_t *of)
 /* NULL: the node has no fresh sample, or the pod does not run. */
 static json_t *pod_metrics(const struct meter *m, const json_t *pod)
 {
-    const struct node_stats *stats = fresh_stats(m, pod_node(pod));
+    const struct node_stats *stats = fresh_loads(m, pod_node(pod));
     const char *uid = json_text_at(pod, "metadata", "uid", NULL);
     const struct container_sample *c = NULL;
     AUTO(json_freep) json_t *containers = json_array();
@@ -208,7 +245,7 @@ static json_t *pod_metrics(const struct meter *m, const json_t *pod)
 
 static json_t *node_metrics(const struct meter *m, const json_t *node)
 {
-    const struct node_stats *stats = fresh_stats(m, json_text_at(node, "metadata", "name", NULL));
+    const struct node_stats *stats = fresh_loads(m, json_text_at(node, "metadata", "name", NULL));
     json_t *usage = stats ? usage_tree(&stats->load) : NULL;
     json_t *o;
 

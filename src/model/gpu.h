@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/gpu_field.h"
+
 enum gpu_health {
     GPU_HEALTHY,
     GPU_UNHEALTHY,
@@ -94,21 +96,19 @@ struct gpu {
         .memory_clock_max_mhz = -1,                                                           \
     }
 
-/* A reading; -1: unknown. */
+/* The readings of a gpu or slice; GPU_VALUE_UNKNOWN: the driver does not tell. */
 struct gpu_sample {
     char uuid[GPU_TEXT_SIZE];
-    int64_t at_ns; /* monotonic */
-    int64_t memory_used_bytes;
-    int utilization_pct;
-    int memory_utilization_pct;
-    int temperature_c;
-    int64_t power_mw;
-    int64_t energy_mj;
-    int sm_clock_mhz;
-    int memory_clock_mhz;
-    int64_t xid_last;
-    int n_processes;
+    char parent[GPU_TEXT_SIZE]; /* uuid of the gpu of a slice; "": a gpu */
+    int64_t at_ns; /* monotonic; in a message of a node (client/node_stats.h) realtime */
+    int64_t value[GPU_FIELD_COUNT];
 };
+
+/* A sample of which nothing is known. */
+#define GPU_SAMPLE_UNKNOWN                                           \
+    {                                                                \
+        .value = { [0 ... GPU_FIELD_COUNT - 1] = GPU_VALUE_UNKNOWN } \
+    }
 
 /* The short model of a product name: "NVIDIA H100 80GB HBM3" gives "h100". */
 void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE]);

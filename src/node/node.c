@@ -79,6 +79,7 @@ struct node {
     bool is_own_known;
     struct uplink *uplink;
     struct stats *stats;
+    int64_t gpus_sampled_ns; /* monotonic: the last round of samples */
     struct lease *lease;
     struct logs *logs;
     struct sessions *sessions;
@@ -188,18 +189,23 @@ static const struct driver_root *find_driver(void *arg)
     return n->o.gpus ? gpu_watch_root(n->o.gpus) : NULL;
 }
 
-static void add_gpu_samples(void *arg, struct node_stats *s)
+void node_gpus_sampled(struct node *n)
 {
-    const struct node *n = arg;
+    struct node_stats s = {0};
     size_t count = 0;
-    const struct gpu *list = n->o.gpus ? gpu_watch_list(n->o.gpus, &count) : NULL;
+    const struct gpu *list = gpu_watch_list(n->o.gpus, &count);
 
+    if (!n->stats || !stats_is_open(n->stats))
+        return;
     for (size_t i = 0; i < count; i++) {
         const struct gpu_sample *sample = gpu_watch_sample(n->o.gpus, list[i].uuid);
 
-        if (sample)
-            vec_add(&s->gpus, *sample);
+        if (sample && sample->at_ns > n->gpus_sampled_ns)
+            vec_add(&s.gpus, *sample);
     }
+    n->gpus_sampled_ns = loop_now_ns(n->o.loop);
+    stats_send_gpus(n->stats, &s);
+    node_stats_done(&s);
 }
 
 /* ---- reports ---- */
@@ -503,11 +509,7 @@ static void open_uplink(struct node *n)
 {
     struct logs_options lo = {.loop = n->o.loop, .pods = n->pods};
     struct sessions_options so = {.pods = n->pods, .runtime = n->runtime};
-    struct stats_options to = {.loop = n->o.loop,
-                               .pods = n->pods,
-                               .load = read_load,
-                               .add_gpus = add_gpu_samples,
-                               .arg = n};
+    struct stats_options to = {.loop = n->o.loop, .pods = n->pods, .load = read_load};
     struct stream_service service = {0};
 
     n->uplink = uplink_new(n->o.loop, n->o.client, n->name);

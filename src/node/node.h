@@ -48,3 +48,4 @@ struct node_options {
 struct err *node_new(const struct node_options *o, struct node **ret) MUST_CHECK;
 void node_free(struct node *n); /* containers keep running */
 void node_gpus_changed(struct node *n);
+void node_gpus_sampled(struct node *n); /* gpu_watch_options.on_round */

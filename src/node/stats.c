@@ -19,7 +19,8 @@ struct stats {
     int64_t load_ns;          /* monotonic; 0: there was none */
     bool is_open;             /* the server listens on stream `id` */
     uint32_t id;
-    struct lane lane; /* of the last message */
+    struct lane lane;     /* of the last messages */
+    bool is_load_waiting; /* one of them is of the loads */
 };
 
 /* ---- samples ---- */
@@ -78,9 +79,8 @@ static void stats_take_sample(struct stats *s, struct node_stats *sample)
     struct pod *next = NULL;
 
     sample->at_ns = loop_wall_ns(s->o.loop);
+    sample->parts = STATS_LOADS;
     sample->load = stats_measure(s);
-    if (s->o.add_gpus)
-        s->o.add_gpus(s->o.arg, sample);
     map_each (handle, s->o.pods->pods, p, next) {
         for (size_t i = 0; i < p->n_containers; i++)
             stats_add_container(s, sample, p, &p->containers[i]);
@@ -94,18 +94,41 @@ static void stats_flush(struct stats *s)
     (void)stream_out_flush(s->o.out, s->id, &s->lane);
 }
 
+/* While a message waits, samples of gpus are dropped, and all but one of the loads. */
+static void stats_send(struct stats *s, const struct node_stats *sample)
+{
+    bool is_load = sample->parts == STATS_LOADS;
+
+    if (s->lane.out.size > 0 && (!is_load || s->is_load_waiting))
+        return;
+    s->is_load_waiting = is_load;
+    node_stats_format(&s->lane.out, sample);
+    stats_flush(s);
+}
+
 static void on_stats_timer(void *arg)
 {
     struct stats *s = arg;
     struct node_stats sample = {0};
 
     stats_take_sample(s, &sample);
-    if (s->lane.out.size == 0) {
-        node_stats_format(&s->lane.out, &sample);
-        stats_flush(s);
-    }
+    stats_send(s, &sample);
     node_stats_done(&sample);
     loop_timer_set(s->timer, s->o.every_ns);
+}
+
+bool stats_is_open(const struct stats *s)
+{
+    return s->is_open;
+}
+
+void stats_send_gpus(struct stats *s, struct node_stats *sample)
+{
+    if (!s->is_open)
+        return;
+    sample->at_ns = loop_wall_ns(s->o.loop);
+    sample->parts = STATS_GPUS;
+    stats_send(s, sample);
 }
 
 static void stats_open(void *self, uint32_t id, const json_t *question)

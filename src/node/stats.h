@@ -1,6 +1,6 @@
 /*
- * stats.h - the use of this machine, its gpus and its running containers, sent to the server each
- * 10 s
+ * stats.h - the use of this machine and its running containers, sent to the server each 10 s, and
+ * of its gpus, sent whenever all have been sampled
  *
  * The service of op "stats" on the reverse stream: client/node_stats.h describes the messages. The
  * first goes out when the server opens the stream. A sample that finds the sample before unsent is
@@ -17,16 +17,20 @@ struct stats;
 
 struct stats_options {
     struct loop *loop;
-    struct pods *pods;                                 /* borrowed, outlives this */
-    const struct stream_out *out;                      /* borrowed, outlives this */
-    struct err *(*load)(struct machine_load *ret);     /* machine_load_read, or a test's */
-    void (*add_gpus)(void *arg, struct node_stats *s); /* adds the gpus with a sample */
-    void *arg;
-    int64_t every_ns; /* 0: 10 s */
+    struct pods *pods;                             /* borrowed, outlives this */
+    const struct stream_out *out;                  /* borrowed, outlives this */
+    struct err *(*load)(struct machine_load *ret); /* machine_load_read, or a test's */
+    int64_t every_ns;                              /* 0: 10 s */
 };
 
 struct stats *stats_new(const struct stats_options *o);
 void stats_free(struct stats *s); /* accepts NULL */
+
+/* Does the server listen? */
+bool stats_is_open(const struct stats *s);
+
+/* Sends the part of the gpus: `sample` has `gpus` and `container_gpus`. */
+void stats_send_gpus(struct stats *s, struct node_stats *sample);
 
 /* The uplink's service for "op": "stats". */
 struct stream_service stats_service(struct stats *s);

@@ -139,6 +139,14 @@ static void on_gpus(void *arg)
         begin_node(h);
 }
 
+static void on_gpu_round(void *arg)
+{
+    struct hands *h = arg;
+
+    if (h->node)
+        node_gpus_sampled(h->node);
+}
+
 static void on_patience(void *arg)
 {
     struct hands *h = arg;
@@ -213,8 +221,11 @@ static void begin_partitions(struct hands *h, const struct cli *c)
 static struct err *watch_gpus(struct hands *h, const struct cli *c)
 {
     const char *which = flag_text(c->in, "gpus");
-    struct gpu_watch_options o = {
-        .loop = h->role.loop, .self_path = c->self_path, .on_change = on_gpus, .arg = h};
+    struct gpu_watch_options o = {.loop = h->role.loop,
+                                  .self_path = c->self_path,
+                                  .on_change = on_gpus,
+                                  .on_round = on_gpu_round,
+                                  .arg = h};
 
     if (text_equal(which, "none"))
         return NULL;

@@ -21,7 +21,7 @@ static void samples_that_fail_count_while_they_fail(void **state)
 {
     AUTO_FREE struct gpu_conditions *all = mem_alloc(sizeof(*all));
     struct gpu_condition *c = gpu_condition_of(all, "GPU-a");
-    const struct gpu_sample good = {.utilization_pct = 7, .xid_last = -1};
+    const struct gpu_sample good = {.value = {[GPU_FIELD_UTILIZATION_PCT] = 7}};
 
     (void)state;
     gpu_condition_failed(c, false, "nvml: uuid: Unknown Error (999)");
@@ -37,7 +37,7 @@ static void samples_that_fail_count_while_they_fail(void **state)
         gpu_condition_sampled(c, &good, 3 + i);
     assert_int_equal(judge(c, &healthy).health, GPU_HEALTHY);
     assert_string_equal(judge(c, &healthy).health_reason, "");
-    assert_int_equal(c->sample.utilization_pct, 7);
+    assert_int_equal(c->sample.value[GPU_FIELD_UTILIZATION_PCT], 7);
     assert_string_equal(c->sample.uuid, "GPU-a");
 }
 
@@ -54,7 +54,7 @@ static void a_lost_gpu_is_lost_at_once(void **state)
 static void an_xid_outlives_samples_and_belongs_to_its_gpu(void **state)
 {
     AUTO_FREE struct gpu_conditions *all = mem_alloc(sizeof(*all));
-    const struct gpu_sample good = {.xid_last = -1};
+    const struct gpu_sample good = GPU_SAMPLE_UNKNOWN;
     struct gpu_condition *c = NULL;
 
     (void)state;
@@ -62,7 +62,7 @@ static void an_xid_outlives_samples_and_belongs_to_its_gpu(void **state)
     gpu_conditions_add_xid(all, "GPU-b", 13);
     c = gpu_condition_of(all, "GPU-b");
     gpu_condition_sampled(c, &good, 1);
-    assert_int_equal(c->sample.xid_last, 13);
+    assert_int_equal(c->sample.value[GPU_FIELD_XID_LAST], 13);
     assert_int_equal(judge(c, &healthy).health, GPU_UNHEALTHY);
     assert_string_equal(judge(c, &healthy).health_reason, "XID 48");
     assert_int_equal(judge(gpu_condition_of(all, "GPU-a"), &healthy).health, GPU_HEALTHY);

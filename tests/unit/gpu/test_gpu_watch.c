@@ -164,7 +164,7 @@ static bool has_sample(const struct fixture *f)
 {
     const struct gpu_sample *s = gpu_watch_sample(f->watch, f->machine->gpus[1].uuid);
 
-    return s && s->utilization_pct == 87;
+    return s && s->value[GPU_FIELD_UTILIZATION_PCT] == 87;
 }
 
 static void lists_and_samples_what_the_driver_shows(void **state)
@@ -316,7 +316,7 @@ static bool shows_the_last_xid(const struct fixture *f)
 {
     const struct gpu_sample *s = gpu_watch_sample(f->watch, f->machine->gpus[3].uuid);
 
-    return s && s->utilization_pct == 99; /* a sample after the burst */
+    return s && s->value[GPU_FIELD_UTILIZATION_PCT] == 99; /* a sample after the burst */
 }
 
 static void no_xid_of_a_burst_is_lost_also_of_a_gpu_that_is(void **state)
@@ -337,7 +337,8 @@ static void no_xid_of_a_burst_is_lost_also_of_a_gpu_that_is(void **state)
     g->is_lost = 0;
     g->utilization_pct = 99;
     until(f, shows_the_last_xid);
-    assert_int_equal(gpu_watch_sample(f->watch, g->uuid)->xid_last, 1000 + BURST - 1);
+    assert_int_equal(gpu_watch_sample(f->watch, g->uuid)->value[GPU_FIELD_XID_LAST],
+                     1000 + BURST - 1);
 }
 
 /* SIGKILL ends the helpers: their successors list the gpus again. */
@@ -396,7 +397,7 @@ static bool second_does_not_answer_and_others_do(const struct fixture *f)
     const struct gpu_sample *s = gpu_watch_sample(f->watch, gpus[3].uuid);
 
     return n == 4 && gpus[1].health == GPU_NOT_ANSWERING && gpus[3].health == GPU_HEALTHY && s &&
-           s->utilization_pct == 55;
+           s->value[GPU_FIELD_UTILIZATION_PCT] == 55;
 }
 
 static void gives_up_on_a_gpu_that_hangs_and_goes_on_with_the_rest(void **state)

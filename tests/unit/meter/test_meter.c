@@ -430,6 +430,7 @@ static void old_rows_go(void **state)
 static void tell(struct town *t, const char *uid)
 {
     struct node_stats s = {.at_ns = INT64_C(1767225700) * NS_PER_SEC,
+                           .parts = STATS_LOADS | STATS_GPUS,
                            .load = {1500000000, 1048576, 10 * NS_PER_SEC}};
     struct container_sample c = {.name = "main",
                                  .load = {250000000, 2097152, 10500 * NS_PER_MS},
@@ -440,7 +441,8 @@ static void tell(struct town *t, const char *uid)
     vec_add(&s.containers, c);
     (void)snprintf(c.pod_uid, sizeof(c.pod_uid), "another");
     vec_add(&s.containers, c);
-    vec_add(&s.gpus, (struct gpu_sample){.uuid = "GPU-x", .utilization_pct = 42});
+    vec_add(&s.gpus,
+            (struct gpu_sample){.uuid = "GPU-x", .value = {[GPU_FIELD_UTILIZATION_PCT] = 42}});
     meter_take_stats(t->meter, "n1", &s);
     assert_null(s.gpus.at); /* taken */
 }
@@ -499,7 +501,7 @@ static void a_gpus_use_is_known_for_as_long_as_its_sample_is_fresh(void **state)
     tell(&t, "u");
     sample = meter_gpu_sample(t.meter, "n1", "GPU-x", &at_ns);
     assert_non_null(sample);
-    assert_int_equal(sample->utilization_pct, 42);
+    assert_int_equal(sample->value[GPU_FIELD_UTILIZATION_PCT], 42);
     assert_int_equal(at_ns, INT64_C(1767225700) * NS_PER_SEC);
     assert_null(meter_gpu_sample(t.meter, "n1", "GPU-y", &at_ns));
     assert_null(meter_gpu_sample(t.meter, "n2", "GPU-x", &at_ns));
@@ -507,6 +509,30 @@ static void a_gpus_use_is_known_for_as_long_as_its_sample_is_fresh(void **state)
     assert_non_null(meter_gpu_sample(t.meter, "n1", "GPU-x", &at_ns));
     seconds(&t, 1);
     assert_null(meter_gpu_sample(t.meter, "n1", "GPU-x", &at_ns));
+    town_done(&t);
+}
+
+/* Gpus come each second, loads each ten: neither is the end of the other. */
+static void a_part_of_a_message_replaces_that_part_only(void **state)
+{
+    struct node_stats gpus = {.at_ns = INT64_C(1767225799) * NS_PER_SEC, .parts = STATS_GPUS};
+    AUTO(json_freep) json_t *before = NULL;
+    AUTO(json_freep) json_t *after = NULL;
+    struct town t;
+    int64_t at_ns = 0;
+
+    (void)state;
+    town_init(&t, NULL);
+    tell(&t, "u");
+    vec_add(&gpus.gpus, (struct gpu_sample){.uuid = "GPU-y"});
+    before = meter_node(t.meter, "", "n1");
+    meter_take_stats(t.meter, "n1", &gpus);
+    after = meter_node(t.meter, "", "n1");
+    assert_true(json_equal(before, after));
+    assert_non_null(after);
+    assert_null(meter_gpu_sample(t.meter, "n1", "GPU-x", &at_ns));
+    assert_non_null(meter_gpu_sample(t.meter, "n1", "GPU-y", &at_ns));
+    assert_int_equal(at_ns, INT64_C(1767225799) * NS_PER_SEC);
     town_done(&t);
 }
 
@@ -524,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_report_is_never_answered),
         cmocka_unit_test(old_rows_go),
         cmocka_unit_test(fresh_samples_are_metrics_and_old_ones_are_absent),
+        cmocka_unit_test(a_part_of_a_message_replaces_that_part_only),
         cmocka_unit_test(a_gpus_use_is_known_for_as_long_as_its_sample_is_fresh),
     };
 

@@ -98,12 +98,6 @@ static bool usage(void *self, const char *id, struct usage *ret)
     return true;
 }
 
-static void add_gpus(void *arg, struct node_stats *s)
-{
-    (void)arg;
-    vec_add(&s->gpus, (struct gpu_sample){.uuid = "GPU-0", .utilization_pct = 17});
-}
-
 /* The server's end of the stream. */
 struct ear {
     struct node_world w;
@@ -143,7 +137,7 @@ static bool ear_is_full(void *arg)
 
 static void ear_init(struct ear *ear)
 {
-    struct stats_options o = {.load = load, .add_gpus = add_gpus};
+    struct stats_options o = {.load = load};
 
     *ear = (struct ear){0};
     node_world_init(&ear->w);
@@ -196,9 +190,7 @@ static void samples_are_of_what_runs(void **state)
     ear_take(&ear, &s);
     assert_int_equal(s.load.cpu_nano, 0);
     assert_int_equal(s.load.memory_bytes, 4096);
-    assert_int_equal(s.gpus.n, 1);
-    assert_string_equal(s.gpus.at[0].uuid, "GPU-0");
-    assert_int_equal(s.gpus.at[0].utilization_pct, 17);
+    assert_int_equal(s.parts, STATS_LOADS);
     assert_int_equal(s.containers.n, 1);
     assert_string_equal(s.containers.at[0].pod_uid, "u1");
     assert_string_equal(s.containers.at[0].name, "m");
@@ -230,6 +222,52 @@ static void a_full_connection_gets_one_message_not_many(void **state)
     node_stats_done(&s);
     node_world_advance(&ear.w, 10 * NS_PER_SEC);
     ear_take(&ear, &s);
+    node_stats_done(&s);
+    ear_done(&ear);
+}
+
+static void send_gpu(struct ear *ear, const char *uuid)
+{
+    struct node_stats s = {0};
+    struct gpu_sample g = {0};
+
+    (void)snprintf(g.uuid, sizeof(g.uuid), "%s", uuid);
+    vec_add(&s.gpus, g);
+    stats_send_gpus(ear->stats, &s);
+    node_stats_done(&s);
+}
+
+static void gpus_are_sent_at_once_and_never_wait_behind_others(void **state)
+{
+    struct node_stats s = {0};
+    struct ear ear;
+    size_t size = 0;
+
+    (void)state;
+    ear_init(&ear);
+    send_gpu(&ear, "GPU-early");
+    assert_int_equal(ear.heard.size, 0); /* the server does not listen yet */
+    ear.service.open(ear.service.self, 1, NULL);
+    node_world_run(&ear.w);
+    ear_take(&ear, &s);
+    node_stats_done(&s);
+    send_gpu(&ear, "GPU-0");
+    ear_take(&ear, &s);
+    assert_int_equal(s.parts, STATS_GPUS);
+    assert_string_equal(s.gpus.at[0].uuid, "GPU-0");
+    node_stats_done(&s);
+    ear.is_full = true;
+    send_gpu(&ear, "GPU-1");
+    send_gpu(&ear, "GPU-2");                      /* dropped */
+    node_world_advance(&ear.w, 100 * NS_PER_SEC); /* one message of loads waits, too */
+    ear.is_full = false;
+    ear.service.drained(ear.service.self);
+    assert_null(node_stats_parse((struct str){ear.heard.at, ear.heard.size}, &s, &size));
+    assert_string_equal(s.gpus.at[0].uuid, "GPU-1");
+    node_stats_done(&s);
+    buf_consume(&ear.heard, size);
+    ear_take(&ear, &s);
+    assert_int_equal(s.parts, STATS_LOADS);
     node_stats_done(&s);
     ear_done(&ear);
 }
@@ -286,6 +324,7 @@ int main(void)
         cmocka_unit_test(the_status_carries_what_ended_attempts_used),
         cmocka_unit_test(samples_are_of_what_runs),
         cmocka_unit_test(a_full_connection_gets_one_message_not_many),
+        cmocka_unit_test(gpus_are_sent_at_once_and_never_wait_behind_others),
         cmocka_unit_test(samples_stop_when_their_credit_is_used_up),
         cmocka_unit_test(a_new_connection_gets_samples_at_once_and_one_stream),
     };
