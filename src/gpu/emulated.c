@@ -44,6 +44,20 @@ struct board {
     unsigned memory_bus_bits;
 };
 
+/* How the gpus of a group are connected to the machine. */
+struct wiring {
+    unsigned per_pcie[3]; /* gpus that share a PCIe switch, a root port, a host bridge */
+    unsigned cpus;        /* of a NUMA node */
+    const char *clique;   /* "CLUSTER-UUID.CLIQUE"; NULL: an NVLink domain of this machine alone */
+};
+
+enum {
+    CPUS_OF_NODE = 32,
+    FABRIC_ARCHITECTURE = 9 /* the first whose driver reports the fabric */
+};
+
+static const struct wiring usual_wiring = {.per_pcie = {1, 1, 1}, .cpus = CPUS_OF_NODE};
+
 static const struct board boards[] = {
     {"B200", "NVIDIA B200", 183359, 637, 10, 0, 10, 0x290110de, LINKS_SWITCH, 18, 2, 1000, 1965,
      3996, 148, 8192},
@@ -149,8 +163,51 @@ static void add_gpu(struct gpusim_machine *m, const struct board *b, const char 
     m->n_gpus++;
 }
 
+/* Reads "CLUSTER-UUID.CLIQUE". */
+static struct err *wire_clique(const char *clique, struct gpusim_gpu *g)
+{
+    struct str number = str_of(clique);
+    struct str uuid = str_cut(&number, '.');
+    size_t n = 0;
+    int64_t value = -1;
+    struct err *e = num_parse_int64(number, 0, INT32_MAX, &value);
+
+    for (size_t i = 0; !e && i < uuid.size; i++) {
+        uint64_t digit = 0;
+
+        if (uuid.at[i] == '-' && n % 2 == 0)
+            continue;
+        e = n < 32 ? num_parse_hex((struct str){.at = uuid.at + i, .size = 1}, &digit)
+                   : err_new(ERR_INVALID, "too long");
+        if (!e)
+            g->fabric_cluster[n / 2] |= (uint8_t)(digit << (n % 2 == 0 ? 4 : 0));
+        n++;
+    }
+    if (e || n != 32) {
+        err_free(e);
+        return err_new(ERR_INVALID, "clique: '%s': want CLUSTER-UUID.NUMBER", clique);
+    }
+    g->fabric_clique = (uint32_t)value;
+    return NULL;
+}
+
+/* Sets the NUMA node, the CPUs, the PCIe tree and the fabric of the group's gpu `i` of `n`. */
+static struct err *wire_machine(const struct board *b, const struct wiring *w, unsigned i,
+                                unsigned n, struct gpusim_gpu *g)
+{
+    g->numa_node = b->numa_nodes > 1 ? (int32_t)(i * b->numa_nodes / n) : 0;
+    g->first_cpu = (uint32_t)g->numa_node * w->cpus;
+    g->n_cpus = w->cpus;
+    for (unsigned k = 0; k < COUNT(w->per_pcie); k++)
+        g->pcie_groups[k] = (uint32_t)g->minor - i + i / w->per_pcie[k];
+    if (b->links == LINKS_SWITCH && b->architecture >= FABRIC_ARCHITECTURE)
+        g->fabric_state = NVML_FABRIC_COMPLETED;
+    return w->clique ? wire_clique(w->clique, g) : NULL;
+}
+
 /* Sets the NUMA nodes and links of the gpus from `first` on, a group of equal boards. */
-static void wire_group(struct gpusim_machine *m, unsigned first, const struct board *b)
+static struct err *wire_group(struct gpusim_machine *m, unsigned first, const struct board *b,
+                              const struct wiring *w)
 {
     unsigned n = m->n_gpus - first;
 
@@ -158,7 +215,7 @@ static void wire_group(struct gpusim_machine *m, unsigned first, const struct bo
         struct gpusim_gpu *g = &m->gpus[first + i];
         unsigned mate = i ^ 1u;
 
-        g->numa_node = b->numa_nodes > 1 ? (int32_t)(i * b->numa_nodes / n) : 0;
+        TRY(wire_machine(b, w, i, n, g));
         if (b->links == LINKS_NONE || n < 2 || (b->links == LINKS_PAIRS && mate >= n))
             continue;
         g->n_links = b->link_count;
@@ -175,10 +232,11 @@ static void wire_group(struct gpusim_machine *m, unsigned first, const struct bo
                 memcpy(link->remote_pci, m->gpus[first + mate].pci, sizeof(link->remote_pci));
         }
     }
+    return NULL;
 }
 
-static struct err *add_group(struct gpusim_machine *m, const struct board *b, int64_t count,
-                             const char *seed)
+static struct err *add_group(struct gpusim_machine *m, const struct board *b,
+                             const struct wiring *w, int64_t count, const char *seed)
 {
     unsigned first = m->n_gpus;
 
@@ -187,8 +245,7 @@ static struct err *add_group(struct gpusim_machine *m, const struct board *b, in
                        GPUSIM_GPUS_MAX);
     for (int64_t i = 0; i < count; i++)
         add_gpu(m, b, seed);
-    wire_group(m, first, b);
-    return NULL;
+    return wire_group(m, first, b, w);
 }
 
 static struct err *compile_name(const char *spec, const char *seed, struct gpusim_machine *m)
@@ -207,7 +264,7 @@ static struct err *compile_name(const char *spec, const char *seed, struct gpusi
     b = board_find(rest.at);
     if (!b)
         return unknown_model(rest.at);
-    return add_group(m, b, count, seed);
+    return add_group(m, b, &usual_wiring, count, seed);
 }
 
 static struct err *read_links(const json_t *j, struct board *b)
@@ -292,11 +349,26 @@ static struct err *known_keys(const json_t *object, const char *const *keys)
     return NULL;
 }
 
+static struct err *read_wiring(const json_t *j, struct wiring *w)
+{
+    static const char *const keys[] = {"gpusPerSwitch", "gpusPerPort", "gpusPerBridge"};
+
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        TRY(read_number(j, keys[i], GPUSIM_GPUS_MAX, &w->per_pcie[i]));
+        if (w->per_pcie[i] == 0)
+            return err_new(ERR_INVALID, "%s: want at least 1", keys[i]);
+    }
+    w->clique = json_text(j, "clique");
+    return read_number(j, "cpusPerNode", 512, &w->cpus);
+}
+
 static struct err *compile_group(const json_t *j, const char *seed, struct gpusim_machine *m)
 {
-    static const char *const keys[] = {"count",     "model",      "name",  "memory",
-                                       "reserved",  "compute",    "links", "linkCount",
-                                       "numaNodes", "powerLimit", NULL};
+    static const char *const keys[] = {
+        "count",         "model",       "name",      "memory",     "reserved",      "compute",
+        "links",         "linkCount",   "numaNodes", "powerLimit", "gpusPerSwitch", "gpusPerPort",
+        "gpusPerBridge", "cpusPerNode", "clique",    NULL};
+    struct wiring w = usual_wiring;
     const char *model = json_text(j, "model");
     const struct board *known = model ? board_find(model) : NULL;
     struct board b;
@@ -325,7 +397,8 @@ static struct err *compile_group(const json_t *j, const char *seed, struct gpusi
     TRY(read_number(j, "powerLimit", 10000, &b.power_limit_w));
     if (b.reserved_mib > b.memory_mib)
         return err_new(ERR_INVALID, "reserved is more than memory");
-    return add_group(m, &b, json_int(j, "count", 1), seed);
+    TRY(read_wiring(j, &w));
+    return add_group(m, &b, &w, json_int(j, "count", 1), seed);
 }
 
 static struct err *read_versions(const json_t *document, struct gpusim_machine *m)

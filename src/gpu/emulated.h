@@ -16,6 +16,9 @@
  *       linkCount: 18
  *       numaNodes: 2         # spread evenly over so many
  *       powerLimit: 700      # watts
+ *       gpusPerSwitch: 2     # gpus that share a PCIe switch; gpusPerPort, gpusPerBridge likewise
+ *       cpusPerNode: 32      # of each NUMA node
+ *       clique: 8f1c1d9e-0d5c-4b5a-9c1e-2f6a7b8c9d0e.1 # NVLink domain of several machines
  */
 #pragma once
 

@@ -29,7 +29,8 @@ static inline void gpu_driver_freep(struct gpu_driver **d)
 struct err *gpu_driver_info(struct gpu_driver *d, struct gpu_driver_info *ret) MUST_CHECK;
 struct err *gpu_driver_count(struct gpu_driver *d, unsigned *ret) MUST_CHECK;
 
-/* Reads one gpu; its link group is -1. ERR_UNAVAILABLE: the gpu is lost. */
+/* Reads one gpu; its link group is -1, and its peers are unknown. ERR_UNAVAILABLE: the gpu is lost.
+ */
 struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *ret) MUST_CHECK;
 
 /* Switches MIG on or off. ERR_CONFLICT: a program uses the gpu. ERR_UNAVAILABLE: the gpu needs a
@@ -48,6 +49,10 @@ struct err *gpu_driver_destroy_slice(struct gpu_driver *d, unsigned index,
 
 /* Are the two gpus connected by NVLink? */
 bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b);
+
+/* How does one gpu reach another? "NV18", "PIX", ... (gpu_peers.h); "": the driver does not say. */
+void gpu_driver_connection(struct gpu_driver *d, unsigned a, unsigned b,
+                           char ret[GPU_CONNECTION_SIZE]);
 
 /* Reads the gpu's present values. ERR_UNAVAILABLE: the gpu fell off the bus. */
 struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index,

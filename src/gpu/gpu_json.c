@@ -20,6 +20,7 @@ struct number_field {
 
 static const struct number_field gpu_numbers[] = {
     {"links", offsetof(struct gpu, n_links)},
+    {"switchLinks", offsetof(struct gpu, n_switch_links)},
     {"architecture", offsetof(struct gpu, architecture)},
     {"pciClass", offsetof(struct gpu, pci_class)},
     {"migMode", offsetof(struct gpu, mig_mode)},
@@ -126,6 +127,10 @@ json_t *gpu_format_json(const struct gpu *g)
         json_put_int(o, "powerLimitMilliwatts", g->power_limit_mw);
     if (g->clique[0])
         json_put_text(o, "clique", g->clique);
+    if (g->fabric[0])
+        json_put_text(o, "fabric", g->fabric);
+    if (g->peers[0])
+        json_put_text(o, "peers", g->peers);
     if (g->cpu_affinity[0])
         json_put_text(o, "cpus", g->cpu_affinity);
     json_put_bool(o, "emulated", g->is_emulated);
@@ -232,6 +237,8 @@ struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
     TRY(read_text(j, "serial", g.serial, sizeof(g.serial)));
     TRY(read_text(j, "healthReason", g.health_reason, sizeof(g.health_reason)));
     TRY(read_text(j, "clique", g.clique, sizeof(g.clique)));
+    TRY(read_text(j, "fabric", g.fabric, sizeof(g.fabric)));
+    TRY(read_text(j, "peers", g.peers, sizeof(g.peers)));
     TRY(read_text(j, "cpus", g.cpu_affinity, sizeof(g.cpu_affinity)));
     TRY(read_health(j, &g));
     read_numbers(j, gpu_numbers, COUNT(gpu_numbers), &g);

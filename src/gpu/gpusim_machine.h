@@ -48,7 +48,7 @@ enum {
 };
 
 #define GPUSIM_MAGIC        UINT64_C(0x316d69737570676d) /* "mgpusim1" */
-#define GPUSIM_VERSION      2u
+#define GPUSIM_VERSION      3u
 #define GPUSIM_MACHINE_PATH "/run/mete/gpu/machine.bin"
 #define GPUSIM_LOCK_CLIENTS (INT64_C(1) << 30)
 #define GPUSIM_LOCK_PIDS    (INT64_C(2) << 30)
@@ -153,6 +153,12 @@ struct gpusim_gpu {
     uint32_t memory_clock_max_mhz;
     uint32_t n_links;
     struct gpusim_link links[GPUSIM_LINKS_MAX];
+    uint32_t pcie_groups[3]; /* its PCIe switch, root port, host bridge: equal if shared */
+    uint32_t first_cpu;      /* the nearest CPUs, as many as n_cpus */
+    uint32_t n_cpus;
+    uint32_t fabric_state; /* 0: no NVSwitch fabric; 3: completed */
+    uint32_t fabric_clique;
+    uint8_t fabric_cluster[16];
 
     /* The values that `gpusim set` changes. */
     uint32_t utilization_pct; /* without the work of clients */

@@ -88,13 +88,36 @@ static bool tell_root(struct helper *h)
     return say(json_pack("{s:o}", "root", driver_root_format_json(root)));
 }
 
+/* May the driver be asked about the gpu's links? */
+static bool helper_answers(const struct helper *h, const struct gpu *g, unsigned index)
+{
+    return !h->is_skipped[index] && g->health == GPU_HEALTHY;
+}
+
+/* Sets how each gpu reaches the others. */
+static void find_peers(struct helper *h, struct gpu *gpus, unsigned n)
+{
+    char connections[HELPER_GPUS_MAX][HELPER_GPUS_MAX][GPU_CONNECTION_SIZE] = {0};
+
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned j = i + 1; j < n; j++) {
+            if (!helper_answers(h, &gpus[i], i) || !helper_answers(h, &gpus[j], j))
+                continue;
+            gpu_driver_connection(h->driver, i, j, connections[i][j]);
+            memcpy(connections[j][i], connections[i][j], GPU_CONNECTION_SIZE);
+        }
+    }
+    for (unsigned i = 0; i < n; i++)
+        gpu_peers_format((const char(*)[GPU_CONNECTION_SIZE])connections[i], n, gpus[i].peers);
+}
+
 /* Sets the link groups: the lowest index among gpus connected by NVLink. */
 static void find_links(struct helper *h, struct gpu *gpus, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = i + 1; j < n; j++) {
-            if (h->is_skipped[i] || h->is_skipped[j] || gpus[i].health != GPU_HEALTHY ||
-                gpus[j].health != GPU_HEALTHY || !gpu_driver_are_linked(h->driver, i, j))
+            if (!helper_answers(h, &gpus[i], i) || !helper_answers(h, &gpus[j], j) ||
+                !gpu_driver_are_linked(h->driver, i, j))
                 continue;
             if (gpus[i].link_group < 0)
                 gpus[i].link_group = (int)i;
@@ -143,6 +166,7 @@ static bool helper_list(struct helper *h)
             return false;
     }
     find_links(h, gpus, n);
+    find_peers(h, gpus, n);
     for (unsigned i = 0; i < n; i++) {
         if (!say(json_pack("{s:o}", "gpu", gpu_format_json(&gpus[i]))))
             return false;

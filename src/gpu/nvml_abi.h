@@ -59,6 +59,14 @@ enum {
     NVML_FABRIC_COMPLETED = 3
 };
 enum {
+    NVML_TOPOLOGY_INTERNAL = 0,
+    NVML_TOPOLOGY_SINGLE = 10,
+    NVML_TOPOLOGY_MULTIPLE = 20,
+    NVML_TOPOLOGY_HOSTBRIDGE = 30,
+    NVML_TOPOLOGY_NODE = 40,
+    NVML_TOPOLOGY_SYSTEM = 50
+};
+enum {
     NVML_LINK_REMOTE_GPU = 0,
     NVML_LINK_REMOTE_SWITCH = 2,
     NVML_LINK_REMOTE_UNKNOWN = 255
@@ -72,6 +80,8 @@ enum {
 #define NVML_GPU_INSTANCE_PROFILE_INFO_V3 0x03000098u
 #define NVML_COMPUTE_PROFILE_INFO_V2      0x02000088u
 #define NVML_COMPUTE_PROFILE_INFO_V3      0x0300008cu
+#define NVML_GPU_FABRIC_INFO_V2           0x02000024u
+#define NVML_GPU_FABRIC_INFO_V3           0x03000028u
 #define NVML_VALUE_NOT_AVAILABLE          UINT64_MAX
 
 struct nvmlPciInfo {
@@ -223,6 +233,17 @@ struct nvmlGpuFabricInfo {
     unsigned char state;
 };
 
+/* Version 2 ends before healthSummary. */
+struct nvmlGpuFabricInfo_v3 {
+    unsigned version;
+    unsigned char clusterUuid[16];
+    int status;
+    unsigned cliqueId;
+    unsigned char state;
+    unsigned healthMask;
+    unsigned char healthSummary; /* 1: healthy */
+};
+
 _Static_assert(sizeof(struct nvmlPciInfo) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct nvmlMemory_v2) == 40, "nvmlMemory_v2_t");
 _Static_assert(sizeof(struct nvmlProcessInfo) == 24, "nvmlProcessInfo_t");
@@ -238,3 +259,4 @@ _Static_assert(sizeof(struct nvmlComputeInstanceInfo) == 32, "nvmlComputeInstanc
 _Static_assert(sizeof(struct nvmlFieldValue) == 40, "nvmlFieldValue_t");
 _Static_assert(sizeof(struct nvmlDeviceAttributes) == 40, "nvmlDeviceAttributes_t");
 _Static_assert(sizeof(struct nvmlGpuFabricInfo) == 28, "nvmlGpuFabricInfo_t");
+_Static_assert(sizeof(struct nvmlGpuFabricInfo_v3) == 40, "nvmlGpuFabricInfo_v3_t");

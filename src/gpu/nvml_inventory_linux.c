@@ -11,8 +11,7 @@
 
 enum {
     CPU_WORDS = 64, /* 4096 CPUs */
-    WORD_BITS = 8 * sizeof(unsigned long),
-    LINKS_READ_MAX = 36
+    WORD_BITS = 8 * sizeof(unsigned long)
 };
 
 void nvml_inventory_load(struct gpu_driver *d)
@@ -23,8 +22,6 @@ void nvml_inventory_load(struct gpu_driver *d)
          "nvmlDeviceGetPowerManagementLimit");
     LOAD(d, inventory.max_clock, "nvmlDeviceGetMaxClockInfo", NULL);
     LOAD(d, inventory.cpu_affinity, "nvmlDeviceGetCpuAffinity", NULL);
-    LOAD(d, inventory.fabric, "nvmlDeviceGetGpuFabricInfo", NULL);
-    LOAD(d, inventory.link_state, "nvmlDeviceGetNvLinkState", NULL);
 }
 
 /* "0x030200" of sysfs; -1: unknown, as of emulated gpus. */
@@ -63,37 +60,6 @@ static void read_cpus(const struct gpu_driver *d, nvmlDevice_t device, struct gp
         (void)snprintf(g->cpu_affinity, sizeof(g->cpu_affinity), "%s", text);
 }
 
-/* The number of active NVLinks; -1: the gpu has none. */
-static int count_links(const struct gpu_driver *d, nvmlDevice_t device)
-{
-    int n = -1;
-
-    for (unsigned i = 0; i < LINKS_READ_MAX; i++) {
-        unsigned is_active = 0;
-
-        if (CALL(d->inventory.link_state, device, i, &is_active) != NVML_SUCCESS)
-            break;
-        n = (n < 0 ? 0 : n) + (is_active == 1);
-    }
-    return n;
-}
-
-/* Reads the NVLink domain of several machines: "CLUSTER-UUID.CLIQUE". */
-static void read_clique(const struct gpu_driver *d, nvmlDevice_t device, struct gpu *g)
-{
-    static const unsigned char none[16];
-    struct nvmlGpuFabricInfo f = {.state = 0};
-    const unsigned char *u = f.clusterUuid;
-
-    if (CALL(d->inventory.fabric, device, &f) != NVML_SUCCESS || f.state != NVML_FABRIC_COMPLETED ||
-        f.status != NVML_SUCCESS || memcmp(u, none, sizeof(none)) == 0)
-        return;
-    (void)snprintf(g->clique, sizeof(g->clique),
-                   "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x.%u", u[0],
-                   u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-                   u[14], u[15], f.cliqueId);
-}
-
 void nvml_inventory_read(struct gpu_driver *d, nvmlDevice_t device, const struct nvmlPciInfo *pci,
                          struct gpu *g)
 {
@@ -114,7 +80,5 @@ void nvml_inventory_read(struct gpu_driver *d, nvmlDevice_t device, const struct
         g->sm_clock_max_mhz = (int)value;
     if (CALL(d->inventory.max_clock, device, NVML_CLOCK_MEM, &value) == NVML_SUCCESS)
         g->memory_clock_max_mhz = (int)value;
-    g->n_links = count_links(d, device);
-    read_clique(d, device, g);
     read_cpus(d, device, g);
 }

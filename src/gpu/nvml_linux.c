@@ -18,7 +18,6 @@
 #include "gpu/nvml_private.h"
 
 enum {
-    P2P_NVLINK = 2,
     XID_UNKNOWN = 999
 };
 
@@ -47,7 +46,6 @@ static void load_symbols(struct gpu_driver *d)
     LOAD(d, memory_v2, "nvmlDeviceGetMemoryInfo_v2", NULL);
     LOAD(d, memory, "nvmlDeviceGetMemoryInfo", NULL);
     LOAD(d, numa, "nvmlDeviceGetNumaNodeId", NULL);
-    LOAD(d, p2p, "nvmlDeviceGetP2PStatus", NULL);
     LOAD(d, utilization, "nvmlDeviceGetUtilizationRates", NULL);
     LOAD(d, temperature, "nvmlDeviceGetTemperature", NULL);
     LOAD(d, power, "nvmlDeviceGetPowerUsage", NULL);
@@ -61,6 +59,7 @@ static void load_symbols(struct gpu_driver *d)
     LOAD(d, event_register, "nvmlDeviceRegisterEvents", NULL);
     LOAD(d, event_wait, "nvmlEventSetWait_v2", NULL);
     nvml_inventory_load(d);
+    nvml_links_load(d);
     nvml_mig_load(d);
 }
 
@@ -209,20 +208,10 @@ struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *re
     }
     read_memory(d, device, &g.memory_bytes, &g.memory_reserved_bytes, &used);
     nvml_inventory_read(d, device, &pci, &g);
+    nvml_links_read(d, device, &g);
     nvml_mig_read(d, device, &g);
     *ret = g;
     return NULL;
-}
-
-bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b)
-{
-    nvmlDevice_t device = NULL;
-    nvmlDevice_t other = NULL;
-    unsigned status = 1;
-
-    if (d->by_index(a, &device) != NVML_SUCCESS || d->by_index(b, &other) != NVML_SUCCESS)
-        return false;
-    return CALL(d->p2p, device, other, P2P_NVLINK, &status) == NVML_SUCCESS && status == 0;
 }
 
 /* A reading; -1: the driver does not have it. */

@@ -11,8 +11,16 @@ struct nvml_inventory_calls {
     int (*power_limit)(nvmlDevice_t, unsigned *);
     int (*max_clock)(nvmlDevice_t, unsigned, unsigned *);
     int (*cpu_affinity)(nvmlDevice_t, unsigned words, unsigned long *);
+};
+
+/* nvml_links_linux.c */
+struct nvml_links_calls {
     int (*fabric)(nvmlDevice_t, struct nvmlGpuFabricInfo *);
-    int (*link_state)(nvmlDevice_t, unsigned link, unsigned *);
+    int (*state)(nvmlDevice_t, unsigned link, unsigned *);
+    int (*remote_type)(nvmlDevice_t, unsigned link, unsigned *);
+    int (*remote_pci)(nvmlDevice_t, unsigned link, struct nvmlPciInfo *);
+    int (*ancestor)(nvmlDevice_t, nvmlDevice_t, unsigned *);
+    int (*p2p)(nvmlDevice_t, nvmlDevice_t, unsigned index, unsigned *);
 };
 
 /* nvml_mig_linux.c */
@@ -72,7 +80,6 @@ struct gpu_driver {
     int (*memory_v2)(nvmlDevice_t, struct nvmlMemory_v2 *);
     int (*memory)(nvmlDevice_t, struct nvmlMemory *);
     int (*numa)(nvmlDevice_t, unsigned *);
-    int (*p2p)(nvmlDevice_t, nvmlDevice_t, unsigned, unsigned *);
     int (*utilization)(nvmlDevice_t, struct nvmlUtilization *);
     int (*temperature)(nvmlDevice_t, unsigned, unsigned *);
     int (*power)(nvmlDevice_t, unsigned *);
@@ -86,6 +93,7 @@ struct gpu_driver {
     int (*event_register)(nvmlDevice_t, unsigned long long, nvmlEventSet_t);
     int (*event_wait)(nvmlEventSet_t, struct nvmlEventData *, unsigned);
     struct nvml_inventory_calls inventory;
+    struct nvml_links_calls links;
     struct nvml_mig_calls mig;
 };
 
@@ -106,9 +114,11 @@ struct err *nvml_error(const struct gpu_driver *d, int code, const char *what) M
 struct err *nvml_device_at(struct gpu_driver *d, unsigned index, nvmlDevice_t *ret) MUST_CHECK;
 
 void nvml_inventory_load(struct gpu_driver *d);
+void nvml_links_load(struct gpu_driver *d);
 void nvml_mig_load(struct gpu_driver *d);
 
 /* Read properties of a gpu that the driver may lack. */
 void nvml_inventory_read(struct gpu_driver *d, nvmlDevice_t device, const struct nvmlPciInfo *pci,
                          struct gpu *g);
+void nvml_links_read(struct gpu_driver *d, nvmlDevice_t device, struct gpu *g);
 void nvml_mig_read(struct gpu_driver *d, nvmlDevice_t device, struct gpu *g);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "model/gpu_field.h"
+#include "model/gpu_peers.h"
 
 enum gpu_health {
     GPU_HEALTHY,
@@ -61,6 +62,7 @@ struct gpu {
     int numa_node;
     int link_group;     /* gpus with the same number are linked by NVLink; -1: none */
     int n_links;        /* active NVLinks */
+    int n_switch_links; /* of them, those to NVSwitches */
     int architecture;   /* NVML's number: 7 Ampere, 9 Hopper */
     int64_t pci_device; /* device << 16 | vendor; -1: unknown */
     int pci_class;      /* 0x030200: a compute board without display */
@@ -70,8 +72,10 @@ struct gpu {
     int64_t power_limit_mw;
     int sm_clock_max_mhz;
     int memory_clock_max_mhz;
-    char cpu_affinity[128]; /* the nearest CPUs: "0-31,64-95" */
-    char clique[64];        /* NVLink domain of several machines: "CLUSTER-UUID.CLIQUE" */
+    char cpu_affinity[128];     /* the nearest CPUs: "0-31,64-95" */
+    char clique[64];            /* NVLink domain of several machines: "CLUSTER-UUID.CLIQUE" */
+    char fabric[16];            /* NVSwitch fabric: "completed", "in progress", ...; "": none */
+    char peers[GPU_PEERS_SIZE]; /* connections to the machine's other gpus */
     bool is_emulated;
     enum gpu_health health;
     char health_reason[128];
@@ -87,13 +91,13 @@ struct gpu {
 };
 
 /* A gpu of which nothing is known but its index. */
-#define GPU_UNKNOWN(i)                                                                        \
-    {                                                                                         \
-        .index = (i), .minor = -1, .memory_bytes = -1, .memory_reserved_bytes = -1,           \
-        .compute_major = -1, .compute_minor = -1, .numa_node = -1, .link_group = -1,          \
-        .n_links = -1, .architecture = -1, .pci_device = -1, .pci_class = -1, .mig_mode = -1, \
-        .mig_pending = -1, .ecc_mode = -1, .power_limit_mw = -1, .sm_clock_max_mhz = -1,      \
-        .memory_clock_max_mhz = -1,                                                           \
+#define GPU_UNKNOWN(i)                                                                            \
+    {                                                                                             \
+        .index = (i), .minor = -1, .memory_bytes = -1, .memory_reserved_bytes = -1,               \
+        .compute_major = -1, .compute_minor = -1, .numa_node = -1, .link_group = -1,              \
+        .n_links = -1, .n_switch_links = -1, .architecture = -1, .pci_device = -1,                \
+        .pci_class = -1, .mig_mode = -1, .mig_pending = -1, .ecc_mode = -1, .power_limit_mw = -1, \
+        .sm_clock_max_mhz = -1, .memory_clock_max_mhz = -1,                                       \
     }
 
 /* The readings of a gpu or slice; GPU_VALUE_UNKNOWN: the driver does not tell. */

@@ -42,6 +42,8 @@ static struct gpu slice_as_gpu(const struct gpu *g, const struct gpu_slice *s)
     made.is_flexible = false;
     made.link_group = -1;
     made.n_links = -1;
+    made.n_switch_links = -1;
+    made.peers[0] = '\0';
     made.memory_bytes = s->memory_bytes;
     made.memory_reserved_bytes = 0;
     (void)snprintf(made.uuid, sizeof(made.uuid), "%s", s->uuid);

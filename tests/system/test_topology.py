@@ -53,6 +53,14 @@ def test_a_gang_waits_for_a_domain_and_starts_in_it():
         equal(machine["status"]["state"], "ready")
         equal(sum(d["isFree"] for d in machine["status"]["devices"]), 4)
         equal(links["spec"]["level"], "link group")
+        r = m.mete("topo")  # behind the domains, for one node, as nvidia-smi topo -m
+        matrix = [line.split() for line in r.out.split("\n\n")[1].splitlines()]
+        equal(matrix[0], ["GPU", *(f"GPU{i}" for i in range(8)), "CPU", "AFFINITY", "NUMA", "AFFINITY"], r)
+        equal(matrix[1], ["GPU0", "X", *["NV18"] * 7, "0-31", "0"], r)
+        equal(matrix[8], ["GPU7", *["NV18"] * 7, "X", "32-63", "1"], r)
+        check("NV# = # NVLinks" in r.err, r)
+        equal(machine["status"]["devices"][0]["connections"], {str(i): "NV18" for i in range(1, 8)})
+        equal([machine["status"]["devices"][0][key] for key in ("links", "switchLinks", "fabric")], [18, 18, "completed"])
         r = m.mete("topo", "--levels", "no key")
         check(r.code == 2 and '"no key" is not a label' in r.err, r)
 
@@ -66,16 +74,56 @@ def test_a_gang_waits_for_a_domain_and_starts_in_it():
             m.wait_phase(f"wide-{i}", "Running")
 
 
-def test_what_is_not_implemented_of_topology_is_refused():
-    with Mete("emulated:8xH100") as m:
-        body = json.loads(pod("p", "true"))
-        for key, value, says in (
-                (REQUIRED, "no key", "Invalid value"),
-                ("kueue.x-k8s.io/podset-slice-size", "2", "is not implemented"),
-        ):
-            body["metadata"]["annotations"] = {key: value}
-            r = m.kubectl("create", "-f", "-", stdin=json.dumps(body))
-            check(r.code == 1 and key in r.err and says in r.err, r)
+PCIE = """
+gpus:
+- {count: 4, model: L40S, gpusPerSwitch: 2, cpusPerNode: 8}
+- {count: 2, model: V100, gpusPerPort: 2, links: none, numaNodes: 1}
+- {count: 2, model: H100, linkCount: 9, clique: 8f1c1d9e-0d5c-4b5a-9c1e-2f6a7b8c9d0e.3}
+"""
+WAYS = """
+X PIX SYS SYS NODE NODE NODE SYS 0-7 0
+PIX X SYS SYS NODE NODE NODE SYS 0-7 0
+SYS SYS X PIX SYS SYS SYS NODE 8-15 1
+SYS SYS PIX X SYS SYS SYS NODE 8-15 1
+NODE NODE SYS SYS X PXB NODE SYS 0-31 0
+NODE NODE SYS SYS PXB X NODE SYS 0-31 0
+NODE NODE SYS SYS NODE NODE X NV9 0-31 0
+SYS SYS NODE NODE SYS SYS NV9 X 32-63 1
+"""
+
+
+def check_ways(m):
+    node = m.object("nodes")["items"][0]
+    r = m.mete("topo", node["metadata"]["name"])
+    equal([line.split()[1:] for line in r.out.splitlines()[1:]], [line.split() for line in WAYS.split("\n") if line], r)
+    check("PIX = one PCIe switch, PXB = several PCIe switches, NODE = within a NUMA node, SYS" in r.err, r)
+    r = m.mete("topo", node["metadata"]["name"], "-o", "json")
+    gpus = [item["spec"] for item in json.loads(r.out)["items"]]
+    equal(gpus[0]["connections"]["1"], "PIX")
+    equal([gpu["clique"] for gpu in gpus[5:]], [None, *["8f1c1d9e-0d5c-4b5a-9c1e-2f6a7b8c9d0e.3"] * 2])
+    equal([gpu["switchLinks"] for gpu in gpus[5:]], [None, 9, 9])
+    r = m.mete("topo", "nowhere")
+    check(r.code == 3 and "nowhere" in r.err, r)
+
+
+def test_gpus_reach_each_other_as_the_driver_says():
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as profile:
+        profile.write(PCIE)
+        profile.flush()
+        with Mete(f"emulated:{profile.name}") as m:
+            check_ways(m)
+            refuse_topologies(m)
+
+
+def refuse_topologies(m):
+    body = json.loads(pod("p", "true"))
+    for key, value, says in (
+            (REQUIRED, "no key", "Invalid value"),
+            ("kueue.x-k8s.io/podset-slice-size", "2", "is not implemented"),
+    ):
+        body["metadata"]["annotations"] = {key: value}
+        r = m.kubectl("create", "-f", "-", stdin=json.dumps(body))
+        check(r.code == 1 and key in r.err and says in r.err, r)
 
 
 def volcano(m, name, members, topology):

@@ -1,4 +1,5 @@
-/* topo.c - mete topo: free gpus by rack, block and other labels of nodes, down to link groups */
+/* topo.c - mete topo: free gpus by rack, block and other labels of nodes, down to link groups; how
+ * the gpus of a node reach each other */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/vec.h"
+#include "cli/admin/topo_matrix.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
@@ -271,6 +273,7 @@ static void add_gpus(struct topo *t, const struct machine *m, bool is_all, int64
     for (size_t i = 0; i < json_array_size(m->gpus); i++) {
         const json_t *gpu = json_array_get(m->gpus, i);
         int64_t index = json_int_at(gpu, "spec", "index", NULL);
+        json_t *connections;
         json_t *told;
 
         if (!is_all && link_of(gpu) != link)
@@ -281,6 +284,12 @@ static void add_gpus(struct topo *t, const struct machine *m, bool is_all, int64
         json_put_bool(told, "isFree", is_free(m, gpu));
         copy_known(told, gpu, "numaNode");
         copy_known(told, gpu, "links");
+        copy_known(told, gpu, "switchLinks");
+        copy_known(told, gpu, "fabric");
+        copy_known(told, gpu, "clique");
+        connections = topo_connections(gpu, m->gpus);
+        if (connections)
+            json_put(told, "connections", connections);
         copy_known(told, gpu, "cpus");
         copy_known(told, gpu, "pci");
         (void)json_array_append_new(gpus, told); /* a fresh object: cannot fail */
@@ -366,6 +375,28 @@ static void topo_add_all(struct topo *t)
     }
 }
 
+/* Prints how the gpus of one node reach each other. */
+static struct err *topo_run_node(struct cli *c, struct session *s, const json_t *by_node)
+{
+    const char *name = c->in->arguments.at[0];
+    AUTO_FREE char *path = path_format("/api/v1/nodes/%s", name);
+    AUTO(json_freep) json_t *node = NULL;
+
+    TRY(session_get(s, path, &node));
+    return topo_matrix_print(c, name, json_object_get(by_node, name));
+}
+
+/* A table of one node is followed by how its gpus reach each other. */
+static struct err *topo_add_matrix(struct cli *c, const struct topo *t)
+{
+    const struct machine *m = t->machines.at;
+
+    if (t->machines.n != 1 || json_array_size(m->gpus) < 2 || output_format_of(c->in) > OUTPUT_WIDE)
+        return NULL;
+    TRY(output_write(c, STR("\n")));
+    return topo_matrix_print(c, m->name, m->gpus);
+}
+
 static struct err *topo_run(struct cli *c)
 {
     AUTO(session_freep) struct session *s = NULL;
@@ -378,15 +409,19 @@ static struct err *topo_run(struct cli *c)
 
     TRY(session_open(c, &s));
     TRY(session_get(s, "/apis/mete.dev/v1/gpus", &gpus));
+    by_node = gpus_by_node(gpus);
+    if (c->in->arguments.n > 0)
+        return topo_run_node(c, s, by_node);
     TRY(session_list(s, &q, &list));
     e = read_levels(c, json_object_get(list.first, "items"), &t.levels);
     if (!e) {
-        by_node = gpus_by_node(gpus);
         listing_init(&t.listing, "DomainList");
         t.listing.api_version = "mete.dev/v1";
         add_machines(&t, json_object_get(list.first, "items"), by_node);
         topo_add_all(&t);
         e = listing_print(c, &t.listing);
+        if (!e)
+            e = topo_add_matrix(c, &t);
         listing_done(&t.listing);
     }
     json_decref(list.first);
@@ -406,15 +441,19 @@ static const struct flag topo_flags[] = {
 
 const struct command command_topo = {
     .name = "topo",
-    .summary = "show free GPUs by block, rack, node and NVLink group",
+    .arguments = "[NODE]",
+    .summary = "show free GPUs by block, rack, node and NVLink group; how GPUs are connected",
     .doc = "A domain is the set of nodes with the same value of a label: kubectl label node n1 "
            "rack=r1. A GPU is free if it is healthy, has no holder, and its node accepts jobs; "
-           "FREE lists the indices. docs/topology.md explains how a job asks for one domain.",
+           "FREE lists the indices. With NODE, or if there is one node: how each GPU reaches "
+           "each other GPU, as nvidia-smi topo -m; -o wide adds NVSwitches and the NVLink domain. "
+           "docs/topology.md explains how a job asks for one domain.",
     .examples = {{"topo", "uses the usual labels for blocks and racks"},
+                 {"topo gpu-01", "shows the connections between the GPUs of a node"},
                  {"topo --levels example.com/row,rack", "uses your own labels, the widest first"},
                  {0}},
     .flags = topo_flags,
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,
-    .n_max = 0,
+    .n_max = 1,
     .run = topo_run,
 };

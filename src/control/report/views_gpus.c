@@ -12,29 +12,19 @@ static const char *const spec_members[] = {
     "uuid", "index", "product", "model", "memoryBytes", "pci", "numaNode", "linkGroup", "emulated"};
 
 /* The same, of members that not every gpu has. */
-static const char *const more_members[] = {"mode",
-                                           "replicas",
-                                           "renamed",
-                                           "single",
-                                           "slices",
-                                           "flexible",
-                                           "modeProblem",
-                                           "links",
-                                           "architecture",
-                                           "memoryReservedBytes",
-                                           "computeMajor",
-                                           "computeMinor",
-                                           "migMode",
-                                           "migPending",
-                                           "eccMode",
-                                           "powerLimitMilliwatts",
-                                           "smClockMaxMhz",
-                                           "memoryClockMaxMhz",
-                                           "cpus",
-                                           "clique",
-                                           "minor",
-                                           "serial",
-                                           "mps"};
+static const char *const more_members[] = {"mode",          "replicas",
+                                           "renamed",       "single",
+                                           "slices",        "flexible",
+                                           "modeProblem",   "links",
+                                           "architecture",  "memoryReservedBytes",
+                                           "computeMajor",  "computeMinor",
+                                           "migMode",       "migPending",
+                                           "eccMode",       "powerLimitMilliwatts",
+                                           "smClockMaxMhz", "memoryClockMaxMhz",
+                                           "cpus",          "clique",
+                                           "switchLinks",   "fabric",
+                                           "peers",         "minor",
+                                           "serial",        "mps"};
 
 static void copy_member(json_t *to, const json_t *from, const char *key)
 {
