@@ -70,7 +70,8 @@ def test_two_shares_of_20_gib_do_not_notice_each_other():
         check(total == 20480 and 10240 <= used < 11264, said)
         # A second process, and a second container, count in the same share; a killed one gives its memory back.
         is_share(m.ok("exec", "one", "--", "cuda_smoke", "fill", "1024").split(), 10)
-        m.kubectl("exec", "one", "--", "sh", "-c", "cuda_smoke hold 8192 & sleep 1; kill -9 $!")
+        hold = "/bin/busybox mkfifo /tmp/said; cuda_smoke hold 8192 >/tmp/said & read line </tmp/said; kill -9 $!; echo $line"
+        equal(m.ok("exec", "one", "--", "sh", "-c", hold).strip(), "holding")
         wait(lambda: int(m.ok("exec", "one", "--", "cuda_smoke", "fill", "1024")) >= 9, "the killed process's memory")
 
 
