@@ -79,6 +79,7 @@ def test_capped_shares_add_up_to_a_gpu():
         check(milli == 500 and memory * 0.45 < size <= memory // 2, size, memory)
         m.ok("create", "-f", "-", stdin=part("hami", "sleep 1000", {GPU: 1, "nvidia.com/gpumem": 2048, "nvidia.com/gpucores": 30}))
         check(placed("hami")[0].endswith(f"/share:300,{2048 << 20}"), devices(m, "hami"))
+        wait(lambda: re.search("^default .* 0[.]8 ", m.mete("queues").out, re.MULTILINE), "the queue holds 0.8 GPUs")
         m.ok("create", "-f", "-", stdin=part("third", "sleep 1000", annotations={"gpu-fraction": "0.3"}))
         why = wait(lambda: (r := m.mete("why", "third")) and "300/1000" in r.out and r, "why").out
         r = m.mete("free", "--gpus", "0.1")

@@ -53,6 +53,13 @@ static const char *queue_state(const json_t *queue)
     return text_equal(json_text(condition, "status"), "True") ? "active" : "refused";
 }
 
+static json_t *gpus_cell(const char *quantity)
+{
+    AUTO_FREE char *text = amount_format("gpu", quantity);
+
+    return json_text_new(text);
+}
+
 /* Reads a member of the queue's gpu quota, if the queue has one. */
 static json_t *gpus_of(const json_t *queue, const char *key)
 {
@@ -60,7 +67,7 @@ static json_t *gpus_of(const json_t *queue, const char *key)
 
     for (size_t i = 0; i < json_array_size(list); i++)
         if (text_equal(json_text(json_array_get(list, i), "resource"), "gpu"))
-            return json_text_new(json_text(json_array_get(list, i), key));
+            return gpus_cell(json_text(json_array_get(list, i), key));
     return json_null();
 }
 
@@ -118,7 +125,7 @@ static void queues_add_row(struct listing *l, json_t *queue, unsigned depth, int
         json_string(name),
         json_integer(json_int_at(queue, "spec", "weight", NULL)),
         gpus_of(queue, "nominal"),
-        json_text_new(json_text_at(queue, "status", "gpus", NULL)),
+        gpus_cell(json_text_at(queue, "status", "gpus", NULL)),
         gpus_of(queue, "borrowed"),
         share_of(queue),
         count_of(queue, "waiting"),

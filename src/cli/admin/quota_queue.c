@@ -45,6 +45,13 @@ static struct quantity amount_of(const json_t *quota, const char *key)
     return e ? (struct quantity){0} : q;
 }
 
+static json_t *amount_cell(const char *resource, const char *quantity)
+{
+    AUTO_FREE char *text = amount_format(resource, quantity);
+
+    return json_text_new(text);
+}
+
 static void quota_queue_add_row(struct listing *l, const char *ns, const char *queue,
                                 const json_t *quota)
 {
@@ -54,6 +61,7 @@ static void quota_queue_add_row(struct listing *l, const char *ns, const char *q
                             .form = own.form};
     AUTO(json_freep) json_t *object = json_object();
     AUTO_FREE char *name = mem_format("queue %s", queue);
+    const char *resource = json_text(quota, "resource");
     char text[QUANTITY_TEXT_SIZE];
 
     quantity_format(left, text);
@@ -62,13 +70,15 @@ static void quota_queue_add_row(struct listing *l, const char *ns, const char *q
     json_put_text(json_object_at(object, "metadata"), "name", queue);
     json_put_text(json_object_at(object, "metadata"), "namespace", ns);
     json_put_text(object, "queue", queue);
-    json_put_text(object, "resource", json_text(quota, "resource"));
+    json_put_text(object, "resource", resource);
     json_put_text(object, "used", json_text(quota, "held"));
     json_put_text(object, "hard", json_text(quota, "nominal"));
     json_put_text(object, "free", text);
     listing_add(l,
-                json_pack("[s, s, s, s, s, s]", ns, name, json_text(quota, "resource"),
-                          json_text(quota, "held"), json_text(quota, "nominal"), text),
+                json_pack("[s, s, s, o, o, o]", ns, name, resource,
+                          amount_cell(resource, json_text(quota, "held")),
+                          amount_cell(resource, json_text(quota, "nominal")),
+                          amount_cell(resource, text)),
                 object);
 }
 

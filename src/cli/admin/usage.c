@@ -265,9 +265,7 @@ static json_t *gpus_cell(const json_t *gpus)
         milli += json_int(gpu, "milli", 1000);
     if (milli % 1000 == 0)
         return json_integer(milli / 1000);
-    text = mem_format("%" PRId64 ".%03" PRId64, milli / 1000, milli % 1000);
-    while (text_ends_with(text, "0"))
-        text[strlen(text) - 1] = '\0';
+    text = gpus_format(milli);
     return json_string(text);
 }
 

@@ -133,12 +133,13 @@ static void add_quotas(struct buf *b, const json_t *reason)
 
     json_array_foreach (json_object_get(reason, "quotas"), i, quota) {
         const char *resource = json_text(quota, "resource");
-        const char *limit = json_text(quota, "borrowLimit");
+        AUTO_FREE char *held = amount_format(resource, json_text(quota, "held"));
+        AUTO_FREE char *nominal = amount_format(resource, json_text(quota, "nominal"));
+        AUTO_FREE char *limit = amount_format(resource, json_text(quota, "borrowLimit"));
 
         buf_printf(b, "  Quota %s: holds %s %s, nominal %s", or_dash(json_text(quota, "queue")),
-                   or_dash(json_text(quota, "held")),
-                   text_equal(resource, "gpu") ? "GPUs" : or_dash(resource),
-                   or_dash(json_text(quota, "nominal")));
+                   or_dash(held), text_equal(resource, "gpu") ? "GPUs" : or_dash(resource),
+                   or_dash(nominal));
         buf_printf(b, ", may borrow %s.%s\n",
                    !limit                   ? "any unused quota"
                    : text_equal(limit, "0") ? "nothing"

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "cli/term/text_escape.h"
+#include "model/quantity.h"
 
 enum {
     CELL_GAP = 3,
@@ -42,6 +43,28 @@ void size_format(int64_t bytes, char ret[SIZE_TEXT_SIZE])
         i++;
     }
     (void)snprintf(ret, SIZE_TEXT_SIZE, i == 0 ? "%.0f%s" : "%.1f%s", value, units[i]);
+}
+
+char *gpus_format(int64_t milli)
+{
+    char *text = milli % 1000 == 0
+                     ? mem_format("%" PRId64, milli / 1000)
+                     : mem_format("%" PRId64 ".%03" PRId64, milli / 1000, milli % 1000);
+
+    while (milli % 1000 != 0 && text_ends_with(text, "0"))
+        text[strlen(text) - 1] = '\0';
+    return text;
+}
+
+char *amount_format(const char *resource, const char *quantity)
+{
+    struct quantity q = {0};
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!quantity || !text_equal(resource, "gpu"))
+        return quantity ? mem_strdup(quantity) : NULL;
+    e = quantity_parse(str_of(quantity), &q);
+    return e || q.milli < 0 ? mem_strdup(quantity) : gpus_format(q.milli);
 }
 
 void listing_column(struct listing *l, const char *name)

@@ -34,6 +34,13 @@ enum {
 /* Formats bytes: "512", "1.5Ki", "23.5Gi", rounded to a tenth. */
 void size_format(int64_t bytes, char ret[SIZE_TEXT_SIZE]);
 
+/* Formats thousandths of gpus: "2", "0.753". The caller frees the text. */
+char *gpus_format(int64_t milli);
+
+/* A quantity for people: that of the resource "gpu" as gpus_format, others as they are. NULL stays
+ * NULL. The caller frees the text. */
+char *amount_format(const char *resource, const char *quantity);
+
 struct listing {
     VEC(struct output_column) columns;
     json_t *rows;            /* array of arrays of texts, integers or null */

@@ -215,6 +215,28 @@ static void sizes_are_for_people_in_tables_and_plain_in_csv(void **state)
     listing_done(&l);
 }
 
+static void gpus_are_decimals_for_people(void **state)
+{
+    static const struct {
+        const char *resource;
+        const char *quantity;
+        const char *text;
+    } cases[] = {
+        {"gpu", "0", "0"},       {"gpu", "753m", "0.753"}, {"gpu", "1500m", "1.5"},
+        {"gpu", "2", "2"},       {"gpu", "2k", "2000"},    {"gpu", "10", "10"},
+        {"gpu", "50m", "0.05"},  {"gpu", "-1", "-1"},      {"gpu", "many", "many"},
+        {"cpu", "500m", "500m"}, {"memory", "2Gi", "2Gi"}, {NULL, "753m", "753m"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_FREE char *text = amount_format(cases[i].resource, cases[i].quantity);
+
+        assert_string_equal(text, cases[i].text);
+    }
+    assert_null(amount_format("gpu", NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +245,7 @@ int main(void)
         cmocka_unit_test(knows_how_wide_a_text_is),
         cmocka_unit_test(one_listing_in_every_format),
         cmocka_unit_test(sizes_are_for_people_in_tables_and_plain_in_csv),
+        cmocka_unit_test(gpus_are_decimals_for_people),
         cmocka_unit_test(json_of_one_is_bare_and_of_several_a_list),
     };
 
