@@ -51,19 +51,13 @@ struct auth {
     struct loop_timer *timer;
     struct source people;
     struct source nodes;
-    node_revoked_fn node_revoked;
+    token_revoked_fn token_revoked;
     void *revoked_arg;
     user_name_fn user_name;
     void *arg;
     const struct signing_key *signing_key;
     const struct store *store;
 };
-
-void auth_take_users(struct auth *a, struct users *taken)
-{
-    users_free(a->people.users);
-    a->people.users = taken;
-}
 
 /* A missing file counts as empty: deleting it revokes all tokens. */
 static struct err *read_file(const char *path, struct buf *ret)
@@ -108,16 +102,6 @@ static struct err *source_load(struct source *f, int64_t wall_ns, struct users *
     return NULL;
 }
 
-static struct users *load_again(struct source *f, int64_t wall_ns)
-{
-    struct users *former = NULL;
-    AUTO(err_freep) struct err *e = f->path ? source_load(f, wall_ns, &former) : NULL;
-
-    if (e)
-        LOG(ERROR, "users file not taken, the former users stay", S("file", f->path), E(e));
-    return former;
-}
-
 /* Compares in constant time. */
 static bool tokens_equal(const uint8_t *x, const uint8_t *y)
 {
@@ -128,37 +112,66 @@ static bool tokens_equal(const uint8_t *x, const uint8_t *y)
     return differ == 0;
 }
 
-static bool has_credential(const struct users *users, const struct user *u)
+static bool has_token(const struct users *users, const struct user *u)
 {
     for (size_t i = 0; i < users->n; i++)
         if (text_equal(users->at[i].name, u->name))
-            return tokens_equal(users->at[i].token, u->token);
+            return users->at[i].has_token && tokens_equal(users->at[i].token, u->token);
     return false;
 }
 
-/* Tells which nodes of `former` have lost their token. */
-static void auth_tell_revoked(const struct auth *a, const struct users *former)
+/* The first bytes of the digest; never 0. */
+static uint64_t credential_of(const struct user *u)
 {
-    for (size_t i = 0; former && i < former->n; i++) {
+    uint64_t credential = 0;
+
+    memcpy(&credential, u->token, sizeof(credential));
+    return credential ? credential : 1;
+}
+
+/* Tells which users of `former` have lost their token. */
+static void auth_tell_revoked(const struct auth *a, const struct users *former,
+                              const struct users *users)
+{
+    for (size_t i = 0; i < former->n; i++) {
         const struct user *u = &former->at[i];
 
-        if (has_credential(a->nodes.users, u))
+        if (!u->has_token || has_token(users, u))
             continue;
-        LOG(INFO, "token of a node was revoked", S("user", u->name));
-        if (a->node_revoked)
-            a->node_revoked(a->revoked_arg, u->name + strlen(NODE_USER_PREFIX));
+        LOG(INFO, "token was revoked", S("user", u->name));
+        if (a->token_revoked)
+            a->token_revoked(a->revoked_arg, credential_of(u));
     }
+}
+
+static void source_look(const struct auth *a, struct source *f)
+{
+    struct users *former = NULL;
+    AUTO(err_freep)
+    struct err *e = f->path ? source_load(f, loop_wall_ns(a->loop), &former) : NULL;
+
+    if (e)
+        LOG(ERROR, "users file not taken, the former users stay", S("file", f->path), E(e));
+    if (former)
+        auth_tell_revoked(a, former, f->users);
+    users_free(former);
+}
+
+void auth_take_users(struct auth *a, struct users *taken)
+{
+    struct users *former = a->people.users;
+
+    a->people.users = taken;
+    auth_tell_revoked(a, former, taken);
+    users_free(former);
 }
 
 static void look_again(void *arg)
 {
     struct auth *a = arg;
 
-    struct users *former = load_again(&a->nodes, loop_wall_ns(a->loop));
-
-    users_free(load_again(&a->people, loop_wall_ns(a->loop)));
-    auth_tell_revoked(a, former);
-    users_free(former);
+    source_look(a, &a->nodes);
+    source_look(a, &a->people);
     loop_timer_set(a->timer, look_again_ns);
 }
 
@@ -189,7 +202,7 @@ struct err *auth_new(const struct auth_options *o, struct auth **ret)
     a->store = o->store;
     a->people.parse = users_parse;
     a->nodes.parse = node_credentials_parse;
-    a->node_revoked = o->node_revoked;
+    a->token_revoked = o->token_revoked;
     a->revoked_arg = o->revoked_arg;
     a->names = mem_alloc(NAMES_KEPT * sizeof(*a->names));
     e = source_open(&a->people, o->users_file, loop_wall_ns(o->loop));
@@ -353,6 +366,7 @@ static struct err *from_token(const struct auth *a, struct arena *arena, const c
     if (!u)
         return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the token is unknown or has expired");
     from_user(arena, u, who);
+    who->credential = credential_of(u);
     return NULL;
 }
 
@@ -436,6 +450,7 @@ static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
 {
     const char *user = request_header(r, "impersonate-user");
     const char **groups = arena_alloc(arena, (r->n_headers + 1) * sizeof(*groups));
+    const uint64_t credential = who->credential;
     size_t n = 0;
 
     for (size_t i = 0; i < r->n_headers; i++)
@@ -451,6 +466,7 @@ static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
                        "\"users\" in API group \"\" at the cluster scope",
                        user, who->user);
     auth_describe(a, arena, user, groups, n, who);
+    who->credential = credential;
     return NULL;
 }
 

@@ -33,6 +33,7 @@ struct identity {
     const char *uid;  /* uid of a service account; NULL: not a service account */
     const char *pod;  /* pod that the token is bound to; NULL: none */
     const char *pod_uid;
+    uint64_t credential; /* identifies a token of users.yaml or nodes.yaml; 0: another proof */
 };
 
 /* Writes the name of `uid` in /etc/passwd to `ret`. False: the uid has no name. */
@@ -46,16 +47,16 @@ size_t users_count(const struct users *u);
 
 struct auth;
 
-/* The token of this node was revoked, or replaced by another. */
-typedef void (*node_revoked_fn)(void *arg, const char *node);
+/* A token of users.yaml or nodes.yaml was revoked, or replaced by another. */
+typedef void (*token_revoked_fn)(void *arg, uint64_t credential);
 
 struct auth_options {
     struct loop *loop;
     const char *users_file; /* NULL or missing: no tokens */
     user_name_fn user_name;
     void *arg;
-    const char *nodes_file;       /* node_credentials.h; NULL: none */
-    node_revoked_fn node_revoked; /* NULL: not called */
+    const char *nodes_file;         /* node_credentials.h; NULL: none */
+    token_revoked_fn token_revoked; /* NULL: not called */
     void *revoked_arg;
     const struct signing_key
         *signing_key;          /* verifies service accounts' tokens; NULL: refuse them */

@@ -12,6 +12,13 @@ struct api {
     struct http_server *http;
 };
 
+static void api_on_token_revoked(void *arg, uint64_t credential)
+{
+    struct api *a = arg;
+
+    http_server_cut(a->http, credential);
+}
+
 struct err *api_new(const struct api_options *o, struct api **ret)
 {
     AUTO(api_freep) struct api *a = mem_alloc(sizeof(*a));
@@ -25,7 +32,9 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .reports = o->reports,
                                 .n_reports = o->n_reports,
                                 .take_stats = o->take_stats,
-                                .stats_arg = o->stats_arg};
+                                .stats_arg = o->stats_arg,
+                                .token_revoked = api_on_token_revoked,
+                                .revoked_arg = a};
     AUTO_FREE char *signing_key = o->pki_dir ? mem_format("%s/sa.key", o->pki_dir) : NULL;
     struct http_options http = {.loop = o->loop,
                                 .unix_fd = o->unix_fd,

@@ -35,13 +35,6 @@ struct core {
     size_t next_tree;
 };
 
-static void core_on_node_revoked(void *arg, const char *node)
-{
-    struct core *c = arg;
-
-    node_links_close(c->links, node, "the node's token was revoked");
-}
-
 struct err *core_new(const struct core_options *o, struct core **ret)
 {
     struct core *c = mem_alloc(sizeof(*c));
@@ -49,8 +42,8 @@ struct err *core_new(const struct core_options *o, struct core **ret)
                                 .users_file = o->users_file,
                                 .user_name = o->user_name,
                                 .nodes_file = o->nodes_file,
-                                .node_revoked = core_on_node_revoked,
-                                .revoked_arg = c,
+                                .token_revoked = o->token_revoked,
+                                .revoked_arg = o->revoked_arg,
                                 .store = objects_store(o->objects)};
     struct err *e = NULL;
 
@@ -338,6 +331,7 @@ static struct err *call_handle(struct call *c)
     if (!e && c->route && c->route->is_open)
         return call_answer(c);
     TRY(auth_identify(c->core->auth, c->arena, &c->x->request, &c->who));
+    c->x->credential = c->who.credential;
     if (e)
         return TAKE(e);
     if (!c->route || is_beyond_route(c)) {

@@ -24,7 +24,9 @@ struct core_options {
     size_t n_reports;
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
-    const char *signing_key_file; /* signs service accounts' tokens; NULL: refuse them */
+    const char *signing_key_file;   /* signs service accounts' tokens; NULL: refuse them */
+    token_revoked_fn token_revoked; /* NULL: not called */
+    void *revoked_arg;
 };
 
 struct err *core_new(const struct core_options *o, struct core **ret) MUST_CHECK;

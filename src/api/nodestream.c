@@ -310,14 +310,6 @@ void node_links_add(struct node_links *l, const char *name, struct exchange *x)
     LOG(INFO, "node stream opened", S("node", name));
 }
 
-void node_links_close(struct node_links *l, const char *name, const char *why)
-{
-    struct link *link = find_link(l, name);
-
-    if (link)
-        link_close(link, why);
-}
-
 /* Returns the next free odd number; numbers repeat only after a wrap. */
 static uint32_t free_id(struct link *link)
 {

@@ -21,9 +21,6 @@ void node_links_free(struct node_links *l); /* accepts NULL */
  * streams. */
 void node_links_add(struct node_links *l, const char *name, struct exchange *x);
 
-/* Ends the connection of node `name`, if it has one. */
-void node_links_close(struct node_links *l, const char *name, const char *why);
-
 struct node_stream_options {
     const char *node;
     const json_t *open; /* content of the OPEN frame */

@@ -386,6 +386,15 @@ struct err *http_server_new(const struct http_options *o, struct http_server **r
     return NULL;
 }
 
+void http_server_cut(struct http_server *s, uint64_t credential)
+{
+    struct conn *c;
+
+    LIST_EACH (s->conns, c)
+        if (c->exchange.credential == credential)
+            event_active(c->resume, EV_WRITE, 0);
+}
+
 void http_server_free(struct http_server *s)
 {
     struct conn *c;

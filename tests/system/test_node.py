@@ -120,6 +120,57 @@ def test_a_revoked_node_is_cut_off():
         equal(m.phase("p"), "Running")
 
 
+@contextlib.contextmanager
+def opened(m, token, where):
+    """A stream that the server has begun to answer."""
+    c = http.client.HTTPConnection("unix", timeout=60)
+    with contextlib.closing(c):
+        c.sock = socket.socket(socket.AF_UNIX)
+        c.sock.settimeout(60)
+        c.sock.connect(os.path.join(m.data, "mete.sock"))
+        c.request("GET", where, headers={"Authorization": "Bearer " + token})
+        yield c.getresponse()
+
+
+def test_a_revoked_token_ends_its_open_connections():
+    with Mete("emulated:2xA100") as m:
+        users, nodes = os.path.join(m.data, "server", "users.yaml"), os.path.join(m.data, "nodes.yaml")
+        m.ok("apply", "-f", "-", stdin=pod("p", "echo hello; sleep 1000"))
+        m.wait_phase("p", "Running")
+        with open(nodes) as f:
+            own = f.read()
+        with open(nodes, "a") as f:
+            f.write(entry_of("other", "token-of-other"))
+        with open(users, "w") as f:
+            f.write("users:\n" + "".join(
+                f"- name: {name}\n  tokenSha256: \"{hashlib.sha256(name.encode()).hexdigest()}\"\n"
+                "  roles: [{role: view, namespace: default}]\n" for name in ("ann", "bob")))
+        logs = "/api/v1/namespaces/default/pods/p/log?follow=true"
+
+        def knows(token):
+            with opened(m, token, "/api") as answer:
+                return answer.status == 200
+
+        wait(lambda: knows("bob") and knows("token-of-other"), "the files are read")
+        with opened(m, "token-of-other", "/api/v1/nodes?watch=true&fieldSelector=metadata.name%3Dother") as watch, \
+                opened(m, "ann", logs) as ann, opened(m, "bob", logs) as bob:
+            equal([r.status for r in (watch, ann, bob)], [200, 200, 200])
+            equal([ann.readline(), bob.readline()], [b"hello\n", b"hello\n"])
+            with open(nodes, "w") as f:
+                f.write(own)
+            with contextlib.suppress(http.client.IncompleteRead):
+                equal(watch.read(), b"")
+            with open(users) as f:
+                both = f.read()
+            with open(users, "w") as f:
+                f.write("users:\n" + both[both.index("- name: bob"):])
+            with contextlib.suppress(http.client.IncompleteRead):
+                equal(ann.read(), b"")
+            check(not knows("ann"))
+            m.ok("exec", "p", "--", "sh", "-c", "echo more >/proc/1/fd/1")
+            equal(bob.readline(), b"more\n")
+
+
 def stopped_runtime(m):
     """Stops the first `crun create` of this machine, for as long as it is in the node's mount namespace; its pid."""
     for pid in filter(str.isdigit, os.listdir("/proc")):

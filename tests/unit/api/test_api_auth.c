@@ -202,6 +202,73 @@ static void takes_each_change_of_the_users_file(void **state)
     world_done(&w);
 }
 
+static void note_revoked(void *arg, uint64_t credential)
+{
+    uint64_t *sum = arg;
+
+    *sum += credential;
+}
+
+static uint64_t credential_of(struct auth *a, const char *token, const char *as)
+{
+    AUTO_FREE char *bearer = mem_format("Bearer %s", token);
+    const struct http_header headers[] = {{"authorization", bearer}, {"impersonate-user", as}};
+    const struct api_request r = {.headers = headers, .n_headers = as ? 2 : 1};
+    struct arena *arena = arena_new();
+    struct identity who = {0};
+
+    assert_null(auth_identify(a, arena, &r, &who));
+    arena_free(arena);
+    return who.credential;
+}
+
+static struct users *users_with(const char *ann_token, const char *bob_token)
+{
+    AUTO_FREE char *first = token_hash(ann_token);
+    AUTO_FREE char *second = token_hash(bob_token);
+    AUTO_FREE char *text =
+        mem_format("users: [{name: ann, tokenSha256: %s, roles: [{role: cluster-admin}]}, "
+                   "{name: bob, tokenSha256: %s}, {name: eve, uid: 7}]",
+                   first, second);
+    struct users *users = NULL;
+
+    world_must(users_parse("u", str_of(text), &users));
+    return users;
+}
+
+static void tells_which_tokens_were_revoked(void **state)
+{
+    uint64_t revoked = 0;
+    struct auth_options o = {.token_revoked = note_revoked, .revoked_arg = &revoked};
+    struct world w;
+    struct auth *a = NULL;
+    struct users *none = NULL;
+    uint64_t of_ann = 0;
+    uint64_t of_bob = 0;
+
+    (void)state;
+    world_init(&w, 1);
+    o.loop = w.loop;
+    assert_null(auth_new(&o, &a));
+    auth_take_users(a, users_with("token-1", "token-2"));
+    of_ann = credential_of(a, "token-1", NULL);
+    of_bob = credential_of(a, "token-2", NULL);
+    assert_int_not_equal(of_ann, 0);
+    assert_int_not_equal(of_ann, of_bob);
+    assert_int_equal(credential_of(a, "token-1", "eve"), of_ann);
+    auth_take_users(a, users_with("token-1", "token-2"));
+    assert_int_equal(revoked, 0);
+    auth_take_users(a, users_with("token-1", "token-3"));
+    assert_int_equal(revoked, of_bob);
+    revoked = 0;
+    of_bob = credential_of(a, "token-3", NULL);
+    world_must(users_parse("u", STR("users: []"), &none));
+    auth_take_users(a, none);
+    assert_int_equal(revoked, of_ann + of_bob);
+    auth_free(a);
+    world_done(&w);
+}
+
 static void says_what_is_wrong_with_a_users_file(void **state)
 {
     static const struct {
@@ -287,6 +354,7 @@ int main(void)
         cmocka_unit_test(knows_who_asks),
         cmocka_unit_test(asks_for_the_name_of_a_uid_once_a_minute),
         cmocka_unit_test(takes_each_change_of_the_users_file),
+        cmocka_unit_test(tells_which_tokens_were_revoked),
         cmocka_unit_test(says_what_is_wrong_with_a_users_file),
         cmocka_unit_test(an_empty_file_is_nobody),
         cmocka_unit_test(nobody_learns_nothing_but_health_and_version),

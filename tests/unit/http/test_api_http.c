@@ -121,6 +121,7 @@ static void handle(void *arg, struct exchange *x)
 
     w->n_requests++;
     w->last_body = x->request.body.size;
+    x->credential = text_equal(x->request.query, "mine") ? 7 : 8;
     if (text_equal(path, "/later")) {
         x->arg = w;
         x->on_close = on_client_gone;
@@ -519,6 +520,29 @@ static void an_upgraded_connection_carries_bytes_both_ways(void **state)
     assert_int_equal(w->n_closed, 0);
 }
 
+static void a_credential_is_cut_wherever_it_is_used(void **state)
+{
+    static const char *const paths[] = {"/stream", "/upgrade", "/whole-stream"};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        AUTO(peer_freep) struct peer *mine = peer_new(w);
+        AUTO(peer_freep) struct peer *other = peer_new(w);
+        AUTO_FREE char *text = mem_format("GET %s?mine HTTP/1.1\r\nHost: x\r\n\r\n", paths[i]);
+
+        peer_send_text(other, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        wait_text(other, "GET / ", 1);
+        peer_send_text(mine, text);
+        wait_text(mine, "\r\n\r\n", 1);
+        w->n_closed = 0;
+        http_server_cut(w->server, 7);
+        wait_over(mine);
+        assert_int_equal(w->n_closed, i < 2); /* the last reply was complete */
+        peer_send_text(other, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        wait_text(other, "GET / ", 2);
+    }
+}
+
 /* 40 clients send nearly 3 MiB each, incomplete: more than the limit of all bodies. The server
  * refuses some clients at once. */
 static void all_bodies_together_are_capped(void **state)
@@ -570,6 +594,7 @@ int main(void)
         HTTP_TEST(a_slow_reader_shows_in_the_backlog_and_can_be_cut),
         HTTP_TEST(who_talks_into_a_stream_is_cut),
         HTTP_TEST(an_upgraded_connection_carries_bytes_both_ways),
+        HTTP_TEST(a_credential_is_cut_wherever_it_is_used),
         HTTP_TEST(all_bodies_together_are_capped),
     };
 
