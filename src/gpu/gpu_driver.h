@@ -54,16 +54,31 @@ bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b);
 void gpu_driver_connection(struct gpu_driver *d, unsigned a, unsigned b,
                            char ret[GPU_CONNECTION_SIZE]);
 
-/* Reads the gpu's present values. ERR_UNAVAILABLE: the gpu fell off the bus. */
-struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index,
-                              struct gpu_sample *ret) MUST_CHECK;
-
 /* A process on a gpu, by its pid in the namespace of the caller. */
 struct gpu_process {
     unsigned pid;
-    uint64_t memory_bytes;
-    int sm_pct; /* compute since the call before; -1: the driver does not say */
+    int slice;            /* index in a reading's slices; -1: on the gpu itself */
+    int64_t memory_bytes; /* -1: the driver does not tell */
+    int sm_milli; /* compute since the call before, in 1/1000; -1: the driver does not tell */
 };
+
+enum {
+    GPU_PROCESSES_MAX = 256
+};
+
+/* A gpu, its slices and their processes at one moment. */
+struct gpu_reading {
+    struct gpu_sample gpu;
+    struct gpu_sample slices[GPU_SLICES_MAX];
+    size_t n_slices;
+    struct gpu_process processes[GPU_PROCESSES_MAX];
+    size_t n_processes;
+};
+
+/* Reads the present values of a gpu and of the slices that gpu_driver_read found. ERR_UNAVAILABLE:
+ * the gpu fell off the bus. */
+struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index,
+                              struct gpu_reading *ret) MUST_CHECK;
 
 /*
  * Lists up to `max` processes of a gpu. `*since_us` is the driver's time of the newest reading of

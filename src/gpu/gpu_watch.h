@@ -14,6 +14,7 @@
 #include "gpu/driver_root.h"
 #include "gpu/gpu_condition.h"
 #include "gpu/gpu_driver.h"
+#include "gpu/gpu_use.h"
 
 struct gpu_watch;
 
@@ -58,6 +59,12 @@ const struct gpu *gpu_watch_list(const struct gpu_watch *w, size_t *ret_count);
 
 /* NULL: unknown, or older than ten periods. */
 const struct gpu_sample *gpu_watch_sample(const struct gpu_watch *w, const char *uuid);
+
+/* The samples of the slices of the list's gpu `index`, and what containers use of it and of them,
+ * both of the time of its last sample. Borrowed until the loop runs again. */
+const struct gpu_sample *gpu_watch_slices(const struct gpu_watch *w, size_t index,
+                                          size_t *ret_count);
+const struct gpu_use *gpu_watch_uses(const struct gpu_watch *w, size_t index, size_t *ret_count);
 
 /* Takes the oldest unread XID; false: none. on_change announces new ones. `*ret_dropped` counts the
  * XIDs lost since the start because the queue was full. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/proc.h"
 #include "base/retry.h"
+#include "base/vec.h"
 #include "gpu/gpu_watch.h"
 
 enum {
@@ -50,6 +51,12 @@ struct hung_helper {
     unsigned index;    /* the gpu of the question */
 };
 
+/* Of the last sample of one gpu. */
+struct gpu_details {
+    VEC(struct gpu_sample) slices;
+    VEC(struct gpu_use) uses;
+};
+
 struct gpu_watch {
     struct gpu_watch_options o;
     char root_env[4200];
@@ -81,6 +88,7 @@ struct gpu_watch {
     uint64_t n_lists;
     bool is_list_partial; /* a gpu of it could not be read */
     struct gpu_conditions conditions;
+    struct gpu_details details[GPUS_MAX]; /* by index in `gpus` */
 };
 
 static void start_helper(struct gpu_watch *w, struct helper_link *h);
@@ -324,6 +332,28 @@ static void on_list_line(struct gpu_watch *w, const json_t *j)
     }
 }
 
+static void watch_take_details(struct gpu_watch *w, unsigned index, const json_t *j)
+{
+    const struct gpu *g = &w->gpus[index];
+    struct gpu_details *d = &w->details[index];
+    const json_t *one;
+    size_t i;
+
+    vec_clear(&d->slices);
+    vec_clear(&d->uses);
+    json_array_foreach (json_object_get(j, "slices"), i, one) {
+        struct gpu_sample s = gpu_sample_parse_json(one);
+        const char *uuid = json_text(one, "uuid");
+
+        s.at_ns = loop_now_ns(w->o.loop);
+        (void)snprintf(s.uuid, sizeof(s.uuid), "%s", uuid ? uuid : "");
+        memcpy(s.parent, g->uuid, sizeof(s.parent));
+        vec_add(&d->slices, s);
+    }
+    json_array_foreach (json_object_get(j, "uses"), i, one)
+        vec_add(&d->uses, gpu_use_parse_json(one));
+}
+
 static void on_sample_line(struct gpu_watch *w, const json_t *j)
 {
     const json_t *sample = json_object_get(j, "sample");
@@ -338,6 +368,7 @@ static void on_sample_line(struct gpu_watch *w, const json_t *j)
 
         gpu_condition_sampled(c, &s, loop_now_ns(w->o.loop));
     }
+    watch_take_details(w, index, j);
     if (gpu_judge(w, index))
         changed(w);
     answered(w);
@@ -604,6 +635,10 @@ void gpu_watch_free(struct gpu_watch *w)
     loop_timer_free(w->deadline);
     loop_timer_free(w->restart);
     driver_root_free(w->root);
+    for (size_t i = 0; i < COUNT(w->details); i++) {
+        vec_done(&w->details[i].slices);
+        vec_done(&w->details[i].uses);
+    }
     free(w);
 }
 
@@ -645,6 +680,19 @@ const struct gpu_sample *gpu_watch_sample(const struct gpu_watch *w, const char 
         return s->at_ns && now_ns - s->at_ns < STALE_PERIODS * w->o.sample_every_ns ? s : NULL;
     }
     return NULL;
+}
+
+const struct gpu_sample *gpu_watch_slices(const struct gpu_watch *w, size_t index,
+                                          size_t *ret_count)
+{
+    *ret_count = w->details[index].slices.n;
+    return w->details[index].slices.at;
+}
+
+const struct gpu_use *gpu_watch_uses(const struct gpu_watch *w, size_t index, size_t *ret_count)
+{
+    *ret_count = w->details[index].uses.n;
+    return w->details[index].uses.at;
 }
 
 bool gpu_watch_next_xid(struct gpu_watch *w, struct gpu_xid *ret, uint64_t *ret_dropped)

@@ -6,7 +6,8 @@
  *
  *   list      → {"driver":...,"cuda":...,"emulated":...,"count":N} {"read":I}... {"gpu":{...}}...
  *               {"end":true}
- *   sample I  → {"sample":{...},"index":I}
+ *   sample I  → {"sample":{...},"slices":[{"uuid":...}...],"uses":[{...}...],"index":I}
+ *               of the gpu, of its slices, and of the containers on them (gpu_use.h)
  *
  * Before the last line, {"root":{...}} tells the driver's files (driver_root.h): with the first
  * list, and whenever the driver's version, the machine's device numbers or the
@@ -28,6 +29,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "gpu/driver_root.h"
+#include "gpu/gpu_use.h"
 #include "gpu/gpu_watch.h"
 #include "gpu/mps_watch.h"
 #include "gpu/partition_serve.h"
@@ -45,6 +47,8 @@ struct helper {
     char *told_version;  /* of the root that was told last; NULL: none */
     char *told_numbers;  /* driver_numbers then */
     bool is_skipped[HELPER_GPUS_MAX];
+    struct gpu_reading reading;
+    struct gpu_use uses[GPU_PROCESSES_MAX];
 };
 
 /* Writes a line. False: the reader is gone. Takes `j`. */
@@ -174,19 +178,40 @@ static bool helper_list(struct helper *h)
     return tell_root(h) && say(json_pack("{s:b}", "end", true));
 }
 
+/* The answer of a sample. */
+static json_t *reading_tree(struct helper *h, int64_t index)
+{
+    const struct gpu_reading *r = &h->reading;
+    size_t n = gpu_uses_of(r, gpu_use_home, h->uses);
+    json_t *o = json_object();
+    json_t *slices = json_array_at(o, "slices");
+    json_t *uses = json_array_at(o, "uses");
+
+    json_put_int(o, "index", index);
+    json_put(o, "sample", gpu_sample_format_json(&r->gpu));
+    for (size_t i = 0; i < r->n_slices; i++) {
+        json_t *slice = gpu_sample_format_json(&r->slices[i]);
+
+        json_put_text(slice, "uuid", r->slices[i].uuid);
+        (void)json_array_append_new(slices, slice); /* a fresh object: cannot fail */
+    }
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(uses, gpu_use_format_json(&h->uses[i])); /* likewise */
+    return o;
+}
+
 static bool helper_sample(struct helper *h, struct str number)
 {
-    struct gpu_sample s = {0};
     int64_t index = 0;
     struct err *e = num_parse_int64(number, 0, HELPER_GPUS_MAX - 1, &index);
 
     if (!e)
-        e = gpu_driver_sample(h->driver, (unsigned)index, &s);
+        e = gpu_driver_sample(h->driver, (unsigned)index, &h->reading);
     if (e)
         return say_error(e);
     if (!tell_root(h))
         return false;
-    return say(json_pack("{s:i, s:o}", "index", (int)index, "sample", gpu_sample_format_json(&s)));
+    return say(reading_tree(h, index));
 }
 
 static int serve_samples(struct helper *h)
@@ -276,11 +301,12 @@ static struct err *helper_open(struct helper *h)
 
 int gpu_helper_main(int argc, char **argv)
 {
-    struct helper h = {.machine = variable("METE_GPUSIM_MACHINE")};
+    static struct helper h;
     bool is_partition;
     struct err *e;
     int result;
 
+    h.machine = variable("METE_GPUSIM_MACHINE");
     if (argc < 2)
         return 2;
     if (strcmp(argv[1], "mps") == 0)

@@ -13,6 +13,7 @@ typedef void *nvmlDevice_t;
 typedef void *nvmlEventSet_t;
 typedef void *nvmlGpuInstance_t;
 typedef void *nvmlComputeInstance_t;
+typedef void *nvmlGpmSample_t;
 
 enum nvml_return {
     NVML_SUCCESS = 0,
@@ -70,6 +71,19 @@ enum {
     NVML_LINK_REMOTE_GPU = 0,
     NVML_LINK_REMOTE_SWITCH = 2,
     NVML_LINK_REMOTE_UNKNOWN = 255
+};
+
+/* The type of a field's value. */
+enum {
+    NVML_VALUE_UNSIGNED = 1,
+    NVML_VALUE_UNSIGNED_LONG = 2,
+    NVML_VALUE_UNSIGNED_LONG_LONG = 3,
+    NVML_VALUE_SIGNED_LONG_LONG = 4,
+    NVML_VALUE_SIGNED = 5
+};
+enum {
+    NVML_GPM_VERSION = 1,
+    NVML_GPM_METRICS_MAX = 333
 };
 
 #define NVML_EVENT_XID                    UINT64_C(0x8)
@@ -244,6 +258,28 @@ struct nvmlGpuFabricInfo_v3 {
     unsigned char healthSummary; /* 1: healthy */
 };
 
+struct nvmlGpmSupport {
+    unsigned version;
+    unsigned isSupportedDevice;
+};
+
+struct nvmlGpmMetric {
+    unsigned metricId;
+    int nvmlReturn;
+    double value;
+    const char *shortName;
+    const char *longName;
+    const char *unit;
+};
+
+struct nvmlGpmMetricsGet {
+    unsigned version;
+    unsigned numMetrics;
+    nvmlGpmSample_t sample1;
+    nvmlGpmSample_t sample2;
+    struct nvmlGpmMetric metrics[NVML_GPM_METRICS_MAX];
+};
+
 _Static_assert(sizeof(struct nvmlPciInfo) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct nvmlMemory_v2) == 40, "nvmlMemory_v2_t");
 _Static_assert(sizeof(struct nvmlProcessInfo) == 24, "nvmlProcessInfo_t");
@@ -258,5 +294,8 @@ _Static_assert(sizeof(struct nvmlComputeInstanceProfileInfo) == 36,
 _Static_assert(sizeof(struct nvmlComputeInstanceInfo) == 32, "nvmlComputeInstanceInfo_t");
 _Static_assert(sizeof(struct nvmlFieldValue) == 40, "nvmlFieldValue_t");
 _Static_assert(sizeof(struct nvmlDeviceAttributes) == 40, "nvmlDeviceAttributes_t");
+_Static_assert(sizeof(struct nvmlGpmMetric) == 40, "nvmlGpmMetric_t");
+_Static_assert(sizeof(struct nvmlGpmMetricsGet) == 24 + 40 * NVML_GPM_METRICS_MAX,
+               "nvmlGpmMetricsGet_t");
 _Static_assert(sizeof(struct nvmlGpuFabricInfo) == 28, "nvmlGpuFabricInfo_t");
 _Static_assert(sizeof(struct nvmlGpuFabricInfo_v3) == 40, "nvmlGpuFabricInfo_v3_t");

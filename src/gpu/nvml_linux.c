@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -46,14 +45,6 @@ static void load_symbols(struct gpu_driver *d)
     LOAD(d, memory_v2, "nvmlDeviceGetMemoryInfo_v2", NULL);
     LOAD(d, memory, "nvmlDeviceGetMemoryInfo", NULL);
     LOAD(d, numa, "nvmlDeviceGetNumaNodeId", NULL);
-    LOAD(d, utilization, "nvmlDeviceGetUtilizationRates", NULL);
-    LOAD(d, temperature, "nvmlDeviceGetTemperature", NULL);
-    LOAD(d, power, "nvmlDeviceGetPowerUsage", NULL);
-    LOAD(d, energy, "nvmlDeviceGetTotalEnergyConsumption", NULL);
-    LOAD(d, clock, "nvmlDeviceGetClockInfo", NULL);
-    LOAD(d, processes, "nvmlDeviceGetComputeRunningProcesses_v3",
-         "nvmlDeviceGetComputeRunningProcesses_v2");
-    LOAD(d, process_use, "nvmlDeviceGetProcessUtilization", NULL);
     LOAD(d, event_types, "nvmlDeviceGetSupportedEventTypes", NULL);
     LOAD(d, event_set, "nvmlEventSetCreate", NULL);
     LOAD(d, event_register, "nvmlDeviceRegisterEvents", NULL);
@@ -61,6 +52,8 @@ static void load_symbols(struct gpu_driver *d)
     nvml_inventory_load(d);
     nvml_links_load(d);
     nvml_mig_load(d);
+    nvml_sample_load(d);
+    nvml_process_load(d);
 }
 
 struct err *nvml_error(const struct gpu_driver *d, int code, const char *what)
@@ -101,6 +94,8 @@ void gpu_driver_free(struct gpu_driver *d)
 {
     if (!d)
         return;
+    nvml_sample_free(d);
+    free(d->readings);
     if (d->is_initialised)
         (void)d->shutdown();
     if (d->library)
@@ -159,23 +154,22 @@ static int numa_of(struct gpu_driver *d, nvmlDevice_t device, const struct nvmlP
     return CALL(d->numa, device, &node) == NVML_SUCCESS ? (int)node : -1;
 }
 
-static void read_memory(struct gpu_driver *d, nvmlDevice_t device, int64_t *total,
-                        int64_t *reserved, int64_t *used)
+struct nvml_memory nvml_memory_read(struct gpu_driver *d, nvmlDevice_t device)
 {
     struct nvmlMemory_v2 v2 = {.version = NVML_MEMORY_V2};
     struct nvmlMemory v1 = {0};
 
-    *total = -1;
-    *reserved = -1;
-    *used = -1;
-    if (CALL(d->memory_v2, device, &v2) == NVML_SUCCESS) {
-        *total = (int64_t)v2.total;
-        *reserved = (int64_t)v2.reserved;
-        *used = (int64_t)v2.used;
-    } else if (CALL(d->memory, device, &v1) == NVML_SUCCESS) {
-        *total = (int64_t)v1.total;
-        *used = (int64_t)v1.used;
-    }
+    if (CALL(d->memory_v2, device, &v2) == NVML_SUCCESS)
+        return (struct nvml_memory){.total = (int64_t)v2.total,
+                                    .reserved = (int64_t)v2.reserved,
+                                    .used = (int64_t)v2.used,
+                                    .free = (int64_t)v2.free};
+    if (CALL(d->memory, device, &v1) == NVML_SUCCESS)
+        return (struct nvml_memory){.total = (int64_t)v1.total,
+                                    .reserved = -1,
+                                    .used = (int64_t)v1.used,
+                                    .free = (int64_t)v1.free};
+    return (struct nvml_memory){-1, -1, -1, -1};
 }
 
 struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *ret)
@@ -183,8 +177,8 @@ struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *re
     struct gpu g = GPU_UNKNOWN((int)index);
     struct nvmlPciInfo pci = {0};
     nvmlDevice_t device = NULL;
+    struct nvml_memory memory;
     unsigned minor = 0;
-    int64_t used = 0;
     int code;
 
     g.is_emulated = dlsym(d->library, "mete_gpusim_version") != NULL;
@@ -206,51 +200,14 @@ struct err *gpu_driver_read(struct gpu_driver *d, unsigned index, struct gpu *re
         g.compute_major = -1;
         g.compute_minor = -1;
     }
-    read_memory(d, device, &g.memory_bytes, &g.memory_reserved_bytes, &used);
+    memory = nvml_memory_read(d, device);
+    g.memory_bytes = memory.total;
+    g.memory_reserved_bytes = memory.reserved;
     nvml_inventory_read(d, device, &pci, &g);
     nvml_links_read(d, device, &g);
     nvml_mig_read(d, device, &g);
+    nvml_sample_listed(d, index, device, &g);
     *ret = g;
-    return NULL;
-}
-
-/* A reading; -1: the driver does not have it. */
-#define READING(value, pointer, ...) \
-    (CALL(pointer, __VA_ARGS__) == NVML_SUCCESS ? (int64_t)(value) : INT64_C(-1))
-
-struct err *gpu_driver_sample(struct gpu_driver *d, unsigned index, struct gpu_sample *ret)
-{
-    struct gpu_sample s = GPU_SAMPLE_UNKNOWN;
-    struct nvmlUtilization u = {0};
-    struct timespec now = {0};
-    nvmlDevice_t device = NULL;
-    unsigned long long energy = 0;
-    unsigned v = 0;
-    int64_t total = 0;
-    int code;
-
-    TRY(nvml_device_at(d, index, &device));
-    code = d->uuid(device, s.uuid, sizeof(s.uuid));
-    if (code != NVML_SUCCESS)
-        return nvml_error(d, code, "uuid");
-    read_memory(d, device, &total, &s.value[GPU_FIELD_MEMORY_RESERVED_BYTES],
-                &s.value[GPU_FIELD_MEMORY_USED_BYTES]);
-    if (CALL(d->utilization, device, &u) == NVML_SUCCESS) {
-        s.value[GPU_FIELD_UTILIZATION_PCT] = u.gpu;
-        s.value[GPU_FIELD_MEMORY_UTILIZATION_PCT] = u.memory;
-    }
-    s.value[GPU_FIELD_TEMPERATURE_C] = READING(v, d->temperature, device, NVML_TEMPERATURE_GPU, &v);
-    s.value[GPU_FIELD_POWER_MW] = READING(v, d->power, device, &v);
-    s.value[GPU_FIELD_ENERGY_MJ] = READING(energy, d->energy, device, &energy);
-    s.value[GPU_FIELD_SM_CLOCK_MHZ] = READING(v, d->clock, device, NVML_CLOCK_SM, &v);
-    s.value[GPU_FIELD_MEMORY_CLOCK_MHZ] = READING(v, d->clock, device, NVML_CLOCK_MEM, &v);
-    v = 0;
-    code = CALL(d->processes, device, &v, NULL);
-    if (code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE)
-        s.value[GPU_FIELD_PROCESSES] = v;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    s.at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    *ret = s;
     return NULL;
 }
 
@@ -262,69 +219,6 @@ struct err *gpu_driver_uuid(struct gpu_driver *d, unsigned index, char ret[GPU_T
     TRY(nvml_device_at(d, index, &device));
     code = d->uuid(device, ret, GPU_TEXT_SIZE);
     return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "uuid");
-}
-
-enum {
-    PROCESSES_MAX = 256,
-    READINGS_MAX = 4096
-};
-
-/* The mean of a process's readings; a process without a reading used nothing. */
-static void processes_add_use(struct gpu_process *p, const struct nvmlProcessUtilizationSample *all,
-                              unsigned n)
-{
-    unsigned sum = 0;
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < n; i++) {
-        if (all[i].pid != p->pid)
-            continue;
-        sum += all[i].smUtil;
-        count++;
-    }
-    p->sm_pct = count > 0 ? (int)(sum / count) : 0;
-}
-
-static void processes_read_use(struct gpu_driver *d, nvmlDevice_t device,
-                               unsigned long long *since_us, struct gpu_process *list, size_t n)
-{
-    AUTO_FREE struct nvmlProcessUtilizationSample *all = mem_alloc(READINGS_MAX * sizeof(*all));
-    unsigned long long newest = *since_us;
-    unsigned n_readings = READINGS_MAX;
-    int code = CALL(d->process_use, device, all, &n_readings, *since_us);
-
-    if (code == NVML_ERROR_NOT_FOUND) /* no reading since then */
-        n_readings = 0;
-    else if (code != NVML_SUCCESS)
-        return;
-    for (unsigned i = 0; i < n_readings; i++)
-        if (all[i].timeStamp > newest)
-            newest = all[i].timeStamp;
-    for (size_t i = 0; i < n; i++)
-        processes_add_use(&list[i], all, n_readings);
-    *since_us = newest;
-}
-
-struct err *gpu_driver_processes(struct gpu_driver *d, unsigned index, unsigned long long *since_us,
-                                 struct gpu_process *ret, size_t max, size_t *ret_count)
-{
-    struct nvmlProcessInfo list[PROCESSES_MAX];
-    nvmlDevice_t device = NULL;
-    unsigned n = PROCESSES_MAX;
-    int code;
-
-    TRY(nvml_device_at(d, index, &device));
-    code = CALL(d->processes, device, &n, list);
-    if (code != NVML_SUCCESS)
-        return nvml_error(d, code, "processes");
-    if (n > max)
-        n = (unsigned)max;
-    for (unsigned i = 0; i < n; i++)
-        ret[i] = (struct gpu_process){
-            .pid = list[i].pid, .memory_bytes = list[i].usedGpuMemory, .sm_pct = -1};
-    processes_read_use(d, device, since_us, ret, n);
-    *ret_count = n;
-    return NULL;
 }
 
 static void remember_uuid(struct gpu_driver *d, nvmlDevice_t device)

@@ -39,7 +39,7 @@ void share_meter_note(struct share_limit *limit, struct share_surplus *surplus,
     __atomic_store_n(&limit->other_bytes, surplus_least(surplus, more), __ATOMIC_RELAXED);
     if (!reading->has_sm)
         return;
-    __atomic_store_n(&limit->used_milli, reading->sm_pct * 10, __ATOMIC_RELAXED);
+    __atomic_store_n(&limit->used_milli, reading->sm_milli, __ATOMIC_RELAXED);
     (void)__atomic_add_fetch(&limit->sample, 1, __ATOMIC_RELEASE);
 }
 

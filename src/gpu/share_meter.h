@@ -33,7 +33,7 @@ enum {
 struct share_reading {
     uint64_t bytes;
     unsigned n_processes;
-    unsigned sm_pct;
+    unsigned sm_milli;
     bool has_sm;
 };
 

@@ -19,7 +19,6 @@
 enum {
     PERIOD_MS = 200,
     METER_GPUS_MAX = 64,
-    METER_PROCESSES_MAX = 256,
     CGROUP_CAP = 4096,
     INPUT_CAP = 1 << 20
 };
@@ -180,10 +179,10 @@ static void meter_count(struct share_meter *m, const struct gpu_process *p, cons
 
         if (gpu < 0 || !share_meter_is_of(cgroup.at, s->pod))
             continue;
-        s->reading[gpu].bytes += p->memory_bytes;
+        s->reading[gpu].bytes += p->memory_bytes > 0 ? (uint64_t)p->memory_bytes : 0;
         s->reading[gpu].n_processes++;
-        s->reading[gpu].sm_pct += p->sm_pct > 0 ? (unsigned)p->sm_pct : 0;
-        s->reading[gpu].has_sm = s->reading[gpu].has_sm || p->sm_pct >= 0;
+        s->reading[gpu].sm_milli += p->sm_milli > 0 ? (unsigned)p->sm_milli : 0;
+        s->reading[gpu].has_sm = s->reading[gpu].has_sm || p->sm_milli >= 0;
     }
 }
 
@@ -199,13 +198,13 @@ static bool meter_wants(const struct share_meter *m, const char *uuid)
 /* A gpu whose driver fails keeps its shares' last measurement. */
 static void meter_read_gpu(struct share_meter *m, unsigned index)
 {
-    struct gpu_process list[METER_PROCESSES_MAX];
+    struct gpu_process list[GPU_PROCESSES_MAX];
     char uuid[GPU_TEXT_SIZE];
     size_t n = 0;
     struct err *e = gpu_driver_uuid(m->driver, index, uuid);
 
     if (!e && meter_wants(m, uuid))
-        e = gpu_driver_processes(m->driver, index, &m->since_us[index], list, METER_PROCESSES_MAX,
+        e = gpu_driver_processes(m->driver, index, &m->since_us[index], list, GPU_PROCESSES_MAX,
                                  &n);
     if (e) {
         err_free(e);

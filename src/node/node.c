@@ -18,6 +18,7 @@
 #include "node/cdi_writer.h"
 #include "node/gpu_modes.h"
 #include "node/gpu_partitions.h"
+#include "node/gpu_uses.h"
 #include "node/host_root.h"
 #include "node/image/driver_tree.h"
 #include "node/image/host_driver.h"
@@ -189,6 +190,21 @@ static const struct driver_root *find_driver(void *arg)
     return n->o.gpus ? gpu_watch_root(n->o.gpus) : NULL;
 }
 
+/* Adds the sample of a gpu, those of its slices, and the containers on both. */
+static void add_gpu_sample(const struct node *n, size_t index, const struct gpu_sample *sample,
+                           struct node_stats *s)
+{
+    size_t n_slices = 0;
+    size_t n_uses = 0;
+    const struct gpu_sample *slices = gpu_watch_slices(n->o.gpus, index, &n_slices);
+    const struct gpu_use *uses = gpu_watch_uses(n->o.gpus, index, &n_uses);
+
+    vec_add(&s->gpus, *sample);
+    for (size_t i = 0; i < n_slices; i++)
+        vec_add(&s->gpus, slices[i]);
+    gpu_uses_add(n->pods, uses, n_uses, s);
+}
+
 void node_gpus_sampled(struct node *n)
 {
     struct node_stats s = {0};
@@ -201,7 +217,7 @@ void node_gpus_sampled(struct node *n)
         const struct gpu_sample *sample = gpu_watch_sample(n->o.gpus, list[i].uuid);
 
         if (sample && sample->at_ns > n->gpus_sampled_ns)
-            vec_add(&s.gpus, *sample);
+            add_gpu_sample(n, i, sample, &s);
     }
     n->gpus_sampled_ns = loop_now_ns(n->o.loop);
     stats_send_gpus(n->stats, &s);

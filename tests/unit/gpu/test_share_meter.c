@@ -48,13 +48,13 @@ static void each_reading_of_compute_is_a_sample(void **state)
 {
     struct share_limit limit = {.gpu_milli = 300};
     struct share_surplus surplus = {0};
-    struct share_reading reading = {.sm_pct = 45, .has_sm = true};
+    struct share_reading reading = {.sm_milli = 450, .has_sm = true};
 
     (void)state;
     share_meter_note(&limit, &surplus, &reading, 0);
     assert_int_equal(limit.used_milli, 450);
     assert_int_equal(limit.sample, 1);
-    reading.sm_pct = 0;
+    reading.sm_milli = 0;
     share_meter_note(&limit, &surplus, &reading, 0);
     assert_int_equal(limit.used_milli, 0);
     assert_int_equal(limit.sample, 2);
