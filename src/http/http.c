@@ -9,6 +9,7 @@
 
 #include "http/http.h"
 
+#include <assert.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static bool conn_dispatch(struct conn *c)
     bool is_head = text_equal(head->method, "HEAD");
     SSL *ssl = listener_ssl(c->listener, c->bev);
 
-    if (ssl && !c->is_peer_read) {
+    if (ssl && !c->is_peer_read && !c->door->is_anonymous) {
         struct err *e = tls_peer_read(ssl, &c->peer);
 
         if (e)
@@ -54,7 +55,7 @@ static bool conn_dispatch(struct conn *c)
         .headers = head->headers,
         .n_headers = head->n_headers,
         .body = {.at = c->request->body.at, .size = c->request->body.size},
-        .peer = {.is_unix = !ssl,
+        .peer = {.is_unix = c->door->is_unix,
                  .uid = c->uid,
                  .cert_user = c->peer.user,
                  .cert_groups = (const char *const *)c->peer.groups,
@@ -62,7 +63,7 @@ static bool conn_dispatch(struct conn *c)
     };
     c->state = CONN_BUSY;
     (void)event_del(c->deadline);
-    c->server->handle(c->server->arg, &c->exchange);
+    c->door->handle(c->door->arg, &c->exchange);
     return c->state == CONN_HEAD;
 }
 
@@ -329,12 +330,14 @@ static void conn_start(struct conn *c)
 
 static void on_connection(void *arg, struct listener *l, struct bufferevent *bev, uint32_t uid)
 {
-    struct http_server *s = arg;
+    const struct door *d = arg;
+    struct http_server *s = d->server;
     struct conn *c = mem_alloc(sizeof(*c));
 
     c->exchange.ops = &conn_exchange_ops;
     c->channel.ops = &conn_channel_ops;
     c->server = s;
+    c->door = d;
     c->listener = l;
     c->bev = bev;
     c->uid = uid;
@@ -344,27 +347,47 @@ static void on_connection(void *arg, struct listener *l, struct bufferevent *bev
     conn_start(c);
 }
 
-static struct err *listen_unix(struct http_server *s, const struct http_options *o)
+/* Opens a door on a listening socket; `fd` -1: none. */
+static struct err *door_open(struct http_server *s, const struct door *made, int fd,
+                             const char *pki_dir)
 {
-    const struct listener_options unix_options = {
-        .base = s->base, .fd = o->unix_fd, .on_connection = on_connection, .arg = s};
-
-    return o->unix_fd < 0 ? NULL : listener_new(&unix_options, &s->unix_door);
-}
-
-static struct err *listen_tls(struct http_server *s, const struct http_options *o)
-{
-    struct listener_options tls_options = {
-        .base = s->base, .fd = o->tls_fd, .on_connection = on_connection, .arg = s};
+    struct door *d = &s->doors[s->n_doors];
+    struct listener_options o = {.base = s->base,
+                                 .fd = fd,
+                                 .is_unix = made->is_unix,
+                                 .on_connection = on_connection,
+                                 .arg = d};
     struct err *e;
 
-    if (o->tls_fd < 0)
+    if (fd < 0)
         return NULL;
-    TRY(tls_context_new(o->pki_dir, &tls_options.tls));
-    e = listener_new(&tls_options, &s->tls_door);
+    *d = *made;
+    d->server = s;
+    if (pki_dir)
+        TRY(tls_context_new(pki_dir, &o.tls));
+    e = listener_new(&o, &d->listener);
     if (e)
-        SSL_CTX_free(tls_options.tls);
+        SSL_CTX_free(o.tls); /* accepts NULL */
+    else
+        s->n_doors++;
     return e;
+}
+
+static struct err *open_doors(struct http_server *s, const struct http_options *o)
+{
+    const struct door of_uids = {.handle = o->handle, .arg = o->arg, .is_unix = true};
+    const struct door of_tls = {.handle = o->handle, .arg = o->arg};
+
+    assert(o->n_doors <= HTTP_DOORS_MAX);
+    TRY(door_open(s, &of_uids, o->unix_fd, NULL));
+    TRY(door_open(s, &of_tls, o->tls_fd, o->pki_dir));
+    for (size_t i = 0; i < o->n_doors; i++) {
+        const struct http_door *at = &o->doors[i];
+        const struct door other = {.handle = at->handle, .arg = at->arg, .is_anonymous = true};
+
+        TRY(door_open(s, &other, at->fd, at->is_tls ? o->pki_dir : NULL));
+    }
+    return NULL;
 }
 
 struct err *http_server_new(const struct http_options *o, struct http_server **ret)
@@ -373,11 +396,7 @@ struct err *http_server_new(const struct http_options *o, struct http_server **r
     struct err *e;
 
     s->base = loop_linux_base(o->loop);
-    s->handle = o->handle;
-    s->arg = o->arg;
-    e = listen_unix(s, o);
-    if (!e)
-        e = listen_tls(s, o);
+    e = open_doors(s, o);
     if (e) {
         http_server_free(s);
         return e;
@@ -403,7 +422,7 @@ void http_server_free(struct http_server *s)
         return;
     LIST_EACH (s->conns, c)
         conn_free(c);
-    listener_free(s->unix_door);
-    listener_free(s->tls_door);
+    for (size_t i = 0; i < s->n_doors; i++)
+        listener_free(s->doors[i].listener);
     free(s);
 }

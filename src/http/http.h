@@ -6,6 +6,18 @@
 
 struct http_server;
 
+/* A further TCP socket, with its own logic. Its requests have neither a uid nor a certificate. */
+struct http_door {
+    int fd;      /* listening */
+    bool is_tls; /* with the server's certificate */
+    request_fn handle;
+    void *arg;
+};
+
+enum {
+    HTTP_DOORS_MAX = 4
+};
+
 struct http_options {
     struct loop *loop; /* the real one */
     int unix_fd;       /* listening; -1: none */
@@ -13,6 +25,8 @@ struct http_options {
     const char *pki_dir;
     request_fn handle;
     void *arg;
+    const struct http_door *doors; /* at most HTTP_DOORS_MAX; copied */
+    size_t n_doors;
 };
 
 struct err *http_server_new(const struct http_options *o, struct http_server **ret) MUST_CHECK;

@@ -4,6 +4,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 
+#include "http/http.h"
 #include "http/http_head.h"
 #include "http/http_listen_linux.h"
 #include "http/http_reply.h"
@@ -26,6 +27,16 @@ enum conn_state {
 
 struct http_server;
 
+/* A listening socket of the server, and who answers there. */
+struct door {
+    struct http_server *server;
+    struct listener *listener; /* NULL: none */
+    request_fn handle;
+    void *arg;
+    bool is_unix;
+    bool is_anonymous; /* certificates of clients are not read */
+};
+
 /* A request that is being read or answered. */
 struct request {
     struct http_head head;
@@ -38,6 +49,7 @@ struct conn {
     struct exchange exchange;
     struct channel channel;
     struct http_server *server;
+    const struct door *door;
     struct listener *listener;
     struct bufferevent *bev;
     struct event *deadline;
@@ -59,10 +71,8 @@ struct conn {
 
 struct http_server {
     struct event_base *base;
-    request_fn handle;
-    void *arg;
-    struct listener *unix_door; /* NULL: none */
-    struct listener *tls_door;
+    struct door doors[HTTP_DOORS_MAX + 2]; /* the unix socket, the API's TLS, then the others */
+    size_t n_doors;
     struct conn *conns;
     size_t held; /* bytes of all bodies */
 };

@@ -57,9 +57,10 @@ static struct bufferevent *bufferevent_of(struct listener *l, int fd)
     struct bufferevent *bev;
     SSL *ssl;
 
+    if (!l->o.is_unix)
+        set_tcp_options(fd);
     if (!l->o.tls)
         return bufferevent_socket_new(l->o.base, fd, BEV_OPT_CLOSE_ON_FREE);
-    set_tcp_options(fd);
     ssl = SSL_new(l->o.tls);
     if (!ssl)
         return NULL;
@@ -103,7 +104,7 @@ static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sock
     }
     if (++l->n >= l->max)
         (void)evconnlistener_disable(ev); /* further connections wait in the backlog */
-    l->o.on_connection(l->o.arg, l, bev, l->o.tls ? UINT32_MAX : peer_uid(fd));
+    l->o.on_connection(l->o.arg, l, bev, l->o.is_unix ? peer_uid(fd) : UINT32_MAX);
 }
 
 static void on_error(struct evconnlistener *ev, void *arg)

@@ -3,6 +3,7 @@
 
 #include <event2/bufferevent.h>
 #include <openssl/ssl.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -12,7 +13,8 @@ struct listener;
 struct listener_options {
     struct event_base *base;
     int fd;       /* listening; the caller keeps it */
-    SSL_CTX *tls; /* taken on success; NULL: a unix socket */
+    bool is_unix;
+    SSL_CTX *tls; /* taken on success; NULL: without TLS */
     /* A new connection; the callee owns `bev`. `uid`: the peer's, on a unix socket. */
     void (*on_connection)(void *arg, struct listener *l, struct bufferevent *bev, uint32_t uid);
     void *arg;
@@ -24,5 +26,5 @@ void listener_free(struct listener *l); /* accepts NULL; its connections have en
 /* Call it when a connection has ended: the listener may accept another. */
 void listener_release(struct listener *l);
 
-/* NULL on the unix socket. */
+/* NULL: without TLS. */
 SSL *listener_ssl(const struct listener *l, struct bufferevent *bev);

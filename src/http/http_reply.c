@@ -16,6 +16,8 @@ static const char *status_phrase(int status)
         {200, "OK"},
         {201, "Created"},
         {202, "Accepted"},
+        {303, "See Other"},
+        {304, "Not Modified"},
         {400, "Bad Request"},
         {401, "Unauthorized"},
         {403, "Forbidden"},
@@ -76,12 +78,14 @@ static void add_warnings(struct buf *b, const json_t *warnings)
 
 static void add_head(struct buf *b, const struct reply_form *f, const struct api_reply *r)
 {
-    buf_printf(b, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-cache, private\r\n",
-               r->status, status_phrase(r->status),
-               r->content_type ? r->content_type : "application/json");
+    buf_printf(b, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: %s\r\n", r->status,
+               status_phrase(r->status), r->content_type ? r->content_type : "application/json",
+               r->cache ? r->cache : "no-cache, private");
     buf_add_text(b, "X-Content-Type-Options: nosniff\r\n");
     if (r->allow)
         buf_printf(b, "Allow: %s\r\n", r->allow);
+    if (r->headers)
+        buf_add_text(b, r->headers);
     if (r->retry_after_s > 0)
         buf_printf(b, "Retry-After: %d\r\n", r->retry_after_s);
     if (r->status == 401)
@@ -94,7 +98,9 @@ static void add_head(struct buf *b, const struct reply_form *f, const struct api
 void reply_add_whole(struct buf *b, const struct reply_form *f, const struct api_reply *r)
 {
     add_head(b, f, r);
-    buf_printf(b, "Content-Length: %zu\r\n\r\n", r->body.size);
+    if (r->status != 304) /* its length would be that of the client's copy */
+        buf_printf(b, "Content-Length: %zu\r\n", r->body.size);
+    buf_add_text(b, "\r\n");
     if (!f->is_head)
         buf_add(b, r->body.at, r->body.size);
 }

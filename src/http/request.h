@@ -53,6 +53,8 @@ struct api_reply {
     const json_t *warnings; /* array of texts, each a "Warning: 299"; may be NULL */
     const char *allow;      /* value of Allow; may be NULL */
     int retry_after_s;      /* 0: none */
+    const char *cache;      /* value of Cache-Control; NULL: "no-cache, private" */
+    const char *headers;    /* further header lines, each with CRLF; NULL: none */
 };
 
 /* An upgraded connection. `close` and `finish` end it without on_close; after each of the three the
