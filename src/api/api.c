@@ -4,6 +4,7 @@
 
 #include "access/passwd_linux.h"
 #include "api/core.h"
+#include "api/metrics.h"
 #include "base/mem.h"
 #include "http/http.h"
 
@@ -31,6 +32,7 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .n_views = o->n_views,
                                 .reports = o->reports,
                                 .n_reports = o->n_reports,
+                                .metrics = o->metrics,
                                 .take_stats = o->take_stats,
                                 .stats_arg = o->stats_arg,
                                 .token_revoked = api_on_token_revoked,
@@ -42,6 +44,14 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .pki_dir = o->pki_dir,
                                 .handle = core_handle};
 
+    /* the maker is borrowed and const; a door's logic takes a plain pointer */
+    struct http_door metrics = {
+        .fd = o->metrics_fd, .handle = metrics_handle, .arg = (void *)(uintptr_t)o->metrics};
+
+    if (o->metrics && o->metrics_fd >= 0) {
+        http.doors = &metrics;
+        http.n_doors = 1;
+    }
     core.signing_key_file = signing_key;
     TRY(core_new(&core, &a->core));
     http.arg = a->core;

@@ -12,6 +12,7 @@
 #include "kinds/report.h"
 
 struct api;
+struct metrics_maker;
 struct node_stats;
 
 /* A computed kind: each request makes its objects. */
@@ -38,6 +39,8 @@ struct api_options {
     size_t n_views;
     const struct report_maker *reports; /* borrowed until api_free */
     size_t n_reports;
+    const struct metrics_maker *metrics; /* borrowed until api_free; NULL: no page of metrics */
+    int metrics_fd;                      /* listening, for everyone; -1: none */
     /* Takes a sample of a node, and ends it; NULL: nodes are not asked for samples. */
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;

@@ -29,6 +29,7 @@ struct core {
     size_t n_views;
     const struct report_maker *reports;
     size_t n_reports;
+    const struct metrics_maker *metrics;
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
     struct kept_tree trees[TREES_KEPT];
@@ -53,6 +54,7 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     c->n_views = o->n_views;
     c->reports = o->reports;
     c->n_reports = o->n_reports;
+    c->metrics = o->metrics;
     c->take_stats = o->take_stats;
     c->stats_arg = o->stats_arg;
     c->arena = arena_new();
@@ -136,6 +138,11 @@ const struct report_maker *core_report(const struct core *c, const char *path)
             return &c->reports[i];
     }
     return NULL;
+}
+
+const struct metrics_maker *core_metrics(const struct core *c)
+{
+    return c->metrics;
 }
 
 bool core_wants_stats(const struct core *c)

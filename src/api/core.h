@@ -10,6 +10,7 @@
 #include "kinds/wire/status.h"
 
 struct core;
+struct metrics_maker;
 struct node_links;
 
 struct core_options {
@@ -22,6 +23,7 @@ struct core_options {
     size_t n_views;
     const struct report_maker *reports;
     size_t n_reports;
+    const struct metrics_maker *metrics; /* NULL: none */
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
     const char *signing_key_file;   /* signs service accounts' tokens; NULL: refuse them */
@@ -76,6 +78,7 @@ const struct auth *core_auth(const struct core *c);
 struct signing_key;
 const struct signing_key *core_signing_key(const struct core *c);               /* NULL: none */
 const struct report_maker *core_report(const struct core *c, const char *path); /* NULL: none */
+const struct metrics_maker *core_metrics(const struct core *c);                 /* NULL: none */
 bool core_wants_stats(const struct core *c);
 /* For a core that wants samples: takes one, and ends it. */
 void core_take_stats(const struct core *c, const char *node, struct node_stats *taken);

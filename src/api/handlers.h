@@ -40,6 +40,11 @@ struct err *handle_eviction(struct call *c);
 
 /* report.c */
 struct err *handle_report(struct call *c);
+/* Lists the namespaces whose jobs the caller may read; NULL: all. ERR_FORBIDDEN: none. */
+struct err *call_find_namespaces(const struct call *c, json_t **ret) MUST_CHECK;
+
+/* metrics.c */
+struct err *handle_metrics(struct call *c);
 
 /* nodestream.c, podlog.c */
 struct err *handle_node_stream(struct call *c);

@@ -30,8 +30,7 @@ static void on_close(void *arg)
     free(r);
 }
 
-/* Lists the namespaces whose jobs the caller may read; NULL: all. */
-static struct err *find_namespaces(const struct call *c, json_t **ret)
+struct err *call_find_namespaces(const struct call *c, json_t **ret)
 {
     AUTO(json_freep) json_t *list = NULL;
 
@@ -75,7 +74,7 @@ struct err *handle_report(struct call *c)
 
     if (!maker)
         return not_found_path();
-    TRY(find_namespaces(c, &namespaces));
+    TRY(call_find_namespaces(c, &namespaces));
     TRY(read_parameters(c, parameters));
     q.namespaces = namespaces;
     r = mem_alloc(sizeof(*r));

@@ -49,6 +49,7 @@ const struct route routes[] = {
     INFO("/apis/mete.dev/v1/recording", handle_report),
     INFO("/apis/mete.dev/v1/usage", handle_report),
     INFO("/apis/mete.dev/v1/what-if", handle_report),
+    INFO("/metrics", handle_metrics),
     {.method = "GET",
      .shape = ROUTE_PREFIX,
      .path = "/mete.dev/v1/nodes",

@@ -12,6 +12,10 @@
 
 struct proc;
 
+enum {
+    PROC_FDS_MAX = 10
+};
+
 struct proc_options {
     const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH */
     bool is_self;            /* run the caller's own program, even if its path is out of the
@@ -20,7 +24,7 @@ struct proc_options {
     const char *cwd;         /* entered with the rights of `uid`; NULL: the parent's */
 
     /* fds[i] becomes descriptor i of the child; -1: /dev/null for i < 3, absent above. */
-    int fds[8];
+    int fds[PROC_FDS_MAX];
     size_t n_fds; /* 0: 0..2 are /dev/null, inherited, inherited */
 
     /* 0: unchanged; else setgid, setgroups({gid}), setuid, no_new_privs, no capabilities. */

@@ -26,7 +26,6 @@
 #include "base/proc.h"
 
 enum {
-    FDS_MAX = 8,
     FD_SAFE = 64, /* above all descriptors that the child gets */
     OUTPUT_CAP_BYTES = 64 << 10
 };
@@ -48,8 +47,8 @@ struct proc {
 /* The child's data, prepared before the fork. */
 struct plan {
     const struct proc_options *options;
-    const char *program; /* path found by PATH, or of the caller's own program */
-    int fds[FDS_MAX];    /* source of descriptor i; -1: absent */
+    const char *program;   /* path found by PATH, or of the caller's own program */
+    int fds[PROC_FDS_MAX]; /* source of descriptor i; -1: absent */
     int n_fds;
     int report_fd;
     sigset_t mask; /* the parent's mask; the child starts with an empty one */
@@ -386,7 +385,7 @@ struct err *proc_start(struct loop *l, const struct proc_options *options, proc_
     pid_t pid = 0;
     int pidfd = -1;
 
-    assert(options->n_fds <= FDS_MAX);
+    assert(options->n_fds <= PROC_FDS_MAX);
     if (options->is_self)
         program = mem_strdup("/proc/self/exe");
     else

@@ -6,6 +6,7 @@
 #include "control/control_cluster.h"
 #include "control/control_scheduler.h"
 #include "control/report/free.h"
+#include "control/report/inventory.h"
 #include "control/report/views.h"
 #include "control/report/what_if.h"
 
@@ -14,6 +15,7 @@ struct control {
     struct control_scheduler *scheduler;
     struct control_cluster *loops;
     struct views views;
+    struct inventory *inventory;
 };
 
 static struct err *control_start(struct control *c, const struct control_options *o)
@@ -37,6 +39,7 @@ static struct err *control_start(struct control *c, const struct control_options
     loops.seen = scheduler.cluster;
     loops.scheduler = c->scheduler;
     TRY(control_cluster_new(&loops, &c->loops));
+    c->inventory = inventory_new(o->store, c->scheduler->scheduler);
     c->views = (struct views){.loop = o->loop,
                               .objects = o->objects,
                               .scheduler = c->scheduler->scheduler,
@@ -62,6 +65,7 @@ void control_free(struct control *c)
 {
     if (!c)
         return;
+    inventory_free(c->inventory);
     control_cluster_free(c->loops);
     control_scheduler_free(c->scheduler);
     cluster_free(c->cluster);
@@ -135,6 +139,13 @@ struct err *control_recording(void *control, const struct report_question *q, re
 void control_cancel_recording(struct report *r)
 {
     recorder_cancel(r);
+}
+
+void control_each_device(void *control, device_row_fn fn, void *fn_arg)
+{
+    struct control *c = control;
+
+    inventory_each(c->inventory, fn, fn_arg);
 }
 
 struct arrivals *control_arrivals(struct control *c)

@@ -59,6 +59,11 @@ struct err *control_recording(void *control, const struct report_question *q, re
                               void *done_arg, struct report **ret) MUST_CHECK;
 void control_cancel_recording(struct report *r);
 
+/* The gpus and their holders, for struct device_table (kinds/metrics.h). */
+struct device_row;
+void control_each_device(void *control, void (*fn)(void *fn_arg, const struct device_row *row),
+                         void *fn_arg);
+
 /* The arrivals that the scheduler saw, and its engine; both borrowed. */
 struct arrivals;
 struct mete_engine;

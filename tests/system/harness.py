@@ -112,13 +112,14 @@ def own_python():
 class Mete:
     """One machine's Mete, for use with `with`: at the end its processes are stopped and its directory is removed."""
 
-    def __init__(self, gpus="emulated:8xH100", arguments=(), program=METE):
+    def __init__(self, gpus="emulated:8xH100", arguments=(), program=METE, metrics="off"):
         self.dir = tempfile.mkdtemp(prefix="mete-test-")
         os.chmod(self.dir, 0o755)
         self.data = os.path.join(self.dir, "data")
         self.home = os.path.join(self.dir, "home")
         os.mkdir(self.home)
         self.gpus = gpus
+        self.metrics = metrics  # "127.0.0.1:0": a free port
         self.program = program
         self.arguments = list(arguments)
         self.up = None
@@ -130,7 +131,8 @@ class Mete:
     def start(self):
         out = open(self.log, "ab")
         self.up = subprocess.Popen(
-            [self.program, "up", "--data", self.data, "--gpus", self.gpus, "--listen", "127.0.0.1:0", *self.arguments],
+            [self.program, "up", "--data", self.data, "--gpus", self.gpus, "--listen", "127.0.0.1:0",
+             "--metrics", self.metrics, *self.arguments],
             stdout=subprocess.PIPE, stderr=out, env=self.env, start_new_session=True)
         out.close()
         os.set_blocking(self.up.stdout.fileno(), False)

@@ -107,7 +107,8 @@ def test_full_at_the_start():
         m = SmallDisk()
         stack.callback(m.remove)
         m.fill()
-        r = execute([METE, "up", "--data", m.data, "--gpus", m.gpus, "--listen", "127.0.0.1:0"], env=m.env)
+        r = execute([METE, "up", "--data", m.data, "--gpus", m.gpus, "--listen", "127.0.0.1:0", "--metrics",
+                     "off"], env=m.env)
         check(r.code != 0 and "no space left" in r.err.lower(), r)
         m.free()
         with m:

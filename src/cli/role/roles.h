@@ -8,6 +8,7 @@ enum {
     ROLE_FD_CHILDREN = 5, /* an open lock: the next `mete up` waits until no process holds it */
     ROLE_FD_UNIX = 6,     /* server: listening sockets */
     ROLE_FD_TLS = 7,
+    ROLE_FD_METRICS = 8, /* with --has-metrics only */
 };
 
 /* Shortest time and number of arrivals between two learnings. */

@@ -19,6 +19,7 @@
 #include "cli/role/role_linux.h"
 #include "control/control.h"
 #include "kinds/object/objects.h"
+#include "meter/exporter/exporter.h"
 #include "meter/meter.h"
 #include "store/storage.h"
 #include "store/store.h"
@@ -36,6 +37,9 @@ struct server {
     struct learning *learning;
     struct api *api;
     struct meter *meter;
+    struct exporter *exporter;
+    struct metrics_maker metrics;
+    bool has_metrics;         /* ROLE_FD_METRICS is a listening socket */
     struct api_view views[4]; /* borrowed by the api */
     struct report_maker reports[5];
     const char *prices[3]; /* borrowed by the meter */
@@ -53,6 +57,7 @@ struct server {
 static void server_done(struct server *s)
 {
     api_free(s->api);
+    exporter_free(s->exporter);
     meter_free(s->meter);
     learning_free(s->learning);
     control_free(s->control);
@@ -156,6 +161,8 @@ static void open_meter(struct server *s)
     s->prices[0] = s->own_prices;
     s->prices[1] = "/etc/mete/prices.yaml";
     s->meter = meter_new(&o);
+    s->exporter = exporter_new(s->meter);
+    s->metrics = (struct metrics_maker){.make = exporter_make, .arg = s->exporter};
     s->views[2] = (struct api_view){.kind = kind_find("metrics.k8s.io", "pods"),
                                     .list = meter_pods,
                                     .get = meter_pod,
@@ -195,6 +202,8 @@ static struct err *open_doors(struct server *s)
         .n_reports = COUNT(s->reports),
         .take_stats = meter_take_stats,
         .stats_arg = s->meter,
+        .metrics = &s->metrics,
+        .metrics_fd = s->has_metrics ? ROLE_FD_METRICS : -1,
     };
 
     TRY(file_read(ca_path, CA_FILE_MAX, &ca));
@@ -203,6 +212,8 @@ static struct err *open_doors(struct server *s)
     control.gpu_sample = meter_gpu_sample;
     control.gpu_sample_arg = s->meter;
     TRY(control_new(&control, &s->control));
+    exporter_set_devices(s->exporter,
+                         (struct device_table){.each = control_each_device, .arg = s->control});
     s->views[0] = (struct api_view){.kind = kind_find("mete.dev", "workloads"),
                                     .list = control_workloads,
                                     .get = control_workload,
@@ -256,6 +267,7 @@ static struct err *server_run(struct cli *c)
         e = role_host_roots(c, &s.host_roots);
     if (!e)
         e = network_tiers_parse(flag_text(c->in, "network-tiers"), &s.network_tiers);
+    s.has_metrics = flag_switch(c->in, "has-metrics");
     s.scheduler_names = flag_text(c->in, "scheduler-names");
     raise_descriptors();
     if (!e)

@@ -12,6 +12,8 @@ struct up_options {
     char *mig_config; /* path of a mig-parted file; "": none */
     char *host;       /* of --listen */
     unsigned port;
+    char *metrics_host; /* of --metrics; NULL: off */
+    unsigned metrics_port;
     char *log_level;
     char *log_format;
     char *runtime;      /* "auto", "crun", "runc" */
@@ -33,6 +35,7 @@ struct up_given {
     const char *gpu_config;
     const char *mig_config;
     const char *listen;
+    const char *metrics;
     const char *log_level;
     const char *log_format;
     const char *runtime;
@@ -45,14 +48,16 @@ struct up_given {
 
 /*
  * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
- * and the members data, gpus, gpuConfig, migConfig, listen, logLevel, logFormat, runtime,
+ * and the members data, gpus, gpuConfig, migConfig, listen, metrics, logLevel, logFormat, runtime,
  * driverRoot, cdiFile, containerLogMaxSize, containerLogMaxFiles, learnEvery, learnAfter,
  * networkTiers, schedulerNames and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names an
- * unknown or malformed member, or a member of a later version (dashboard, metrics).
+ * unknown or malformed member, or a member of a later version (dashboard).
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;
 void up_options_done(struct up_options *o);
 
-/* Reads "127.0.0.1:7443", "[::1]:0", ":7443" (all addresses). The caller frees `*ret_host`. */
-struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port) MUST_CHECK;
+/* Reads "127.0.0.1:7443", "[::1]:0", ":7443" (all addresses). Messages begin with `what`. The
+ * caller frees `*ret_host`. */
+struct err *listen_parse(const char *what, const char *text, char **ret_host,
+                         unsigned *ret_port) MUST_CHECK;

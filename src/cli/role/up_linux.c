@@ -44,6 +44,8 @@ struct up {
     unsigned port;
     int unix_fd;
     int tls_fd;
+    unsigned metrics_port;
+    int metrics_fd;  /* -1: off */
     int lifeline[2]; /* children hold the read end; it ends with this process */
     int ready[2];    /* each child writes its letter when it serves */
     struct session *session;
@@ -56,7 +58,8 @@ struct up {
     json_t *node;       /* as the server has it, or NULL */
     bool is_ready;
     bool is_stopping;
-    bool is_port_taken; /* the port is in use by another program */
+    bool is_port_taken; /* the port is in use by another program, as the following */
+    bool is_metrics_port_taken;
     struct err *failure;
 };
 
@@ -73,6 +76,7 @@ static void up_done(struct up *u)
     }
     fd_close(u->unix_fd);
     fd_close(u->tls_fd);
+    fd_close(u->metrics_fd);
     data_dir_done(&u->dir);
     up_options_done(&u->options);
     free(u->node_name);
@@ -119,6 +123,7 @@ static struct err *read_options(struct up *u)
     given.mig_config = flag_text(in, "mig-config");
     given.gpu_config = flag_text(in, "gpu-config");
     given.listen = flag_text(in, "listen");
+    given.metrics = flag_text(in, "metrics");
     given.log_level = flag_text(in, "log-level");
     given.log_format = flag_text(in, "log-format");
     given.runtime = flag_text(in, "runtime");
@@ -193,7 +198,12 @@ static struct err *up_listen(struct up *u)
     struct err *e = listen_tcp(u->options.host, u->options.port, &u->tls_fd, &u->port);
 
     u->is_port_taken = e && err_code(e) == ERR_CONFLICT;
-    return e;
+    if (e || !u->options.metrics_host)
+        return e;
+    e = listen_tcp(u->options.metrics_host, u->options.metrics_port, &u->metrics_fd,
+                   &u->metrics_port);
+    u->is_metrics_port_taken = e && err_code(e) == ERR_CONFLICT;
+    return e ? err_wrap(e, "metrics") : NULL;
 }
 
 static struct err *up_prepare(struct up *u)
@@ -234,11 +244,13 @@ static struct err *start_server(struct up *u)
         .argv = {u->cli->self_path, "server", "--data", u->dir.path, "--log-level",
                  u->options.log_level, "--log-format", u->options.log_format, "--learn-every",
                  u->options.learn_every, "--learn-after", u->options.learn_after, "--network-tiers",
-                 u->options.network_tiers, "--scheduler-names", u->options.scheduler_names, NULL},
-        .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
-                [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd,
-                [ROLE_FD_UNIX] = u->unix_fd, [ROLE_FD_TLS] = u->tls_fd},
-        .n_fds = ROLE_FD_TLS + 1,
+                 u->options.network_tiers, "--scheduler-names", u->options.scheduler_names,
+                 u->metrics_fd >= 0 ? "--has-metrics" : NULL, NULL},
+        .fds = {-1, STDERR_FILENO,
+                STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0], [ROLE_FD_READY] = u->ready[1],
+                [ROLE_FD_CHILDREN] = u->dir.children_fd, [ROLE_FD_UNIX] = u->unix_fd,
+                [ROLE_FD_TLS] = u->tls_fd, [ROLE_FD_METRICS] = u->metrics_fd},
+        .n_fds = ROLE_FD_METRICS + 1,
         .uid = u->dir.uid,
         .gid = u->dir.gid,
     };
@@ -334,6 +346,9 @@ static void say_ready(struct up *u, const json_t *node)
         u->cli,
         "  mete is running. Kubernetes API: https://%s:%u  (kubectl --kubeconfig %s/kubeconfig)",
         u->options.host, u->port, u->dir.path);
+    if (u->metrics_fd >= 0)
+        cli_say(u->cli, "  Metrics: http://%s:%u/metrics", u->options.metrics_host,
+                u->metrics_port);
     cli_say(u->cli, "  Try:  mete run%s -- %s", gpus ? " --gpus 1" : "",
             gpus ? "nvidia-smi" : "hostname");
     (void)fputs("ready\n", u->cli->out);
@@ -444,6 +459,7 @@ static struct err *up_run(struct cli *c)
     struct up u = {.cli = c,
                    .unix_fd = -1,
                    .tls_fd = -1,
+                   .metrics_fd = -1,
                    .lifeline = {-1, -1},
                    .ready = {-1, -1},
                    .dir.lock_fd = -1,
@@ -453,8 +469,10 @@ static struct err *up_run(struct cli *c)
     if (e && err_code(e) == ERR_FORBIDDEN && geteuid() != 0)
         cli_try(c, "sudo mete up");
     else if (e && err_code(e) == ERR_CONFLICT)
-        cli_try(c, u.is_port_taken ? "mete up --listen 127.0.0.1:0   (a free port)"
-                                   : "mete down   or another --data DIR");
+        cli_try(c, u.is_port_taken           ? "mete up --listen 127.0.0.1:0   (a free port)"
+                   : u.is_metrics_port_taken ? "mete up --metrics 127.0.0.1:0   (a free port), or "
+                                               "--metrics off"
+                                             : "mete down   or another --data DIR");
     up_done(&u);
     return e;
 }
@@ -486,6 +504,11 @@ static const struct flag up_flags[] = {
      .type = FLAG_TEXT,
      .value = "HOST:PORT",
      .doc = "address of the Kubernetes API; port 0: any free port. Default: 127.0.0.1:7443"},
+    {.name = "metrics",
+     .type = FLAG_TEXT,
+     .value = "HOST:PORT",
+     .doc = "address of the metrics for Prometheus, which everyone who reaches it may read; port "
+            "0: any free port; off: no metrics. Default: 127.0.0.1:9400"},
     {.name = "host-path-root",
      .type = FLAG_TEXT,
      .value = "DIR[:ro]",
@@ -539,7 +562,7 @@ const struct command command_up = {
         "Prints \"ready\" on standard output once jobs can be submitted. SIGTERM, Ctrl-C or `mete "
         "down` end Mete; running\ncontainers continue, and the next `mete up` adopts them.",
     .examples = {{"up", "starts with the GPUs of this machine, as root"},
-                 {"up --gpus emulated:8xH100 --data /tmp/try --listen 127.0.0.1:0",
+                 {"up --gpus emulated:8xH100 --data /tmp/try --listen 127.0.0.1:0 --metrics off",
                   "starts with eight emulated GPUs, for a trial"},
                  {0}},
     .flags = up_flags,

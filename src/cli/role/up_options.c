@@ -13,7 +13,7 @@ enum {
     PORT_MAX = 65535
 };
 
-struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port)
+struct err *listen_parse(const char *what, const char *text, char **ret_host, unsigned *ret_port)
 {
     const char *colon = strrchr(text, ':');
     AUTO(err_freep) struct err *e = NULL;
@@ -21,17 +21,17 @@ struct err *listen_parse(const char *text, char **ret_host, unsigned *ret_port)
     int64_t port = 0;
 
     if (!colon)
-        return err_new(ERR_BAD_REQUEST, "listen \"%s\": want HOST:PORT", text);
+        return err_new(ERR_BAD_REQUEST, "%s \"%s\": want HOST:PORT", what, text);
     host = (struct str){.at = text, .size = (size_t)(colon - text)};
     e = num_parse_int64(str_of(colon + 1), 0, PORT_MAX, &port);
     if (e)
-        return err_new(ERR_BAD_REQUEST, "listen \"%s\": \"%s\" is not a port: want 0 to %d", text,
+        return err_new(ERR_BAD_REQUEST, "%s \"%s\": \"%s\" is not a port: want 0 to %d", what, text,
                        colon + 1, PORT_MAX);
     if (host.size >= 2 && host.at[0] == '[' && host.at[host.size - 1] == ']')
         host = (struct str){.at = host.at + 1, .size = host.size - 2};
     else if (memchr(host.at, ':', host.size))
-        return err_new(ERR_BAD_REQUEST, "listen \"%s\": an IPv6 address needs brackets: [::1]:7443",
-                       text);
+        return err_new(ERR_BAD_REQUEST, "%s \"%s\": an IPv6 address needs brackets: [::1]:7443",
+                       what, text);
     *ret_host = host.size > 0 ? mem_strndup(host.at, host.size) : mem_strdup("0.0.0.0");
     *ret_port = (unsigned)port;
     return NULL;
@@ -48,6 +48,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "gpuConfig",
                                           "migConfig",
                                           "listen",
+                                          "metrics",
                                           "logLevel",
                                           "logFormat",
                                           "hostPathRoots",
@@ -61,7 +62,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "networkTiers",
                                           "schedulerNames",
                                           NULL};
-static const char *const config_planned[] = {"dashboard", "metrics", NULL};
+static const char *const config_planned[] = {"dashboard", NULL};
 
 static bool is_among(const char *const *words, const char *word)
 {
@@ -199,12 +200,14 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
 {
     struct up_options o = {0};
     AUTO_FREE char *listen = NULL;
+    AUTO_FREE char *metrics = NULL;
     struct err *e;
 
     if (config)
         TRY(check_config(config));
     listen = option_choose(given->listen, config, "listen", "127.0.0.1:7443");
-    TRY(listen_parse(listen, &o.host, &o.port));
+    metrics = option_choose(given->metrics, config, "metrics", "127.0.0.1:9400");
+    TRY(listen_parse("listen", listen, &o.host, &o.port));
     o.data = option_choose(given->data, config, "data", "/var/lib/mete");
     o.gpus = option_choose(given->gpus, config, "gpus", "auto");
     o.mig_config = option_choose(given->mig_config, config, "migConfig", "");
@@ -223,6 +226,8 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.network_tiers = option_choose(NULL, config, "networkTiers", "");
     o.scheduler_names = option_choose(NULL, config, "schedulerNames", SCHEDULER_NAMES);
     e = check_words(&o);
+    if (!e && !text_equal(metrics, "off"))
+        e = listen_parse("metrics", metrics, &o.metrics_host, &o.metrics_port);
     if (!e)
         e = read_roots(given, config, &o.host_roots);
     if (e) {
@@ -240,6 +245,7 @@ void up_options_done(struct up_options *o)
     free(o->gpu_config);
     free(o->mig_config);
     free(o->host);
+    free(o->metrics_host);
     free(o->log_level);
     free(o->log_format);
     free(o->runtime);

@@ -51,7 +51,6 @@ static const char *isolation_of(const struct device *d, bool is_mps)
 static json_t *holder_tree(struct views *v, const char *uuid, bool is_mps, size_t i)
 {
     struct scheduler_holder holder;
-    AUTO_FREE char *ns = NULL;
     char device[DEVICE_TEXT_SIZE];
     json_t *o;
 
@@ -59,8 +58,7 @@ static json_t *holder_tree(struct views *v, const char *uuid, bool is_mps, size_
         return NULL;
     device_format(holder.device, device);
     o = json_object();
-    ns = mem_strndup(holder.key, (size_t)(holder.pod - holder.key) - 1);
-    json_put_text(o, "namespace", ns);
+    json_put_text(o, "namespace", holder.ns);
     json_put_text(o, "pod", holder.pod);
     json_put(o, "jobId", holder.job_id > 0 ? json_integer(holder.job_id) : json_null());
     json_put_text(o, "user", *holder.user ? holder.user : NULL);

@@ -62,10 +62,12 @@ struct err *scheduler_what_if(struct scheduler *s, const json_t *changes, const 
 
 /* Holder `i` of a gpu, by the ledger. Borrowed texts. False: there are fewer. */
 struct scheduler_holder {
-    const char *key;             /* the pod, "ns/name" */
-    const char *pod;             /* the pod's name */
+    const char *ns;
+    const char *pod;       /* the pod's name */
+    const char *container; /* "": unknown, as the following */
+    const char *user;
+    const char *queue;
     int64_t job_id;              /* 0: unknown */
-    const char *user;            /* "": unknown */
     const struct device *device; /* the part that it holds; borrowed */
 };
 bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, size_t i,

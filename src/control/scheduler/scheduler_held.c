@@ -151,6 +151,7 @@ void sched_held_free(struct scheduler *s, struct sched_held *held)
     map_remove(handle, s->held, held);
     VEC_EACH (&held->holders, h) {
         free(h->pod);
+        free(h->ns);
         free(h->pod_uid);
         free(h->claim);
     }
@@ -182,6 +183,7 @@ static void held_add(struct sched_held *held, const json_t *entry)
         LOG(WARN, "a holder in the ledger cannot be read: the whole gpu counts as held",
             S("gpu", held->uuid), E(e));
     h.pod = text_copy(entry, "pod");
+    h.ns = mem_strndup(h.pod, strcspn(h.pod, "/"));
     h.pod_uid = text_copy(entry, "podUid");
     h.claim = json_text(entry, "claim") ? text_copy(entry, "claim") : NULL;
     vec_add(&held->holders, h);
@@ -220,6 +222,21 @@ void scheduler_remove_held(void *arg, const char *ns, const char *name, const js
         held_drop(s, held);
 }
 
+/* The container that uses the device; after its init containers, which may use the same. */
+static const char *holder_container(const struct sched_pod *p, const struct device *d)
+{
+    const char *container = "";
+    size_t index = 0;
+
+    while (index < p->devices.n && !device_equal(&p->devices.at[index], d))
+        index++;
+    VEC_EACH (&p->parts, part) {
+        if (index < p->devices.n && index >= part->first && index < part->first + part->count)
+            container = part->container;
+    }
+    return container;
+}
+
 bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, size_t i,
                           struct scheduler_holder *ret)
 {
@@ -233,10 +250,12 @@ bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, size_t i,
     if (p && !text_equal(p->uid, h->pod_uid))
         p = NULL;
     *ret = (struct scheduler_holder){
-        .key = h->pod,
+        .ns = h->ns,
         .pod = slash + 1,
+        .container = p ? holder_container(p, &h->device) : "",
+        .user = p ? text_or_empty(p->user) : "",
+        .queue = p ? text_or_empty(p->queue) : "",
         .job_id = p ? p->job_id : 0,
-        .user = p ? p->user : "",
         .device = &h->device,
     };
     return true;

@@ -185,6 +185,7 @@ struct sched_node {
 /* A holder of a gpu, or of a part of one, according to the ledger. */
 struct sched_holder {
     char *pod; /* "ns/name" */
+    char *ns;
     char *pod_uid;
     struct device device;
     char *claim;  /* uid of the ResourceClaim by which pods share the device; NULL: none */

@@ -198,7 +198,7 @@ static void reads_addresses_of_each_form(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_FREE char *host = NULL;
         unsigned port = 1;
-        AUTO(err_freep) struct err *e = listen_parse(cases[i].text, &host, &port);
+        AUTO(err_freep) struct err *e = listen_parse("listen", cases[i].text, &host, &port);
 
         assert_true((e == NULL) == (cases[i].host != NULL));
         if (cases[i].host) {

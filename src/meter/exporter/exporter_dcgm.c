@@ -1,0 +1,101 @@
+/*
+ * exporter_dcgm.c - the gpus under the names of NVIDIA's dcgm-exporter
+ *
+ * Names, types, texts and labels are those of etc/default-counters.csv of dcgm-exporter 4.5, so
+ * that its dashboards and people's rules work unchanged; the old names are those of
+ * etc/1.x-compatibility-metrics.csv. One difference: a gpu in MIG mode has one series for each
+ * reading that only the gpu as a whole has, not one for each slice.
+ */
+
+#include "meter/exporter/exporter_private.h"
+
+/* How a reading becomes the value. */
+enum dcgm_form {
+    DCGM_AS_IS,
+    DCGM_MILLI, /* in 1/1000 of the family's unit */
+    DCGM_MIB,   /* from bytes */
+};
+
+struct dcgm_family {
+    const char *name;
+    const char *old; /* NULL: none */
+    enum metric_type type;
+    const char *help;
+    enum gpu_field field;
+    enum dcgm_form form;
+};
+
+static const struct dcgm_family dcgm_families[] = {
+    {"DCGM_FI_DEV_SM_CLOCK", "dcgm_sm_clock", METRIC_GAUGE, "SM clock frequency (in MHz).",
+     GPU_FIELD_SM_CLOCK_MHZ, DCGM_AS_IS},
+    {"DCGM_FI_DEV_MEM_CLOCK", "dcgm_memory_clock", METRIC_GAUGE, "Memory clock frequency (in MHz).",
+     GPU_FIELD_MEMORY_CLOCK_MHZ, DCGM_AS_IS},
+    {"DCGM_FI_DEV_MEMORY_TEMP", "dcgm_memory_temp", METRIC_GAUGE, "Memory temperature (in C).",
+     GPU_FIELD_MEMORY_TEMPERATURE_C, DCGM_AS_IS},
+    {"DCGM_FI_DEV_GPU_TEMP", "dcgm_gpu_temp", METRIC_GAUGE, "GPU temperature (in C).",
+     GPU_FIELD_TEMPERATURE_C, DCGM_AS_IS},
+    {"DCGM_FI_DEV_POWER_USAGE", "dcgm_power_usage", METRIC_GAUGE, "Power draw (in W).",
+     GPU_FIELD_POWER_MW, DCGM_MILLI},
+    {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "dcgm_total_energy_consumption", METRIC_COUNTER,
+     "Total energy consumption since boot (in mJ).", GPU_FIELD_ENERGY_MJ, DCGM_AS_IS},
+    {"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "dcgm_pcie_replay_counter", METRIC_COUNTER,
+     "Total number of PCIe retries.", GPU_FIELD_PCIE_REPLAYS, DCGM_AS_IS},
+    {"DCGM_FI_DEV_GPU_UTIL", "dcgm_gpu_utilization", METRIC_GAUGE, "GPU utilization (in %).",
+     GPU_FIELD_UTILIZATION_PCT, DCGM_AS_IS},
+    {"DCGM_FI_DEV_MEM_COPY_UTIL", "dcgm_mem_copy_utilization", METRIC_GAUGE,
+     "Memory utilization (in %).", GPU_FIELD_MEMORY_UTILIZATION_PCT, DCGM_AS_IS},
+    {"DCGM_FI_DEV_ENC_UTIL", "dcgm_enc_utilization", METRIC_GAUGE, "Encoder utilization (in %).",
+     GPU_FIELD_ENCODER_PCT, DCGM_AS_IS},
+    {"DCGM_FI_DEV_DEC_UTIL", "dcgm_dec_utilization", METRIC_GAUGE, "Decoder utilization (in %).",
+     GPU_FIELD_DECODER_PCT, DCGM_AS_IS},
+    {"DCGM_FI_DEV_XID_ERRORS", "dcgm_xid_errors", METRIC_GAUGE,
+     "Value of the last XID error encountered.", GPU_FIELD_XID_LAST, DCGM_AS_IS},
+    {"DCGM_FI_DEV_FB_FREE", "dcgm_fb_free", METRIC_GAUGE, "Framebuffer memory free (in MiB).",
+     GPU_FIELD_MEMORY_FREE_BYTES, DCGM_MIB},
+    {"DCGM_FI_DEV_FB_USED", "dcgm_fb_used", METRIC_GAUGE, "Framebuffer memory used (in MiB).",
+     GPU_FIELD_MEMORY_USED_BYTES, DCGM_MIB},
+    {"DCGM_FI_DEV_FB_RESERVED", NULL, METRIC_GAUGE, "Framebuffer memory reserved (in MiB).",
+     GPU_FIELD_MEMORY_RESERVED_BYTES, DCGM_MIB},
+    {"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", NULL, METRIC_COUNTER,
+     "Number of remapped rows for uncorrectable errors", GPU_FIELD_REMAPPED_UNCORRECTABLE,
+     DCGM_AS_IS},
+    {"DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", NULL, METRIC_COUNTER,
+     "Number of remapped rows for correctable errors", GPU_FIELD_REMAPPED_CORRECTABLE, DCGM_AS_IS},
+    {"DCGM_FI_DEV_ROW_REMAP_FAILURE", NULL, METRIC_GAUGE, "Whether remapping of rows has failed",
+     GPU_FIELD_REMAP_FAILED, DCGM_AS_IS},
+    {"DCGM_FI_PROF_GR_ENGINE_ACTIVE", "dcgm_fi_prof_gr_engine_active", METRIC_GAUGE,
+     "Ratio of time the graphics engine is active.", GPU_FIELD_GRAPHICS_ACTIVE_MILLI, DCGM_MILLI},
+    {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "dcgm_fi_prof_pipe_tensor_active", METRIC_GAUGE,
+     "Ratio of cycles the tensor (HMMA) pipe is active.", GPU_FIELD_TENSOR_ACTIVE_MILLI,
+     DCGM_MILLI},
+    {"DCGM_FI_PROF_DRAM_ACTIVE", "dcgm_fi_prof_dram_active", METRIC_GAUGE,
+     "Ratio of cycles the device memory interface is active sending or receiving data.",
+     GPU_FIELD_DRAM_ACTIVE_MILLI, DCGM_MILLI},
+};
+
+static void dcgm_write(const struct exporter *e, struct exposition *x, const struct dcgm_family *f)
+{
+    for (size_t i = 0; i < e->rows.n; i++) {
+        const struct exported *d = &e->rows.at[i];
+        int64_t value = exported_value(d, f->field);
+
+        if (value == GPU_VALUE_UNKNOWN || exported_is_split(e, i, f->field))
+            continue;
+        exposition_add(x, d->dcgm, f->form == DCGM_MIB ? value >> 20 : value,
+                       f->form == DCGM_MILLI ? 3 : 0);
+    }
+}
+
+void exporter_write_dcgm(const struct exporter *e, struct exposition *x, bool is_old)
+{
+    for (size_t i = 0; i < sizeof(dcgm_families) / sizeof(dcgm_families[0]); i++) {
+        const struct dcgm_family *f = &dcgm_families[i];
+        const struct metric_family named = {
+            .name = is_old ? f->old : f->name, .type = f->type, .help = f->help};
+
+        if (!named.name)
+            continue;
+        exposition_family(x, &named);
+        dcgm_write(e, x, f);
+    }
+}

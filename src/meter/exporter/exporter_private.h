@@ -1,0 +1,48 @@
+/* exporter_private.h - the parts of the exporter */
+#pragma once
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "meter/exporter/exporter.h"
+#include "model/gpu_field.h"
+
+/* A gpu or slice of the present page. Labels are texts as labels_add writes them. */
+struct exported {
+    const struct gpu_sample *sample; /* NULL: no fresh one */
+    bool is_slice;                   /* of the gpu before it */
+    const char *dcgm;                /* labels of dcgm-exporter */
+    const char *mete;                /* our labels */
+    const char *held;                /* our labels with the holder's; NULL: free */
+    const char *model;
+    const char *node;
+    int64_t memory_bytes; /* -1: unknown */
+    bool is_healthy;
+    bool takes_pods;
+    int64_t milli; /* held, in 1/1000 */
+};
+
+struct exporter {
+    struct meter *meter;
+    struct device_table devices;
+    struct metrics_source sources[EXPORTER_SOURCES_MAX];
+    size_t n_sources;
+    struct arena *arena; /* of the present page */
+    VEC(struct exported) rows;
+    const struct metrics_question *question;
+};
+
+/* The reading of a device; GPU_VALUE_UNKNOWN without a fresh sample. */
+int64_t exported_value(const struct exported *d, enum gpu_field f);
+
+/*
+ * Has a slice of the gpu `i` this reading? Then the gpu's own is left out, so that a sum over a
+ * family counts nothing twice.
+ */
+bool exported_is_split(const struct exporter *e, size_t i, enum gpu_field f);
+
+/* exporter_rows.c: collects the gpus and slices of a page. */
+void exporter_collect(struct exporter *e);
+/* exporter_dcgm.c; is_old: under the names before version 2. */
+void exporter_write_dcgm(const struct exporter *e, struct exposition *x, bool is_old);
+/* exporter_gpus.c */
+void exporter_write_gpus(struct exporter *e, struct exposition *x);

@@ -1,0 +1,165 @@
+/* exporter_rows.c - the gpus and slices of a page, with their labels */
+
+#include "kinds/pod/pod_view.h"
+#include "meter/exporter/exporter_private.h"
+
+int64_t exported_value(const struct exported *d, enum gpu_field f)
+{
+    return d->sample ? d->sample->value[f] : GPU_VALUE_UNKNOWN;
+}
+
+bool exported_is_split(const struct exporter *e, size_t i, enum gpu_field f)
+{
+    if (e->rows.at[i].is_slice)
+        return false;
+    while (++i < e->rows.n && e->rows.at[i].is_slice) {
+        if (exported_value(&e->rows.at[i], f) != GPU_VALUE_UNKNOWN)
+            return true;
+    }
+    return false;
+}
+
+/* Moves the labels into the arena. */
+static const char *labels_keep(const struct exporter *e, struct buf *labels)
+{
+    return arena_strndup(e->arena, labels->size > 0 ? labels->at : "", labels->size);
+}
+
+static bool is_of_slice(const struct device *d, const struct gpu_slice *s)
+{
+    return d->kind == DEVICE_SLICE && d->start == s->start && text_equal(d->profile, s->profile);
+}
+
+/*
+ * What the holders of a device have in common; members on which they differ are "". The holders of
+ * a gpu without those of its slices, if `slice` is NULL, else of this slice. False: the device is
+ * free.
+ */
+static bool holder_of(const struct device_row *row, const struct gpu_slice *slice,
+                      struct device_holder *ret, int64_t *ret_milli)
+{
+    bool is_held = false;
+
+    *ret_milli = 0;
+    for (size_t i = 0; i < row->n_holders; i++) {
+        const struct device_holder *h = &row->holders[i];
+
+        if (slice ? !is_of_slice(h->device, slice) : h->device->kind == DEVICE_SLICE)
+            continue;
+        *ret_milli += device_milli(h->device);
+        if (!is_held)
+            *ret = *h;
+        is_held = true;
+        if (!text_equal(ret->ns, h->ns) || !text_equal(ret->pod, h->pod)) {
+            ret->pod = "";
+            ret->container = "";
+            ret->job_id = 0;
+        }
+        if (!text_equal(ret->ns, h->ns))
+            ret->ns = "";
+        if (!text_equal(ret->container, h->container))
+            ret->container = "";
+        if (!text_equal(ret->user, h->user))
+            ret->user = "";
+        if (!text_equal(ret->queue, h->queue))
+            ret->queue = "";
+    }
+    return is_held;
+}
+
+static const char *dcgm_labels(const struct exporter *e, const struct device_row *row,
+                               const struct gpu_slice *slice, const struct device_holder *holder)
+{
+    const struct gpu *g = row->gpu;
+    AUTO(buf_done) struct buf b = {0};
+
+    labels_add(&b, "gpu", arena_format(e->arena, "%d", g->index));
+    labels_add(&b, "UUID", g->uuid);
+    labels_add(&b, "pci_bus_id", g->pci);
+    if (g->minor >= 0)
+        labels_add(&b, "device", arena_format(e->arena, "nvidia%d", g->minor));
+    labels_add(&b, "modelName", g->product);
+    if (slice) {
+        labels_add(&b, "GPU_I_PROFILE", slice->profile);
+        if (slice->gpu_instance >= 0)
+            labels_add(&b, "GPU_I_ID", arena_format(e->arena, "%d", slice->gpu_instance));
+    }
+    labels_add(&b, "Hostname", row->node);
+    labels_add(&b, "DCGM_FI_DRIVER_VERSION", row->driver);
+    if (holder) {
+        labels_add(&b, "container", holder->container);
+        labels_add(&b, "namespace", holder->ns);
+        labels_add(&b, "pod", holder->pod);
+    }
+    return labels_keep(e, &b);
+}
+
+static void add_mete_labels(const struct exporter *e, struct buf *b, const struct device_row *row,
+                            const struct gpu_slice *slice)
+{
+    labels_add(b, "node", row->node);
+    labels_add(b, "gpu", arena_format(e->arena, "%d", row->gpu->index));
+    labels_add(b, "uuid", slice && *slice->uuid ? slice->uuid : row->gpu->uuid);
+    labels_add(b, "model", row->gpu->model);
+    if (slice)
+        labels_add(b, "profile", arena_format(e->arena, "%s@%u", slice->profile, slice->start));
+}
+
+static const char *mete_labels(const struct exporter *e, const struct device_row *row,
+                               const struct gpu_slice *slice, const struct device_holder *holder)
+{
+    AUTO(buf_done) struct buf b = {0};
+
+    add_mete_labels(e, &b, row, slice);
+    if (!holder)
+        return labels_keep(e, &b);
+    labels_add(&b, "namespace", holder->ns);
+    labels_add(&b, "pod", holder->pod);
+    labels_add(&b, "queue", holder->queue);
+    if (!e->question->drops_users)
+        labels_add(&b, "user", holder->user);
+    if (holder->job_id > 0)
+        labels_add(&b, "job", arena_format(e->arena, "%lld", (long long)holder->job_id));
+    return labels_keep(e, &b);
+}
+
+static void add_device(struct exporter *e, const struct device_row *row,
+                       const struct gpu_slice *slice)
+{
+    const char *uuid = slice ? slice->uuid : row->gpu->uuid;
+    struct device_holder holder = {0};
+    int64_t at_ns = 0;
+    int64_t milli = 0;
+    bool is_held = holder_of(row, slice, &holder, &milli);
+
+    vec_add(&e->rows,
+            (struct exported){
+                .sample = *uuid ? meter_gpu_sample(e->meter, row->node, uuid, &at_ns) : NULL,
+                .is_slice = slice != NULL,
+                .dcgm = dcgm_labels(e, row, slice, is_held ? &holder : NULL),
+                .mete = mete_labels(e, row, slice, NULL),
+                .held = is_held ? mete_labels(e, row, slice, &holder) : NULL,
+                .model = row->gpu->model,
+                .node = row->node,
+                .memory_bytes = slice ? slice->memory_bytes : row->gpu->memory_bytes,
+                .is_healthy = row->gpu->health == GPU_HEALTHY,
+                .takes_pods = row->takes_pods,
+                .milli = milli,
+            });
+}
+
+static void on_device(void *arg, const struct device_row *row)
+{
+    struct exporter *e = arg;
+
+    add_device(e, row, NULL);
+    for (size_t i = 0; row->gpu->mode == GPU_MODE_SLICES && i < row->gpu->n_slices; i++)
+        add_device(e, row, &row->gpu->slices[i]);
+}
+
+void exporter_collect(struct exporter *e)
+{
+    vec_clear(&e->rows);
+    if (e->devices.each)
+        e->devices.each(e->devices.arg, on_device, e);
+}

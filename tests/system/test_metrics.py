@@ -1,0 +1,79 @@
+"""The page /metrics: NVIDIA's names and ours, both formats, who may read it, and what holds a gpu."""
+
+from harness import METE, Mete, check, equal, execute, pod, wait
+from metrics_kit import OPEN, Page, address, get, get_unix, page
+
+# The panels of Grafana dashboard 12239 and the variables of its queries.
+PANELS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED")
+DEVICE_LABELS = {"gpu", "UUID", "pci_bus_id", "device", "modelName", "Hostname", "DCGM_FI_DRIVER_VERSION"}
+
+
+def test_a_machine_of_eight():
+    with Mete(metrics="127.0.0.1:0") as m:
+        wait(lambda: len(page(m).of("DCGM_FI_DEV_GPU_TEMP")) == 8, "each gpu has a temperature")
+        p = page(m)
+        for name in PANELS:
+            found = p.of(name)
+            equal([labels["gpu"] for labels, _ in found], [str(i) for i in range(8)], name)
+            for labels, _ in found:
+                equal(set(labels), DEVICE_LABELS, name)
+        equal({labels["modelName"] for labels, _ in p.of(PANELS[0])}, {"NVIDIA H100 80GB HBM3"})
+        equal(sum(v for _, v in p.of("mete_gpus", state="free")), 8)
+        equal(sum(v for _, v in p.of("mete_largest_free_set", model="h100")), 8)
+        told_apart(m)
+        held_by_a_pod(m)
+        refused(m)
+
+
+def told_apart(m):
+    """Both formats and each choice of families."""
+    equal(get(m)[1], "text/plain; version=0.0.4; charset=utf-8")
+    status, kind, text = get(m, accept=OPEN + ";version=1.0.0,text/plain;q=0.5")
+    equal((status, kind), (200, OPEN + "; version=1.0.0; charset=utf-8"))
+    check(text.endswith("# EOF\n"), text[-200:])
+    p = Page(text)
+    equal(p.types["DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"], "unknown")
+    equal(p.types["mete_gpu_energy_joules"], "counter")
+    p = page(m, "/metrics?families=dcgm-old")
+    equal(len(p.of("dcgm_gpu_temp")), 8)
+    check(not p.of("DCGM_FI_DEV_GPU_TEMP") and not p.of("mete_gpus"), "no other names")
+    check(not page(m, "/metrics?families=mete").of("DCGM_FI_DEV_GPU_TEMP"), "no other names")
+
+
+def held_by_a_pod(m):
+    m.ok("apply", "-f", "-", stdin=pod("holder", "exec sleep 1000", gpus=2))
+    m.wait_phase("holder", "Running")
+    p = page(m)
+    held = p.of("DCGM_FI_DEV_GPU_UTIL", namespace="default", pod="holder", container="main")
+    equal(len(held), 2, p.series)
+    ours = p.of("mete_gpu_held", namespace="default", pod="holder", queue="default", user="admin")
+    equal({labels["uuid"] for labels, _ in ours}, {labels["UUID"] for labels, _ in held})
+    check(all(int(labels["job"]) > 0 for labels, _ in ours), ours)
+    equal(sum(v for _, v in p.of("mete_gpus", state="held")), 2)
+    check(all("user" not in labels for labels, _ in page(m, "/metrics?drop=user").of("mete_gpu_held")), "no users")
+    equal(get_unix(m)[0], 200)
+    m.ok("delete", "pod", "holder", "--grace-period=0", "--force")
+    wait(lambda: not page(m).of("mete_gpu_held"), "the gpus are free again")
+
+
+def refused(m):
+    equal(get(m, "/other")[0], 404)
+    equal(get(m, "/metrics?families=all")[0], 400)
+    equal(get(m, "/metrics?drop=pod")[0], 400)
+    equal(get(m, method="POST")[0], 400)
+    port = address(m)[1]
+    r = execute([METE, "up", "--data", m.data + "-2", "--gpus", "none", "--listen", "127.0.0.1:0", "--metrics", f"127.0.0.1:{port}"],
+                env=m.env)
+    check(r.code != 0 and f"127.0.0.1:{port} is in use by another program" in r.err, r)
+    check("try: mete up --metrics 127.0.0.1:0" in r.err, r)
+    r = m.mete("up", "--metrics", "9400")
+    check(r.code == 2 and 'metrics "9400": want HOST:PORT' in r.err, r)
+
+
+def test_off_listens_nowhere():
+    with Mete(gpus="none") as m:
+        with open(m.log) as f:
+            check("Metrics" not in f.read(), "no address")
+        status, _, text = get_unix(m)
+        equal(status, 200)
+        equal(Page(text).of("mete_gpus"), [])
