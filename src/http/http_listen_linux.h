@@ -12,7 +12,7 @@ struct listener;
 
 struct listener_options {
     struct event_base *base;
-    int fd;       /* listening; the caller keeps it */
+    int fd; /* listening; the caller keeps it */
     bool is_unix;
     SSL_CTX *tls; /* taken on success; NULL: without TLS */
     /* A new connection; the callee owns `bev`. `uid`: the peer's, on a unix socket. */

@@ -325,7 +325,8 @@ static struct err *attempt_start_conmon(struct crun_attempt *b, struct creation 
     b->sync_fd = p->sync_fd;
     p->sync_fd = -1;
     /* conmon inherits the read end too, so that it can still write after our death. */
-    memcpy(o.fds, (const int[PROC_FDS_MAX]){-1, -1, -1, p->monitor_fd, p->lock_fd, b->sync_fd}, sizeof(o.fds));
+    memcpy(o.fds, (const int[PROC_FDS_MAX]){-1, -1, -1, p->monitor_fd, p->lock_fd, b->sync_fd},
+           sizeof(o.fds));
     o.n_fds = 6;
     b->sync_io = loop_io_new(r->o.loop, b->sync_fd, on_sync, b);
     loop_io_want(b->sync_io, true, false);
