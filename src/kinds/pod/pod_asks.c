@@ -248,6 +248,11 @@ int64_t pod_gpu_annotated_milli(const json_t *pod)
     return share.count * (share.milli > 0 ? share.milli : 1000); /* at most 64000 */
 }
 
+int64_t container_gpu_annotated_milli(const json_t *pod, const json_t *container)
+{
+    return owns_fraction(pod, container) ? pod_gpu_annotated_milli(pod) : 0;
+}
+
 /* ---- the whole pod ---- */
 
 /* Init containers use the devices of later ones; containers that name one claim share its

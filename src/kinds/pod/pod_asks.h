@@ -95,6 +95,8 @@ char *gpu_asks_format(const struct gpu_asks *asks);
  * memory counts as a whole gpu, for its part of a gpu is not known yet.
  */
 int64_t pod_gpu_annotated_milli(const json_t *pod);
+/* The same for the container of the pod that the annotations mean; 0: another container. */
+int64_t container_gpu_annotated_milli(const json_t *pod, const json_t *container);
 
 /* Is this a resource of gpus that `mete` knows? */
 bool gpu_resource_is_known(const char *name);

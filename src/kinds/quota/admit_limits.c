@@ -5,8 +5,10 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "kinds/object/tree_cache.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/quota/admit.h"
 #include "kinds/quota/quota.h"
+#include "model/resource.h"
 
 __extension__ typedef __int128 wide;
 
@@ -63,17 +65,19 @@ struct filling {
     struct buf told; /* "cpu, memory request for container a; ..." */
 };
 
-/* Copies the members of `from` that the container's `which` lacks. */
+/* Copies the members of `from` that the container's `which` lacks. A pod whose annotations ask for
+ * a share may not have other gpus. */
 static void fill_map(struct filling *f, json_t *container, json_t *from, const char *which,
                      const char *what)
 {
     json_t *into = json_object_at(json_object_at(container, "resources"), which);
+    bool has_share = pod_gpu_annotated_milli(f->pod) > 0;
     struct names set = {0};
     const char *name;
     json_t *value;
 
     json_object_foreach (from, name, value) {
-        if (json_object_get(into, name))
+        if (json_object_get(into, name) || (text_equal(name, GPU_RESOURCE) && has_share))
             continue;
         json_put(into, name, json_incref(value));
         vec_add(&set.list, name);
@@ -244,7 +248,21 @@ static void asked_check_ratio(struct faults *f, const struct asked *a, struct qu
                a->resource, a->type, text, (int64_t)(scaled / 1000000), (int)(scaled % 1000000));
 }
 
-static void asked_read_container(const json_t *container, struct asked *a)
+/* Adds the share of a gpu that annotations ask for: as with devices, request and limit are equal.
+ */
+static void asked_add_share(struct asked *a, int64_t milli)
+{
+    const struct quantity share = {.milli = milli};
+
+    if (milli == 0)
+        return;
+    a->has_request = true;
+    a->has_limit = true;
+    (void)quota_add(&a->request, share); /* saturates */
+    (void)quota_add(&a->limit, share);
+}
+
+static void asked_read_container(const json_t *pod, const json_t *container, struct asked *a)
 {
     const json_t *request = json_at(container, "resources", "requests", a->resource, NULL);
     const json_t *limit = json_at(container, "resources", "limits", a->resource, NULL);
@@ -253,6 +271,8 @@ static void asked_read_container(const json_t *container, struct asked *a)
     a->has_limit = limit != NULL;
     a->request = quota_amount(request);
     a->limit = quota_amount(limit);
+    if (text_equal(a->resource, GPU_RESOURCE))
+        asked_add_share(a, container_gpu_annotated_milli(pod, container));
 }
 
 /* Reads the pod's amounts: the larger of the containers' sum and the largest init container. */
@@ -263,19 +283,25 @@ static void asked_read_pod(const json_t *pod, struct asked *a)
     struct asked one = *a;
 
     for (size_t i = 0; i < json_array_size(mains); i++) {
-        asked_read_container(json_array_get(mains, i), &one);
+        asked_read_container(pod, json_array_get(mains, i), &one);
         a->has_request |= one.has_request;
         a->has_limit |= one.has_limit;
         (void)quota_add(&a->request, one.request); /* saturates */
         (void)quota_add(&a->limit, one.limit);
     }
     for (size_t i = 0; i < json_array_size(inits); i++) {
-        asked_read_container(json_array_get(inits, i), &one);
+        asked_read_container(pod, json_array_get(inits, i), &one);
         a->has_request |= one.has_request;
         a->has_limit |= one.has_limit;
         a->request = one.request.milli > a->request.milli ? one.request : a->request;
         a->limit = one.limit.milli > a->limit.milli ? one.limit : a->limit;
     }
+}
+
+/* The annotations of the pod ask for a share for another container: this one may not have gpus. */
+static bool is_beside_share(const json_t *pod, const json_t *container)
+{
+    return pod_gpu_annotated_milli(pod) > 0 && container_gpu_annotated_milli(pod, container) == 0;
 }
 
 typedef void (*bound_fn)(struct faults *f, const struct asked *a, struct quantity bound,
@@ -293,8 +319,10 @@ static void check_bound(struct faults *f, const json_t *item, const json_t *cont
         const char *text = json_text(bounds, names.list.at[i]);
         struct asked a = {.type = container ? "Container" : "Pod", .resource = names.list.at[i]};
 
+        if (container && text_equal(a.resource, GPU_RESOURCE) && is_beside_share(f->pod, container))
+            continue;
         if (container)
-            asked_read_container(container, &a);
+            asked_read_container(f->pod, container, &a);
         else
             asked_read_pod(f->pod, &a);
         quantity_format(a.request, a.request_text);

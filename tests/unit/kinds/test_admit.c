@@ -312,6 +312,56 @@ static void refuses_what_is_out_of_bounds(void **state)
     }
 }
 
+#define SHARING_POD(annotations)                                                              \
+    "{'metadata':{'name':'p','annotations':{" annotations "}},'spec':{'containers':[{'name':" \
+    "'c','image':'host'},{'name':'d','image':'host'}]}}"
+
+static void shares_by_annotations_are_requests_for_gpus(void **state)
+{
+    static const struct {
+        const char *limits;
+        const char *pod;
+        const char *why;
+    } cases[] = {
+        {"'type':'Container','max':{'nvidia.com/gpu':1}",
+         SHARING_POD("'gpu-fraction':'0.5','gpu-fraction-num-devices':'3'"),
+         "maximum nvidia.com/gpu usage per Container is 1, but limit is 1500m"},
+        {"'type':'Container','min':{'nvidia.com/gpu':1}", SHARING_POD("'gpu-fraction':'0.5'"),
+         "minimum nvidia.com/gpu usage per Container is 1, but request is 500m"},
+        {"'type':'Pod','max':{'nvidia.com/gpu':1}",
+         SHARING_POD("'gpu-memory':'2048','gpu-fraction-num-devices':'2',"
+                     "'gpu-fraction-container-name':'d'"),
+         "maximum nvidia.com/gpu usage per Pod is 1, but limit is 2"},
+    };
+    AUTO(json_freep) json_t *pod = NULL;
+    struct world w;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_FREE char *range =
+            mem_format("{'metadata':{'name':'l'},'spec':{'limits':[{%s}]}}", cases[i].limits);
+        AUTO(err_freep) struct err *e = NULL;
+
+        world_init(&w, 1);
+        world_must(world_create(&w, LIMITS, range, NULL));
+        e = world_create(&w, PODS, cases[i].pod, NULL);
+        assert_non_null(e);
+        if (!strstr(err_message(e), cases[i].why))
+            fail_msg("case %zu: '%s'", i, err_message(e));
+        world_done(&w);
+    }
+    world_init(&w, 1);
+    world_must(world_create(&w, LIMITS,
+                            "{'metadata':{'name':'l'},'spec':{'limits':[{'type':'Container',"
+                            "'default':{'nvidia.com/gpu':1},'max':{'nvidia.com/gpu':2}}]}}",
+                            NULL));
+    pod = make_pod(&w, SHARING_POD("'gpu-fraction':'0.5','gpu-fraction-container-name':'d'"));
+    for (size_t i = 0; i < 2; i++)
+        assert_null(json_at(json_array_get(json_at(pod, "spec", "containers", NULL), i),
+                            "resources", "limits", "nvidia.com/gpu", NULL));
+    world_done(&w);
+}
+
 static void refuses_limit_ranges_that_make_no_sense(void **state)
 {
     static const struct {
@@ -399,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_limit_range_fills_in_itself),
         cmocka_unit_test(containers_get_what_the_range_gives),
         cmocka_unit_test(refuses_what_is_out_of_bounds),
+        cmocka_unit_test(shares_by_annotations_are_requests_for_gpus),
         cmocka_unit_test(refuses_limit_ranges_that_make_no_sense),
         cmocka_unit_test(warns_of_bounds_for_what_is_not_here),
     };
