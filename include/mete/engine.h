@@ -100,6 +100,7 @@ struct mete_gpu {
     bool is_renamed; /* METE_GPU_REPLICAS: only asks with is_replica get these replicas */
     bool is_single;  /* METE_GPU_REPLICAS: not for asks with is_several */
     bool is_fenced;  /* shares and replicas at one time are for pods of one namespace */
+    bool keeps_mig;  /* is_flexible in mode METE_GPU_SLICES: never given whole or in shares */
 };
 
 struct mete_node {

@@ -99,6 +99,8 @@ static void put_mode(json_t *o, const struct gpu *g)
         put_slices(o, g);
     if (g->is_flexible)
         json_put_bool(o, "flexible", true);
+    if (g->keeps_mig)
+        json_put_bool(o, "keepsMig", true);
     if (g->mode_problem[0])
         json_put_text(o, "modeProblem", g->mode_problem);
 }
@@ -191,6 +193,7 @@ static struct err *read_mode(const json_t *j, struct gpu *g)
     int64_t replicas = json_int(j, "replicas", 0);
 
     g->is_flexible = json_bool(j, "flexible", false);
+    g->keeps_mig = json_bool(j, "keepsMig", false);
     TRY(read_text(j, "modeProblem", g->mode_problem, sizeof(g->mode_problem)));
     if (!text || strcmp(text, gpu_mode_text(GPU_MODE_WHOLE)) == 0)
         return NULL;

@@ -175,7 +175,10 @@ void gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings
 
     g->is_mps = false;
     g->mode_problem[0] = '\0';
-    g->is_flexible = w->kind == GPU_WISH_FLEXIBLE && g->mig_mode >= 0;
+    /* A pod is not to wait for a reset of the gpu. */
+    g->is_flexible = w->kind == GPU_WISH_FLEXIBLE &&
+                     (g->mig_mode == 1 || (g->mig_mode == 0 && !gpu_mig_needs_reset(g)));
+    g->keeps_mig = g->is_flexible && gpu_mig_needs_reset(g);
     g->replicas = 0;
     for (size_t i = 0; i < n && !first; i++)
         if (text_equal(holdings[i].device.gpu, g->uuid) && !wish_allows(w, &holdings[i].device))

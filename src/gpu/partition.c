@@ -233,12 +233,26 @@ static struct err *clear_span(struct partitioning *p, unsigned start, unsigned s
     return NULL;
 }
 
+/* MIG that goes on with a reset goes on before any pod has a slice. */
+static struct err *plan_flexible_on(struct partitioning *p, const struct gpu_holding *holdings,
+                                    size_t n)
+{
+    const char *holder = whole_holder(p->gpu, holdings, n);
+
+    if (holder)
+        return err_new(ERR_CONFLICT, "flexible waits for the end of %s: MIG is off", holder);
+    add_step(&p->plan, (struct partition_step){.op = PARTITION_ENABLE});
+    return NULL;
+}
+
 static struct err *plan_flexible(struct partitioning *p, const struct gpu_holding *holdings,
                                  size_t n)
 {
     struct partition_plan creates = {0};
     unsigned destroyed = 0;
 
+    if (p->gpu->mig_mode != 1 && gpu_mig_needs_reset(p->gpu))
+        return plan_flexible_on(p, holdings, n);
     if (whole_holder(p->gpu, holdings, n))
         return plan_off(p);
     for (size_t i = 0; i < n; i++) {

@@ -38,7 +38,8 @@ struct partition_plan {
 /*
  * Makes the plan for `g`, as the driver lists it. A wish that was not asked for (is_asked) changes
  * nothing. GPU_WISH_FLEXIBLE: the slices that pods hold have to be there, MIG goes off for a pod
- * that holds the gpu whole, and all else stays. ERR_CONFLICT: a holder is in the way, by name.
+ * that holds the gpu whole, and all else stays; if a change of MIG needs a reset of the gpu, MIG
+ * goes on first, when no pod holds the gpu. ERR_CONFLICT: a holder is in the way, by name.
  * ERR_INVALID: the gpu cannot have these instances. `*ret` changes on success only.
  */
 struct err *partition_plan_make(const struct gpu *g, const struct gpu_wish *w,

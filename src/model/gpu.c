@@ -98,6 +98,13 @@ void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE])
     }
 }
 
+bool gpu_mig_needs_reset(const struct gpu *g)
+{
+    static const int hopper = 9;
+
+    return g->architecture >= 0 && g->architecture < hopper;
+}
+
 const char *gpu_mode_text(enum gpu_mode m)
 {
     switch (m) {

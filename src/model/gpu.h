@@ -85,6 +85,7 @@ struct gpu {
     bool is_single;         /* a container may request one replica at most */
     bool is_mps;            /* replicas are clients of an MPS daemon */
     bool is_flexible;       /* the scheduler may create and remove slices */
+    bool keeps_mig;         /* flexible, but MIG stays on: given in slices only */
     char mode_problem[224]; /* why the gpu is not given as wanted; "": it is */
     struct gpu_slice slices[GPU_SLICES_MAX];
     size_t n_slices;
@@ -116,6 +117,9 @@ struct gpu_sample {
 
 /* The short model of a product name: "NVIDIA H100 80GB HBM3" gives "h100". */
 void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE]);
+
+/* Does a change of the MIG mode need a reset of the gpu? So it is before Hopper. */
+bool gpu_mig_needs_reset(const struct gpu *g);
 
 /* "whole", "replicas", "slices". */
 const char *gpu_mode_text(enum gpu_mode m);

@@ -128,6 +128,13 @@ static struct gpu_wish wish_of(const struct gpu_partition *e, const struct gpu_w
 
 /* ---- plans ---- */
 
+/* Slices for pods that hold them already are created while the gpu is in service. */
+static bool is_in_service(const struct gpu_wish *w, const struct partition_plan *plan)
+{
+    return w->kind == GPU_WISH_FLEXIBLE && plan->n > 0 &&
+           plan->steps[plan->n - 1].op != PARTITION_ENABLE;
+}
+
 static void hide_gpu(struct gpu *g)
 {
     g->health = GPU_UNHEALTHY;
@@ -172,7 +179,7 @@ enum gpu_partition_state gpu_partitions_apply(struct gpu_partitions *p, const st
         return GPU_PARTITION_PENDING;
     wish = wish_of(e, w);
     if (e == p->active || !is_settled(p, e)) {
-        if (e->wish.kind != GPU_WISH_FLEXIBLE)
+        if (!is_in_service(&e->wish, &e->plan))
             hide_gpu(g);
         return GPU_PARTITION_PENDING;
     }
@@ -188,7 +195,7 @@ enum gpu_partition_state gpu_partitions_apply(struct gpu_partitions *p, const st
     e->wish = wish;
     e->plan = plan;
     e->phase = PHASE_ANNOUNCED;
-    if (wish.kind != GPU_WISH_FLEXIBLE)
+    if (!is_in_service(&wish, &plan))
         hide_gpu(g);
     return GPU_PARTITION_PENDING;
 }
@@ -330,7 +337,7 @@ void gpu_partitions_advance(struct gpu_partitions *p, const json_t *node)
 
         if (e->phase != PHASE_ANNOUNCED)
             continue;
-        if (e->wish.kind == GPU_WISH_FLEXIBLE) {
+        if (is_in_service(&e->wish, &e->plan)) {
             partition_start(p, e);
             continue;
         }

@@ -305,6 +305,28 @@ def test_slices_of_a_flexible_gpu_come_with_their_pods():
         equal(gpus(m)[0].get("slices", []), [])
 
 
+def gpu_reset(m, index):
+    machine = os.path.join(m.data, "node", "gpusim", "machine.bin")
+    r = execute([os.path.join(BUILD, "gpusim", "gpusim"), "set", machine, str(index), "reset=1"])
+    equal(r.code, 0, r)
+
+
+def test_a_flexible_gpu_offers_slices_when_mig_is_on():
+    with Mete(gpus="emulated:1xA100") as m:
+        equal(m.mete("gpus", "set", f"{name_of(m)}/0", "--mode", "flexible").code, 0)
+        wait(lambda: "needs a reset: nvidia-smi --gpu-reset -i 0" in (gpus(m)[0].get("modeProblem") or ""), "the way to MIG")
+        m.ok("apply", "-f", "-", stdin=slice_pod("small", "2g.20gb"))
+        why = wait(lambda: (r := m.mete("why", "small")) and "NeverFits" in r.out and r, "no gpu has slices")
+        check(f"GPU {name_of(m)}/0 is not in the wanted mode: " in why.out and "--gpu-reset -i 0" in why.out, why)
+        equal(m.phase("small"), "Pending")
+        gpu_reset(m, 0)
+        m.wait_phase("small", "Running")
+        wait(lambda: m.ok("logs", "small").strip() == gpus(m)[0]["slices"][0]["uuid"], "the container has its instance")
+        m.ok("delete", "pod", "small", "--grace-period=0", "--force")
+        m.ok("apply", "-f", "-", stdin=pod("whole", "true", gpus=1))  # MIG off needs a reset, too
+        wait(lambda: "NeverFits" in m.mete("why", "whole").out, "MIG stays on")
+
+
 def test_the_strategy_single_gives_slices_as_gpus():
     parted = config_file(PARTED)
     plugin = config_file("version: v1\nflags: {migStrategy: single}\n")

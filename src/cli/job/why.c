@@ -121,6 +121,21 @@ static void add_places(struct buf *b, const json_t *reason, bool is_all)
     listing_done(&l);
 }
 
+/* Adds the gpus that would offer slices or replicas, were they given as an administrator wants. */
+static void add_gpu_modes(struct buf *b, const json_t *reason)
+{
+    const json_t *list = json_object_get(reason, "gpuModes");
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach (list, i, gpu)
+        buf_printf(b, "  GPU %s/%" PRId64 " is not in the wanted mode: %s\n",
+                   or_dash(json_text(gpu, "node")), json_int(gpu, "index", -1),
+                   or_dash(json_text(gpu, "problem")));
+    if (json_array_size(list) > 0)
+        buf_add_char(b, '\n');
+}
+
 /* Adds the quotas of the workload's queue and of the queues above: all users may see these numbers.
  */
 static void add_quotas(struct buf *b, const json_t *reason)
@@ -178,6 +193,7 @@ static void add_waiting(struct buf *b, const json_t *workload, bool is_all, int6
     buf_printf(b, "  %s: %s\n\n", or_dash(json_text(reason, "code")),
                or_dash(json_text(reason, "message")));
     add_places(b, reason, is_all);
+    add_gpu_modes(b, reason);
     add_quotas(b, reason);
     add_help(b, reason);
     stamp_format_age(age_of(evaluated, now_ns), age);

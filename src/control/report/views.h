@@ -39,5 +39,7 @@ json_t *views_reason(struct views *v, const json_t *pod, bool is_brief);
  * NULL: no container waits so.
  */
 json_t *views_start_reason(const json_t *pod);
+/* Gpus that are not given as an administrator wants, with their problems; at most 8. */
+json_t *views_unwanted_gpus(struct views *v);
 json_t *views_gpus(struct views *v);
 json_t *views_gpu(struct views *v, const char *uuid);

@@ -1,5 +1,7 @@
 /* views_gpus.c - the view of gpus */
 
+#include <string.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -7,24 +9,42 @@
 #include "gpu/gpu_watch.h"
 #include "kinds/pod/pod_state.h"
 
+enum {
+    UNWANTED_MAX = 8
+};
+
 /* Members that the view copies from the node's annotation. */
 static const char *const spec_members[] = {
     "uuid", "index", "product", "model", "memoryBytes", "pci", "numaNode", "linkGroup", "emulated"};
 
 /* The same, of members that not every gpu has. */
-static const char *const more_members[] = {"mode",          "replicas",
-                                           "renamed",       "single",
-                                           "slices",        "flexible",
-                                           "modeProblem",   "links",
-                                           "architecture",  "memoryReservedBytes",
-                                           "computeMajor",  "computeMinor",
-                                           "migMode",       "migPending",
-                                           "eccMode",       "powerLimitMilliwatts",
-                                           "smClockMaxMhz", "memoryClockMaxMhz",
-                                           "cpus",          "clique",
-                                           "switchLinks",   "fabric",
-                                           "peers",         "minor",
-                                           "serial",        "mps"};
+static const char *const more_members[] = {"mode",
+                                           "replicas",
+                                           "renamed",
+                                           "single",
+                                           "slices",
+                                           "flexible",
+                                           "keepsMig",
+                                           "modeProblem",
+                                           "links",
+                                           "architecture",
+                                           "memoryReservedBytes",
+                                           "computeMajor",
+                                           "computeMinor",
+                                           "migMode",
+                                           "migPending",
+                                           "eccMode",
+                                           "powerLimitMilliwatts",
+                                           "smClockMaxMhz",
+                                           "memoryClockMaxMhz",
+                                           "cpus",
+                                           "clique",
+                                           "switchLinks",
+                                           "fabric",
+                                           "peers",
+                                           "minor",
+                                           "serial",
+                                           "mps"};
 
 static void copy_member(json_t *to, const json_t *from, const char *key)
 {
@@ -152,6 +172,44 @@ static void add_node(struct views *v, const json_t *node, const char *uuid, json
             (void)json_array_append_new(list,
                                         gpu_tree(v, node, gpu)); /* a fresh tree: cannot fail */
     }
+}
+
+/* Adds the gpus of a node that are not given as wanted. */
+static void add_unwanted(const json_t *node, json_t *list)
+{
+    const char *text = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO(json_freep) json_t *gpus = NULL;
+    json_t *gpu;
+    size_t i;
+
+    if (text && strstr(text, "\"modeProblem\""))
+        e = json_parse(str_of(text), &gpus);
+    if (e) /* the scheduler has logged it */
+        return;
+    json_array_foreach (gpus, i, gpu) {
+        json_t *o;
+
+        if (!json_text(gpu, "modeProblem") || json_array_size(list) == UNWANTED_MAX)
+            continue;
+        o = json_object();
+        json_put_text(o, "node", json_text_at(node, "metadata", "name", NULL));
+        json_put_int(o, "index", json_int(gpu, "index", -1));
+        json_put_text(o, "problem", json_text(gpu, "modeProblem"));
+        (void)json_array_append_new(list, o); /* a fresh object: cannot fail */
+    }
+}
+
+json_t *views_unwanted_gpus(struct views *v)
+{
+    AUTO(json_freep) json_t *nodes = views_list(v, "nodes", NULL);
+    json_t *list = json_array();
+    json_t *node;
+    size_t i;
+
+    json_array_foreach (nodes, i, node)
+        add_unwanted(node, list);
+    return list;
 }
 
 static json_t *views_list_gpus(struct views *v, const char *uuid)

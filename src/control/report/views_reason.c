@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "control/report/views.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/queue.h"
 
 static void put_stamp(json_t *o, const char *key, int64_t ns)
@@ -140,6 +141,17 @@ static json_t *quotas_tree(struct mete_engine *e, const char *queue)
     return list;
 }
 
+/* Does the pod ask for parts of gpus that a mode offers? */
+static bool wants_mode(const json_t *pod)
+{
+    struct gpu_asks asks = pod_gpu_asks(pod);
+
+    for (size_t i = 0; i < asks.n; i++)
+        if (asks.at[i].kind == DEVICE_SLICE || asks.at[i].kind == DEVICE_REPLICA)
+            return true;
+    return false;
+}
+
 json_t *views_reason(struct views *v, const json_t *pod, bool is_brief)
 {
     struct mete_engine *e = scheduler_engine(v->scheduler);
@@ -156,6 +168,8 @@ json_t *views_reason(struct views *v, const json_t *pod, bool is_brief)
     if (is_brief)
         return reason;
     json_put(reason, "quotas", quotas_tree(e, queue ? queue : QUEUE_DEFAULT));
+    if (wants_mode(pod))
+        json_put(reason, "gpuModes", views_unwanted_gpus(v));
     json_put(reason, "values", json_text_new(mete_values_id(e)));
     if (mete_values_id(e) && v->learned_ns > 0) {
         json_put_int(reason, "valuesFrom", (int64_t)v->learned_pods);

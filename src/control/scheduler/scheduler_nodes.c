@@ -68,6 +68,8 @@ static void read_mode(const json_t *gpu, json_t *kept)
 
     if (json_bool(gpu, "flexible", false))
         json_put_bool(kept, "flexible", true);
+    if (json_bool(gpu, "keepsMig", false))
+        json_put_bool(kept, "keepsMig", true);
     if (!mode || text_equal(mode, "whole"))
         return;
     json_put_text(kept, "mode", mode);
@@ -244,6 +246,7 @@ static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
             .mode = mode_of(gpu),
             .replicas = count_at(gpu, "replicas"),
             .is_flexible = json_bool(gpu, "flexible", false),
+            .keeps_mig = json_bool(gpu, "keepsMig", false),
             .is_renamed = json_bool(gpu, "renamed", false),
             .is_single = json_bool(gpu, "single", false),
             .is_fenced = json_bool(facts, "isFenced", true),

@@ -286,7 +286,7 @@ void parts_set(struct mete_engine *e, struct gpu *g, const struct mete_gpu *from
     p = parts_make(g);
     forget_told(e, p);
     p->board = board_of(e, mig_geometry_of(from->model ? from->model : "", from->memory_bytes));
-    p->can_be_whole = from->mode == METE_GPU_WHOLE || from->is_flexible;
+    p->can_be_whole = from->mode == METE_GPU_WHOLE || (from->is_flexible && !from->keeps_mig);
     p->is_flexible = from->is_flexible;
     p->replicas = from->replicas;
     p->is_renamed = from->is_renamed;

@@ -96,6 +96,7 @@ static const struct record_field gpu_fields[] = {
     BOOL(struct mete_gpu, is_renamed),
     BOOL(struct mete_gpu, is_single),
     BOOL(struct mete_gpu, is_fenced),
+    BOOL(struct mete_gpu, keeps_mig),
 };
 TYPE(gpu, struct mete_gpu, 72);
 

@@ -44,6 +44,7 @@ static const struct field spec_fields[] = {
     F_BOOL("mps", "Whether replicas are clients of an MPS daemon."),
     F_LIST("slices", &slice_item, "The MIG instances."),
     F_BOOL("flexible", "Whether the scheduler creates and removes slices."),
+    F_BOOL("keepsMig", "Whether a flexible gpu is given in slices only, since MIG stays on."),
     F_STRING("modeProblem", "Why the gpu is not given as wanted.", .size_max = 256),
     F_INT("links", "The number of active NVLinks."),
     F_INT("architecture", "The driver's number of the architecture: 8 Ada, 9 Hopper."),

@@ -73,6 +73,15 @@ static const struct field estimate_fields[] = {
     F_END,
 };
 
+static const struct field gpu_mode_fields[] = {
+    F_STRING("node", "The gpu's node.", .size_max = 253),
+    F_INT("index", "The gpu's index on the node."),
+    F_STRING("problem", "Why the gpu is not given as wanted.", .size_max = 256),
+    F_END,
+};
+static const struct field gpu_mode_item =
+    F_OBJECT(NULL, gpu_mode_fields, "A gpu that is not given as wanted.");
+
 static const struct field reason_fields[] = {
     F_STRING("code", "The leading cause: NoNodeFits, HigherPriority, ...", .size_max = 64),
     F_STRING("class", "The class of the cause: yours, held, quota, place or turn.", .size_max = 16),
@@ -87,6 +96,9 @@ static const struct field reason_fields[] = {
     F_INT("position", "The position in the queue, from 1."),
     F_INT("queueLength", "The number of workloads that wait in the queue."),
     F_LIST("quotas", &quota_item, "Quotas of the queue and of the queues above it."),
+    F_LIST("gpuModes", &gpu_mode_item,
+           "For a pod that asks for slices or replicas: gpus that are not given as wanted.",
+           .items_max = 8),
     F_STRING("values", "The table of values by which the policy mete places.", .size_max = 128),
     F_OBJECT("estimate", estimate_fields, "The estimated start."),
     F_STRING("container", "The container that keeps a bound pod from running.", .size_max = 63),

@@ -157,6 +157,43 @@ static void a_flexible_gpu_follows_its_holders(void **state)
         assert_scene(&scenes[i]);
 }
 
+/* An A100 needs a reset to switch MIG, so MIG is on before the first slice is given. */
+static void mig_that_needs_a_reset_goes_on_first(void **state)
+{
+    static const struct {
+        const char *slices;
+        const char *holding; /* NULL: none */
+        const char *steps;
+        bool is_flexible;
+    } cases[] = {
+        {NULL, NULL, "enable", false},
+        {NULL, "GPU-a", "flexible waits for the end of ns/p: MIG is off", false},
+        {"", NULL, "", true},
+        {"", "GPU-a/slice:3g.40gb@4", "create:3g.40gb@4", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct gpu g = gpu_of(cases[i].slices);
+        struct gpu_holding holding = {.pod = "ns/p"};
+        struct gpu_wish w = {.kind = GPU_WISH_FLEXIBLE, .is_asked = true};
+        struct partition_plan plan = {0};
+        AUTO_FREE char *steps = NULL;
+        AUTO(err_freep) struct err *e = NULL;
+
+        g.architecture = 7;
+        (void)snprintf(g.model, sizeof(g.model), "a100");
+        if (cases[i].holding)
+            assert_null(device_parse(cases[i].holding, &holding.device));
+        e = partition_plan_make(&g, &w, &holding, cases[i].holding != NULL, &plan);
+        steps = e ? mem_strdup(err_message(e)) : steps_of(&plan);
+        assert_string_equal(steps, cases[i].steps);
+        gpu_wish_apply(&w, &holding, cases[i].holding != NULL, &g);
+        assert_int_equal(g.is_flexible, cases[i].is_flexible);
+        assert_int_equal(g.keeps_mig, cases[i].is_flexible);
+    }
+}
+
 static void what_nobody_asked_for_stays(void **state)
 {
     const struct gpu g = gpu_of("1g.10gb@0");
@@ -283,6 +320,7 @@ int main(void)
         cmocka_unit_test(only_the_difference_is_changed),
         cmocka_unit_test(held_instances_stay_and_blockers_are_named),
         cmocka_unit_test(a_flexible_gpu_follows_its_holders),
+        cmocka_unit_test(mig_that_needs_a_reset_goes_on_first),
         cmocka_unit_test(what_nobody_asked_for_stays),
         cmocka_unit_test(an_interrupted_change_is_completed),
     };

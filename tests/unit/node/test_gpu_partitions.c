@@ -308,14 +308,40 @@ static void slices_of_flexible_gpus_need_no_report(void **state)
     (void)applied("flexible", &h, 1, GPU_PARTITION_DONE);
 }
 
+/* Only a reset switches MIG on: until then no pod gets a slice. */
+static void a_flexible_gpu_that_needs_a_reset_leaves_service_for_mig(void **state)
+{
+    struct gpu g;
+
+    (void)state;
+    w.gpu.architecture = 7;
+    (void)snprintf(w.gpu.model, sizeof(w.gpu.model), "a100");
+    g = applied("flexible", NULL, 0, GPU_PARTITION_PENDING);
+    assert_int_equal(g.health, GPU_UNHEALTHY);
+    report(&g);
+    answer_pods(NO_PODS);
+    assert_int_equal(w.plan.n, 1);
+    finish("the gpu needs a reset");
+    w.n_lists++;
+    g = applied("flexible", NULL, 0, GPU_PARTITION_FAILED);
+    assert_string_equal(g.mode_problem, "the gpu needs a reset");
+    w.gpu.mig_mode = 1; /* after the reset */
+    g = applied("flexible", NULL, 0, GPU_PARTITION_DONE);
+    assert_int_equal(g.health, GPU_HEALTHY);
+    assert_string_equal(g.mode_problem, "");
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_gpu_leaves_service_before_it_changes), CASE(a_pod_that_came_first_keeps_the_gpu),
-        CASE(a_crash_at_any_step_is_completed),       CASE(a_failure_is_named_and_tried_again),
+        CASE(a_gpu_leaves_service_before_it_changes),
+        CASE(a_pod_that_came_first_keeps_the_gpu),
+        CASE(a_crash_at_any_step_is_completed),
+        CASE(a_failure_is_named_and_tried_again),
         CASE(slices_of_flexible_gpus_need_no_report),
+        CASE(a_flexible_gpu_that_needs_a_reset_leaves_service_for_mig),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
