@@ -167,7 +167,7 @@ static void set_problem(struct gpu *g, const struct gpu_wish *w, const char *hol
                    text, holder);
 }
 
-void gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings, size_t n,
+bool gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings, size_t n,
                     struct gpu *g)
 {
     const struct gpu_holding *first = NULL;
@@ -187,7 +187,7 @@ void gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings
         set_problem(g, w, first->pod);
     g->mode = g->mig_mode == 1 ? GPU_MODE_SLICES : GPU_MODE_WHOLE;
     if (g->mode == GPU_MODE_SLICES)
-        return;
+        return !first;
     if (first && first->device.kind == DEVICE_REPLICA) {
         g->mode = GPU_MODE_REPLICAS;
         g->replicas = first->device.replicas;
@@ -200,4 +200,5 @@ void gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings
         g->is_single = w->is_single;
         g->is_mps = w->is_mps;
     }
+    return !first;
 }

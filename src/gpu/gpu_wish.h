@@ -71,7 +71,8 @@ struct gpu_holding {
  * keep the mode that they hold the gpu in, and `mode_problem` then names one of them and the wish.
  * `g->is_mps` is that of the last call; replicas that holders keep stay clients of MPS, or not.
  * A gpu with MIG mode on is given in its slices, whatever the wish is, until it is repartitioned.
- * A gpu that needs a reset to switch MIG is flexible once MIG is on, and then keeps MIG on.
+ * A gpu that needs a reset to switch MIG is flexible once MIG is on, and then keeps MIG on. False:
+ * a holder is in the way.
  */
-void gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings, size_t n,
+bool gpu_wish_apply(const struct gpu_wish *w, const struct gpu_holding *holdings, size_t n,
                     struct gpu *g);

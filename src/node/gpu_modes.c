@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "gpu/mig_config.h"
 #include "kinds/pod/pod_state.h"
 #include "node/gpu_offer.h"
@@ -14,6 +15,8 @@
 enum {
     MODES_GPUS_MAX = 64
 };
+
+static const int64_t wait_max_ns = 600 * NS_PER_SEC;
 
 struct gpu_modes {
     struct gpu_partitions *partitions; /* NULL: MIG instances stay as they are */
@@ -32,7 +35,11 @@ struct gpu_modes {
     char problem[200]; /* of the annotations; "": none */
     enum mig_strategy strategy;
     struct gpu gpus[MODES_GPUS_MAX];
+    int64_t
+        blocked_ns[MODES_GPUS_MAX]; /* since when pods keep each gpu from its mode; 0: none do */
     size_t n;
+    struct loop *loop;        /* NULL: gpus wait without a limit */
+    struct loop_timer *timer; /* for the gpu that has waited longest; NULL: as above */
 };
 
 struct gpu_modes *gpu_modes_new(const struct gpu_modes_options *o)
@@ -43,6 +50,8 @@ struct gpu_modes *gpu_modes_new(const struct gpu_modes_options *o)
         m->own = *o->sharing;
     m->parted = o->parted ? json_incref((json_t *)(uintptr_t)o->parted) : NULL;
     m->partitions = o->partitions;
+    m->loop = o->loop;
+    m->timer = o->loop ? loop_timer_new(o->loop, o->waited, o->arg) : NULL;
     return m;
 }
 
@@ -56,6 +65,8 @@ void gpu_modes_free(struct gpu_modes *m)
     json_decref(m->node);
     json_decref(m->parted);
     err_free(m->mig_error);
+    if (m->timer)
+        loop_timer_free(m->timer);
     free(m);
 }
 
@@ -182,16 +193,18 @@ static bool wish_by_mig(const struct gpu_modes *m, const struct gpu *g, struct g
     return true;
 }
 
-static void modes_apply(struct gpu_modes *m, const struct gpu_holding *holdings, size_t n_holdings,
-                        struct gpu *g)
+/* Sets the mode. False: pods keep the gpu from the wish. */
+static bool modes_apply(struct gpu_modes *m, const struct gpu_holding *holdings, size_t n_holdings,
+                        struct gpu *g, struct gpu_wish *ret)
 {
     struct gpu_wish w = {0};
     enum gpu_partition_state state = GPU_PARTITION_DONE;
     bool is_by_mig = false;
+    bool is_free = false;
     AUTO(err_freep) struct err *e = gpu_wish_of(g, m->modes, modes_config(m), &w);
 
     is_by_mig = wish_by_mig(m, g, &w);
-    gpu_wish_apply(&w, holdings, n_holdings, g);
+    is_free = gpu_wish_apply(&w, holdings, n_holdings, g);
     if (m->partitions)
         state = gpu_partitions_apply(m->partitions, &w, holdings, n_holdings, g);
     if (is_by_mig)
@@ -201,6 +214,33 @@ static void modes_apply(struct gpu_modes *m, const struct gpu_holding *holdings,
                        err_message(e));
     else if (m->problem[0] && !g->mode_problem[0])
         (void)snprintf(g->mode_problem, sizeof(g->mode_problem), "%s", m->problem);
+    *ret = w;
+    return is_free && state != GPU_PARTITION_BLOCKED;
+}
+
+/* Closes the gpu `i` to new pods when pods have kept it from its mode for too long. Returns the
+ * time left; INT64_MAX: nothing is to be waited for. */
+static int64_t modes_limit_wait(struct gpu_modes *m, size_t i, bool is_free,
+                                const struct gpu_wish *w, struct gpu *g)
+{
+    int64_t now_ns = m->loop ? loop_now_ns(m->loop) : 0;
+    char text[GPU_WISH_TEXT_SIZE];
+
+    if (is_free || !m->loop) {
+        m->blocked_ns[i] = 0;
+        return INT64_MAX;
+    }
+    if (m->blocked_ns[i] == 0)
+        m->blocked_ns[i] = now_ns;
+    if (now_ns - m->blocked_ns[i] < wait_max_ns)
+        return m->blocked_ns[i] + wait_max_ns - now_ns;
+    if (g->health != GPU_HEALTHY)
+        return INT64_MAX;
+    gpu_wish_format(w, text);
+    g->health = GPU_UNHEALTHY;
+    (void)snprintf(g->health_reason, sizeof(g->health_reason),
+                   "takes no new pods until it is %.80s", text);
+    return INT64_MAX;
 }
 
 /* A slice is held as a gpu of its own (`single`) or by its profile, never both: the ledger knows
@@ -227,26 +267,34 @@ bool gpu_modes_update(struct gpu_modes *m, const struct gpu *read, size_t n,
     enum gpu_partition_state before = m->mig_state;
     enum mig_strategy strategy = strategy_of(m, holdings, n_holdings);
     bool has_changed = n != m->n || strategy != m->strategy;
+    int64_t next_ns = INT64_MAX;
 
     m->strategy = strategy;
-
     m->mig_state = m->mig_error ? GPU_PARTITION_FAILED : GPU_PARTITION_DONE;
 
     for (size_t i = 0; i < n && i < MODES_GPUS_MAX; i++) {
         struct gpu g = read[i];
+        bool is_known = i < m->n && text_equal(m->gpus[i].uuid, g.uuid);
+        struct gpu_wish w = {0};
+        int64_t left_ns;
 
-        g.is_mps = i < m->n && text_equal(m->gpus[i].uuid, g.uuid) && m->gpus[i].is_mps;
-        modes_apply(m, holdings, n_holdings, &g);
+        g.is_mps = is_known && m->gpus[i].is_mps;
+        if (!is_known)
+            m->blocked_ns[i] = 0;
+        left_ns = modes_limit_wait(m, i, modes_apply(m, holdings, n_holdings, &g, &w), &w, &g);
+        next_ns = left_ns < next_ns ? left_ns : next_ns;
         has_changed = has_changed || i >= m->n || !is_same_mode(&m->gpus[i], &g);
         m->gpus[i] = g;
     }
     m->n = n < MODES_GPUS_MAX ? n : MODES_GPUS_MAX;
+    if (m->timer && next_ns < INT64_MAX)
+        loop_timer_set(m->timer, next_ns);
     return has_changed || before != m->mig_state;
 }
 
 const char *gpu_modes_mig_state(const struct gpu_modes *m)
 {
-    static const char *const texts[] = {"success", "pending", "failed"};
+    static const char *const texts[] = {"success", "pending", "pending", "failed"};
 
     return m->has_mig_label ? texts[m->mig_state] : NULL;
 }

@@ -6,8 +6,10 @@
  * the node (annotation mete.dev/gpu-config, written by control/gpu_config.h), the configuration
  * file of the node. The mig-config that the node's label nvidia.com/mig.config names comes from the
  * same annotation, else from the node's mig-parted file; it counts after mete.dev/gpu-modes. Pods
- * that hold a gpu keep it in its present mode until they end. Nothing is remembered: after a
- * restart the modes follow from the Node object and its pods.
+ * that hold a gpu keep it in its present mode until they end. When they have kept it from its mode
+ * for ten minutes, the gpu takes no new pods until the mode is there: else steady load would keep
+ * it for ever. Nothing else is remembered: after a restart the modes follow from the Node object
+ * and its pods, and the ten minutes begin again.
  */
 #pragma once
 
@@ -20,6 +22,9 @@ struct gpu_modes_options {
     const struct sharing_config *sharing; /* copied; NULL: none */
     const json_t *parted;                 /* mig-parted file; kept; NULL: none */
     struct gpu_partitions *partitions;    /* changes MIG instances; borrowed; NULL: nobody does */
+    struct loop *loop;                    /* NULL: gpus wait without a limit */
+    void (*waited)(void *arg);            /* a gpu has waited for ten minutes: update */
+    void *arg;
 };
 
 struct gpu_modes *gpu_modes_new(const struct gpu_modes_options *o);

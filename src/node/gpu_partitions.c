@@ -151,15 +151,23 @@ static bool is_settled(const struct gpu_partitions *p, const struct gpu_partitio
     return e->phase != PHASE_SETTLING || p->o.driver.list_number(p->o.driver.self) != e->list;
 }
 
+/* On a flexible gpu with MIG on, only pods that were given slices one over the other conflict. */
+static enum gpu_partition_state conflict_of(const struct gpu_wish *w, const struct gpu *g)
+{
+    return w->kind == GPU_WISH_FLEXIBLE && g->mig_mode == 1 ? GPU_PARTITION_PENDING
+                                                            : GPU_PARTITION_BLOCKED;
+}
+
 /* The plan is empty, or cannot be made. */
 static enum gpu_partition_state partition_rest(struct gpu_partitions *p, struct gpu_partition *e,
-                                               const struct err *problem, struct gpu *g)
+                                               const struct gpu_wish *w, const struct err *problem,
+                                               struct gpu *g)
 {
     if (e != p->active)
         e->phase = PHASE_IDLE;
     if (problem) {
         tell_problem(g, err_message(problem));
-        return err_code(problem) == ERR_CONFLICT ? GPU_PARTITION_PENDING : GPU_PARTITION_FAILED;
+        return err_code(problem) == ERR_CONFLICT ? conflict_of(w, g) : GPU_PARTITION_FAILED;
     }
     journal_drop(p, e);
     e->pause_ns = 0;
@@ -185,7 +193,7 @@ enum gpu_partition_state gpu_partitions_apply(struct gpu_partitions *p, const st
     }
     problem = partition_plan_make(g, &wish, holdings, n, &plan);
     if (problem || plan.n == 0)
-        return partition_rest(p, e, problem, g);
+        return partition_rest(p, e, &wish, problem, g);
     if (e->pause_ns > 0 && loop_now_ns(p->o.loop) < e->again_ns) {
         e->phase = PHASE_IDLE;
         tell_problem(g, e->problem);

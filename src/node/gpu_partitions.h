@@ -43,7 +43,8 @@ void gpu_partitions_free(struct gpu_partitions *p); /* accepts NULL */
 
 enum gpu_partition_state {
     GPU_PARTITION_DONE,    /* as wanted */
-    GPU_PARTITION_PENDING, /* under way, or a holder is in the way */
+    GPU_PARTITION_PENDING, /* under way */
+    GPU_PARTITION_BLOCKED, /* a holder is in the way, and has to end */
     GPU_PARTITION_FAILED
 };
 

@@ -670,7 +670,11 @@ static struct err *begin_modes(struct node *n)
                                               .driver = {start_partition, list_number, n},
                                               .changed = on_partitions,
                                               .arg = n};
-    struct gpu_modes_options mo = {.sharing = n->o.sharing, .parted = n->o.parted};
+    struct gpu_modes_options mo = {.sharing = n->o.sharing,
+                                   .parted = n->o.parted,
+                                   .loop = n->o.loop,
+                                   .waited = on_partitions,
+                                   .arg = n};
 
     if (n->o.gpus && n->o.partition_run)
         TRY(gpu_partitions_new(&po, &n->partitions));

@@ -1,9 +1,11 @@
 /* test_gpu_modes.c - tests of the modes of a node's gpus */
 
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "base/yaml.h"
 #include "kinds/pod/pod_state.h"
 #include "node/gpu_modes.h"
+#include "sim_loop.h"
 #include "test.h"
 
 /* Two gpus with MIG off. */
@@ -151,6 +153,56 @@ static void says_if_the_mig_config_is_there(void **state)
     gpu_modes_free(m);
 }
 
+static void on_waited(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* Steady load: one of two pods always holds a replica. */
+static void a_gpu_that_waited_takes_no_new_pods(void **state)
+{
+    static const int64_t limit_ns = 600 * NS_PER_SEC;
+    AUTO(sim_loop_freep) struct loop *loop = sim_loop_new();
+    AUTO(json_freep) json_t *node = node_of("{'GPU-0':'whole','GPU-1':'replicas=4'}", NULL);
+    struct gpu_holding h = {.pod = "default/a"};
+    int waited = 0;
+    struct gpu_modes *m = gpu_modes_new(
+        &(struct gpu_modes_options){.loop = loop, .waited = on_waited, .arg = &waited});
+    const struct gpu *list;
+    struct gpu read[2];
+    size_t n = 0;
+
+    (void)state;
+    make_gpus(read);
+    assert_null(device_parse("GPU-0/replica:2", &h.device));
+    (void)gpu_modes_set_node(m, node);
+    (void)gpu_modes_update(m, read, 2, &h, 1);
+    list = gpu_modes_list(m, &n);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(list[0].health, GPU_HEALTHY);
+        assert_int_equal(list[0].mode, GPU_MODE_REPLICAS);
+        assert_string_equal(list[0].mode_problem, i % 2 == 0
+                                                      ? "whole waits for the end of default/a"
+                                                      : "whole waits for the end of default/b");
+        assert_int_equal(waited, 0);
+        sim_loop_advance(loop, limit_ns / 10);
+        h.pod = i % 2 == 0 ? "default/b" : "default/a";
+        if (i < 9)
+            (void)gpu_modes_update(m, read, 2, &h, 1);
+    }
+    assert_int_equal(waited, 1);
+    assert_true(gpu_modes_update(m, read, 2, &h, 1));
+    assert_int_equal(list[0].health, GPU_UNHEALTHY);
+    assert_string_equal(list[0].health_reason, "takes no new pods until it is whole");
+    assert_int_equal(list[1].health, GPU_HEALTHY);
+    assert_true(gpu_modes_update(m, read, 2, NULL, 0));
+    assert_int_equal(list[0].health, GPU_HEALTHY);
+    assert_int_equal(list[0].mode, GPU_MODE_WHOLE);
+    (void)gpu_modes_update(m, read, 2, &h, 1); /* the ten minutes begin again */
+    assert_int_equal(list[0].health, GPU_HEALTHY);
+    gpu_modes_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +210,7 @@ int main(void)
         cmocka_unit_test(a_bad_annotation_is_named_on_the_gpus),
         cmocka_unit_test(holders_keep_the_names_of_slices),
         cmocka_unit_test(says_if_the_mig_config_is_there),
+        cmocka_unit_test(a_gpu_that_waited_takes_no_new_pods),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
