@@ -104,9 +104,14 @@ def check_probe(out, gpus=1):
     equal(out[2 * gpus], "570.124.06", out)
 
 
+def link_layers(m):
+    """The layers of links to the driver; those of images have no `-` in their names."""
+    return sorted(glob.glob(os.path.join(m.data, "node", "images", "layers", "*-*")))
+
+
 def layer_files(m):
     return sorted(p for p in glob.glob(os.path.join(m.data, "node", "images", "layers", "**"), recursive=True)
-                  if "nvidia" in p)
+                  if "nvidia" in p and not p.startswith(tuple(link_layers(m))))
 
 
 def test_programs_of_each_image_find_the_driver_without_variables():
@@ -119,6 +124,7 @@ def test_programs_of_each_image_find_the_driver_without_variables():
             without = "ls /usr/bin/nvidia-smi /usr/lib*/libnvidia* /usr/lib/*/libnvidia* /run/mete 2>/dev/null; echo end"
             equal(run(m, f"{name}-none", f"test/{name}:1", without, gpus=0), ["end"])
         equal(layer_files(m), [], "mount points in an image")
+        equal(len(link_layers(m)), 2, "a layer of links for each image")
 
 
 def test_runc_containers_have_the_driver_too():
@@ -203,6 +209,32 @@ def test_a_driver_is_not_written_outside_of_the_container():
         import_image(m, "test/hostile:1", layer)
         run(m, "hostile", "test/hostile:1", "true")
         equal(os.listdir(outside), [])
+
+
+def test_links_to_the_driver_are_made_once_for_an_image_and_go_with_it():
+    with Mete(gpus="emulated:1xH100") as m:
+        import_image(m, "test/debian:1", debian())
+        lib = f"/usr/lib/{MULTIARCH}"
+        out = run(m, "one", "test/debian:1", f"ls -l {lib}/libnvidia-ml.so.1; ls -ld / /usr {lib} /usr/bin; "
+                  f"touch {lib}/mine /usr/bin/mine; test -e /usr/bin/mine && echo made; " + PROBE)
+        none = run(m, "none", "test/debian:1", f"ls -ld / /usr {lib} /usr/bin", gpus=0)
+        check(out[0].endswith(" -> /run/mete/driver/lib/libnvidia-ml.so.570.124.06"), out)
+        equal([(line.split()[0], *line.split()[2:4], line.split()[-1]) for line in out[1:5]],
+              [(line.split()[0], *line.split()[2:4], line.split()[-1]) for line in none], "owners and modes of directories")
+        equal(out[5], "made")
+        check_probe(out[6:])
+        (layer,), made = link_layers(m), os.stat(link_layers(m)[0]).st_ctime_ns
+        m.stop()
+        m.start()
+        out = run(m, "two", "test/debian:1", f"ls {lib}/mine 2>&1; rm {lib}/libnvidia-ml.so.1 && ls {lib}/libnvidia-ml.so.1 2>&1")
+        equal([line.split(": ")[-1] for line in out], ["No such file or directory"] * 2, "each container has a layer of its own")
+        check_probe(run(m, "three", "test/debian:1", PROBE))
+        equal(link_layers(m), [layer])
+        equal(os.stat(layer).st_ctime_ns, made, "the links are not made again")
+        for name in ("one", "two", "three", "none"):
+            m.ok("delete", "pod", name, "--grace-period=0")
+        wait(lambda: m.mete("image", "rm", "test/debian:1").code == 0, "the image is not used any more")
+        wait(lambda: not link_layers(m), "the links go with the image")
 
 
 def test_containers_of_the_host_find_the_driver_and_leave_nothing():

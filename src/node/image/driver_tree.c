@@ -5,19 +5,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/fnv.h"
 #include "base/mem.h"
 
-/* Drivers of one version may differ in their files: FNV-1a over names and paths. */
+/* Drivers of one version may differ in their files. */
 static uint64_t tree_hash(const struct driver_root *root)
 {
-    uint64_t h = UINT64_C(14695981039346656037);
+    uint64_t h = FNV_START;
 
     VEC_EACH (&root->files, file) {
-        const char *const texts[] = {file->path, file->name};
-
-        for (size_t i = 0; i < COUNT(texts); i++)
-            for (const char *c = texts[i]; c == texts[i] || c[-1]; c++)
-                h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
+        h = fnv_byte(fnv_text(h, file->path), 0);
+        h = fnv_byte(fnv_text(h, file->name), 0);
     }
     return h;
 }

@@ -4,13 +4,14 @@
  * A runtime takes a third of a millisecond to bind one file, and a driver has a hundred names. So
  * the node binds the files once, into a tree on a small tmpfs, and binds the tree into the root of
  * each container, at DRIVER_TREE_PATH, before the runtime sees that root. (crun 1.8 does not bind a
- * tree with its mounts into a user namespace.) The container's own layer has a link for each name
- * of a file.
+ * tree with its mounts into a user namespace.) A layer above the image's layers has a link for each
+ * name of a file (driver_layer.h).
  */
 #pragma once
 
 #include "base/vec.h"
 #include "gpu/driver_root.h"
+#include "node/image/image_loader_linux.h"
 
 #define DRIVER_TREE_PATH "/run/mete/driver"
 
@@ -32,12 +33,15 @@ char *driver_tree_name(const struct driver_file *file);
 struct err *driver_tree_make(const struct driver_tree *t) MUST_CHECK;
 
 /*
- * Binds the tree into the root file system `root`, and makes a link for each name. Without a tree,
- * links of the image with these names are removed, because runtimes do not agree about a mount at a
- * link. `dir` and `dir_32` are the loader's; "": no files of that kind. Repeatable.
+ * Makes a link for each name, and the directory for the tree, in the root file system `root`.
+ * Without a tree, links of the image with these names are removed, because runtimes do not agree
+ * about a mount at a link. Repeatable.
  */
-struct err *driver_tree_link(const struct driver_tree *t, int root, const char *dir,
-                             const char *dir_32) MUST_CHECK;
+struct err *driver_tree_link(const struct driver_tree *t, int root,
+                             const struct image_loader *loader) MUST_CHECK;
+
+/* Binds the tree into the root file system `root`. Repeatable. */
+struct err *driver_tree_bind(const struct driver_tree *t, int root) MUST_CHECK;
 
 /* Takes the tree out of the root of an attempt, `root_dir`/root: once created, the container has
  * its own mounts, and each further mount namespace would copy these. */

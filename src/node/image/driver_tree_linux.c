@@ -132,7 +132,7 @@ static struct err *link_file(const struct driver_tree *t, int root, const char *
     return own_as_parent(parent, slash + 1);
 }
 
-static struct err *bind_tree(const struct driver_tree *t, int root)
+struct err *driver_tree_bind(const struct driver_tree *t, int root)
 {
     AUTO(fd_closep) int at = -1;
     AUTO_FREE char *name = NULL;
@@ -158,19 +158,21 @@ struct err *driver_tree_strike(const char *root_dir)
     return path && host_is_mount(path) ? host_unmount(path) : NULL;
 }
 
-struct err *driver_tree_link(const struct driver_tree *t, int root, const char *dir,
-                             const char *dir_32)
+struct err *driver_tree_link(const struct driver_tree *t, int root,
+                             const struct image_loader *loader)
 {
-    if (!dir[0])
+    AUTO(fd_closep) int at = -1;
+
+    if (!loader->dir[0])
         return NULL;
     VEC_EACH (&t->files, file) {
-        const char *at = file->kind == DRIVER_LIBRARY      ? dir
-                         : file->kind == DRIVER_LIBRARY_32 ? dir_32
-                         : file->kind == DRIVER_PROGRAM    ? "/usr/bin"
-                                                           : "";
+        const char *dir = file->kind == DRIVER_LIBRARY      ? loader->dir
+                          : file->kind == DRIVER_LIBRARY_32 ? loader->dir_32
+                          : file->kind == DRIVER_PROGRAM    ? "/usr/bin"
+                                                            : "";
 
-        if (at[0] || file->name[0] == '/')
-            TRY(link_file(t, root, at, file));
+        if (dir[0] || file->name[0] == '/')
+            TRY(link_file(t, root, dir, file));
     }
-    return t->dir ? bind_tree(t, root) : NULL;
+    return t->dir ? open_dir(root, DRIVER_TREE_PATH, &at) : NULL;
 }

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "node/image/driver_layer.h"
 #include "node/image/images_private.h"
 
 /* ---- the list ---- */
@@ -118,6 +119,24 @@ static struct err *commit_work(void *message)
     return c->text ? image_store_commit(&w) : NULL;
 }
 
+/* Removes a layer, and the links to drivers above it. What stays is removed at the next start. */
+static void discard_layer(struct images *i, const char *layer)
+{
+    char **names = NULL;
+    size_t n = 0;
+    AUTO(err_freep) struct err *e = dir_list(i->layer_dir, &names, &n);
+
+    if (e)
+        LOG(WARN, "layer stays", S("layer", layer), E(e));
+    for (size_t k = 0; k < n; k++) {
+        AUTO_FREE char *owner = driver_layer_owner(names[k]);
+
+        if (text_equal(owner, layer))
+            images_discard(i, mem_format("%s/%s", i->layer_dir, names[k]));
+    }
+    names_free(names, n);
+}
+
 static void discard_rest(struct image_commit *c, bool has_failed)
 {
     struct images *i = c->images;
@@ -129,7 +148,7 @@ static void discard_rest(struct image_commit *c, bool has_failed)
     if (has_failed)
         return;
     json_array_foreach (c->trash, k, item)
-        images_discard(i, mem_format("%s/%s", i->layer_dir, json_string_value(item)));
+        discard_layer(i, json_string_value(item));
 }
 
 static void on_committed(void *message, const struct err *e)

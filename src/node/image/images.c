@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "node/image/driver_layer.h"
 #include "node/image/images_private.h"
 
 enum {
@@ -245,7 +246,8 @@ static void drop_broken(const struct images *i, json_t *index)
     json_decref(image_index_sweep(index));
 }
 
-/* Removes directories that an interrupted process has left. */
+/* Removes directories that an interrupted process has left, and links to drivers for layers that
+ * are gone. */
 static struct err *discard_leftovers(struct images *i, const char *dir, const json_t *index)
 {
     AUTO(json_freep) json_t *known = json_object();
@@ -257,9 +259,12 @@ static struct err *discard_leftovers(struct images *i, const char *dir, const js
     json_object_foreach (json_object_get(index, "layers"), id, layer)
         json_put_bool(known, json_text(layer, "dir"), true);
     TRY(dir_list(dir, &names, &n));
-    for (size_t k = 0; k < n; k++)
-        if (!json_object_get(known, names[k]))
+    for (size_t k = 0; k < n; k++) {
+        AUTO_FREE char *owner = driver_layer_owner(names[k]);
+
+        if (!json_object_get(known, owner))
             images_discard(i, mem_format("%s/%s", dir, names[k]));
+    }
     names_free(names, n);
     return NULL;
 }

@@ -4,6 +4,7 @@
  *
  *   DATA/node/images/index.json    all images and layers (image_index.h), replaced atomically
  *   DATA/node/images/layers/ID/    the tree of a layer, files owned by IMAGE_UID_BASE + n
+ *   DATA/node/images/layers/ID-HASH/    links to a driver for an image (driver_layer.h)
  *   DATA/node/images/work/UUID/    an import or pull under way, or files being removed
  *
  * Only an unprivileged, sandboxed child reads untrusted images (image_unpack_linux.c): this process

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "node/image/driver_layer.h"
 #include "node/image/root.h"
 
 /* ---- reading ---- */
@@ -98,10 +99,10 @@ static struct err *look_into(struct root *r)
     TRY(check_dirs(root));
     if (r->n_devices > 0)
         image_loader_find(root, &r->loader);
-    if (r->driver) {
-        TRY(driver_tree_make(r->driver));
-        TRY(driver_tree_link(r->driver, root, r->loader.dir, r->loader.dir_32));
-    }
+    if (r->driver && r->driver->dir && r->loader.dir[0])
+        TRY(driver_tree_bind(r->driver, root));
+    else if (r->driver)
+        TRY(driver_tree_link(r->driver, root, &r->loader)); /* the runtime mounts the files */
     TRY(read_inside(root, "etc/passwd", &passwd));
     TRY(read_inside(root, "etc/group", &group));
     r->ask.user = r->user;
@@ -141,15 +142,29 @@ static struct err *make_parent(const struct root *r)
     return NULL;
 }
 
+/* Mounts the image's layers, with a layer of links to the driver's files above them. */
+static struct err *root_mount(const struct root *r)
+{
+    struct image_root mount = {.layer_dir = r->layer_dir,
+                               .lower_dirs = r->lower_dirs,
+                               .dir = r->dir,
+                               .uid_base = r->uid_base};
+    AUTO_FREE char *links = NULL;
+    AUTO_FREE char *lower_dirs = NULL;
+
+    if (!r->driver || !r->driver->dir)
+        return image_root_mount(&mount);
+    TRY(driver_tree_make(r->driver));
+    TRY(driver_layer_make(r->driver, &mount, &links));
+    lower_dirs = mem_format("%s:%s", links, r->lower_dirs);
+    mount.lower_dirs = lower_dirs;
+    return image_root_mount(&mount);
+}
+
 struct err *root_make(struct root *r)
 {
-    const struct image_root mount = {.layer_dir = r->layer_dir,
-                                     .lower_dirs = r->lower_dirs,
-                                     .dir = r->dir,
-                                     .uid_base = r->uid_base};
-
     TRY(make_parent(r));
-    TRY(image_root_mount(&mount));
+    TRY(root_mount(r));
     for (size_t i = 0; i < r->n_devices; i++)
         TRY(make_device(r->device_dir, &r->devices[i]));
     return look_into(r);

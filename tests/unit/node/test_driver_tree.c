@@ -82,7 +82,7 @@ static void without_a_tree_links_of_the_image_make_way(void **state)
     tree_link(&t, "usr/lib/libcuda.so.1", "libcuda.so.535.1"); /* not the loader's directory */
     tree_text(&t, "usr/bin/nvidia-smi", "a file stays, to be mounted on");
     fd = open(t.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    assert_null(driver_tree_link(tree, fd, "/usr/lib64", ""));
+    assert_null(driver_tree_link(tree, fd, &(struct image_loader){.dir = "/usr/lib64"}));
     assert_false(is_link(&t, "usr/lib64/libcuda.so.1"));
     assert_true(is_link(&t, "usr/lib64/libother.so"));
     assert_true(is_link(&t, "usr/lib/libcuda.so.1"));
