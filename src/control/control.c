@@ -44,6 +44,7 @@ static struct err *control_start(struct control *c, const struct control_options
                               .objects = o->objects,
                               .scheduler = c->scheduler->scheduler,
                               .gpu_sample = o->gpu_sample,
+                              .container_gpu = o->container_gpu,
                               .gpu_sample_arg = o->gpu_sample_arg};
     return NULL;
 }

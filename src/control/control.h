@@ -21,6 +21,12 @@ struct gpu_sample;
 typedef const struct gpu_sample *(*gpu_sample_fn)(const void *arg, const char *node,
                                                   const char *uuid, int64_t *ret_at_ns);
 
+/* Record `i` of what containers use of a gpu or slice (client/node_stats.h); NULL: there are no
+ * more. Borrowed in the same way. */
+struct container_gpu;
+typedef const struct container_gpu *(*container_gpu_fn)(const void *arg, const char *node,
+                                                        const char *device, size_t i);
+
 struct control_options {
     struct loop *loop;
     struct store *store;
@@ -32,7 +38,8 @@ struct control_options {
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
     struct cluster *cluster;     /* of the scheduler, outlives the loops; NULL: one over `store` */
     gpu_sample_fn gpu_sample;    /* for the view of gpus; NULL: their use is unknown */
-    void *gpu_sample_arg;
+    container_gpu_fn container_gpu;
+    void *gpu_sample_arg; /* of both */
 };
 
 struct err *control_new(const struct control_options *o, struct control **ret) MUST_CHECK;

@@ -33,6 +33,12 @@ struct gpu_sample;
 const struct gpu_sample *meter_gpu_sample(const void *meter, const char *node, const char *uuid,
                                           int64_t *ret_at_ns);
 
+/* Record `i` of the node's last sample about what containers use of a gpu or slice, of the last
+ * 30 s; NULL: there are no more. Borrowed in the same way. */
+struct container_gpu;
+const struct container_gpu *meter_container_gpu(const void *meter, const char *node,
+                                                const char *device, size_t i);
+
 /*
  * metrics.k8s.io, for struct api_view: the usage of running pods and nodes, from samples of the
  * last 30 s; pods and nodes without a sample are absent. New references.

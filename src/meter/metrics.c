@@ -131,6 +131,21 @@ const struct gpu_sample *meter_gpu_sample(const void *meter, const char *node, c
     return NULL;
 }
 
+const struct container_gpu *meter_container_gpu(const void *meter, const char *node,
+                                                const char *device, size_t i)
+{
+    const struct node_stats *stats = fresh_gpus(meter, node);
+
+    for (size_t k = 0; stats && k < stats->container_gpus.n; k++) {
+        if (!text_equal(stats->container_gpus.at[k].device, device))
+            continue;
+        if (i == 0)
+            return &stats->container_gpus.at[k];
+        i--;
+    }
+    return NULL;
+}
+
 /* The next sample of a container of the pod after `last` (NULL: the first); NULL: no more. */
 static const struct container_sample *next_container(const struct node_stats *stats,
                                                      const char *uid,

@@ -3,6 +3,7 @@
  *
  *   cuda_smoke               checks the driver API; a line a check, "ok" or "not ok"; 1: one failed
  *   cuda_smoke hold MIB      allocates, prints "holding", waits for the end of its input
+ *   cuda_smoke busy MIB      allocates, and keeps the gpu busy until it is killed
  *   cuda_smoke spin MS       keeps the gpu busy for so long; prints the kernels of 1 ms that ran
  *   cuda_smoke fill MIB      allocates blocks of so many MIB until there is no room; prints how
  * many
@@ -488,6 +489,29 @@ static int run_spin(uint64_t ms)
     return result != CUDA_SUCCESS;
 }
 
+/* There is always a kernel in the queue, so the gpu is busy however late this process is. */
+static int run_busy(size_t mib)
+{
+    uint64_t us = 100000;
+    void *parameters[] = {&us};
+    CUdeviceptr at = 0;
+    CUevent ends[2] = {NULL};
+    CUresult result = cuda.cuMemAlloc_v2(&at, mib * MIB);
+
+    for (unsigned i = 0; i < 2 && result == CUDA_SUCCESS; i++)
+        result = cuda.cuEventCreate(&ends[i], 0);
+    for (unsigned i = 0; result == CUDA_SUCCESS; i++) {
+        for (unsigned k = 0; k < 20 && result == CUDA_SUCCESS; k++)
+            result = launch("spin", 1, NULL, parameters);
+        if (result == CUDA_SUCCESS)
+            result = cuda.cuEventRecord(ends[i % 2], NULL);
+        if (result == CUDA_SUCCESS && i > 0)
+            result = cuda.cuEventSynchronize(ends[(i + 1) % 2]);
+    }
+    (void)fprintf(stderr, "cuda_smoke: %d %s\n", result, error_name(result));
+    return 1;
+}
+
 static int run_fill(size_t mib)
 {
     CUdeviceptr at = 0;
@@ -584,8 +608,8 @@ int main(int argc, char **argv)
     unsigned long long number = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
 
     if (argc != 1 && (argc != 3 || number == 0 || number > UINT32_MAX)) {
-        (void)fprintf(
-            stderr, "usage: cuda_smoke [hold MIB | spin MS | fill MIB | launches N | blocks N]\n");
+        (void)fprintf(stderr, "usage: cuda_smoke [hold MIB | busy MIB | spin MS | fill MIB | "
+                              "launches N | blocks N]\n");
         return 2;
     }
     if (!library_load() || !gpu_open())
@@ -594,6 +618,8 @@ int main(int argc, char **argv)
         return run_checks();
     if (strcmp(argv[1], "hold") == 0)
         return run_hold(number);
+    if (strcmp(argv[1], "busy") == 0)
+        return run_busy(number);
     if (strcmp(argv[1], "spin") == 0)
         return run_spin(number);
     if (strcmp(argv[1], "launches") == 0)

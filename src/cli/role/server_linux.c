@@ -210,6 +210,7 @@ static struct err *open_doors(struct server *s)
     control.ca = ca.at;
     control.scheduler_names = s->scheduler_names;
     control.gpu_sample = meter_gpu_sample;
+    control.container_gpu = meter_container_gpu;
     control.gpu_sample_arg = s->meter;
     TRY(control_new(&control, &s->control));
     exporter_set_devices(s->exporter,

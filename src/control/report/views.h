@@ -14,7 +14,8 @@ struct views {
     struct loop *loop;
     struct objects *objects;
     struct scheduler *scheduler;
-    gpu_sample_fn gpu_sample; /* NULL: no samples */
+    gpu_sample_fn gpu_sample;       /* NULL: no samples */
+    container_gpu_fn container_gpu; /* NULL with `gpu_sample` */
     void *gpu_sample_arg;
     uint64_t learned_pods; /* pods that the engine's values were learned from; 0: none */
     int64_t learned_ns;

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "client/node_stats.h"
 #include "control/report/views.h"
 #include "gpu/gpu_watch.h"
 #include "kinds/pod/pod_state.h"
@@ -117,6 +118,58 @@ static json_t *sample_tree(const struct views *v, const char *node, const char *
     return o;
 }
 
+static json_t *known_number(int64_t value)
+{
+    return value < 0 ? json_null() : json_integer(value);
+}
+
+/* What containers use of a gpu or slice; the foreign processes have no container. */
+static json_t *containers_tree(const struct views *v, const char *node, const char *device)
+{
+    const struct container_gpu *c;
+    json_t *list = json_array();
+
+    for (size_t i = 0; v->container_gpu && node && device &&
+                       (c = v->container_gpu(v->gpu_sample_arg, node, device, i));
+         i++) {
+        json_t *o = json_object();
+
+        json_put_text(o, "podUid", *c->pod_uid ? c->pod_uid : NULL);
+        json_put_text(o, "container", *c->name ? c->name : NULL);
+        json_put(o, "attempt", known_number(c->attempt));
+        json_put(o, "memoryUsedBytes", known_number(c->memory_bytes));
+        json_put(o, "smActiveMilli", known_number(c->sm_milli));
+        json_put(o, "processes", known_number(c->n_processes));
+        (void)json_array_append_new(list, o); /* a fresh object: cannot fail */
+    }
+    return list;
+}
+
+/* The use of a gpu and of its slices. */
+static void put_use(const struct views *v, const char *node, const json_t *gpu, json_t *status)
+{
+    const char *uuid = json_text(gpu, "uuid");
+    json_t *slices = json_object_get(gpu, "slices");
+    const json_t *slice;
+    json_t *list;
+    size_t i;
+
+    json_put(status, "sample", sample_tree(v, node, uuid));
+    json_put(status, "containers", containers_tree(v, node, uuid));
+    if (!slices)
+        return;
+    list = json_array_at(status, "slices");
+    json_array_foreach (slices, i, slice) {
+        json_t *o = json_object();
+
+        copy_member(o, slice, "uuid");
+        copy_member(o, slice, "profile");
+        json_put(o, "sample", sample_tree(v, node, json_text(slice, "uuid")));
+        json_put(o, "containers", containers_tree(v, node, json_text(slice, "uuid")));
+        (void)json_array_append_new(list, o); /* as above */
+    }
+}
+
 /* The view of one gpu. Its name is the uuid, which fits in a path. */
 static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
 {
@@ -150,7 +203,7 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
         json_put(status, "holder", json_incref(json_array_get(holders, 0)));
         json_put(status, "holders", holders);
     }
-    json_put(status, "sample", sample_tree(v, json_text(spec, "node"), uuid));
+    put_use(v, json_text(spec, "node"), gpu, status);
     return o;
 }
 
