@@ -233,7 +233,7 @@ static void a_pod_that_came_first_keeps_the_gpu(void **state)
                 "'{`containers`:{`main`:[`GPU-a`]}}'}}}]}");
     assert_null(w.done);
     assert_false(has_journal());
-    g = applied("slices=1g.10gb:2", &h, 1, GPU_PARTITION_PENDING);
+    g = applied("slices=1g.10gb:2", &h, 1, GPU_PARTITION_BLOCKED);
     assert_int_equal(g.health, GPU_HEALTHY);
     assert_string_equal(g.mode_problem, "MIG on waits for the end of default/p");
 }
