@@ -81,8 +81,9 @@ struct err *driver_root_read(const struct driver_root_options *o,
  * root has to be read again. `host` as in the options. The caller frees it. */
 char *driver_numbers(const char *host);
 
-/* The path of the root's libnvidia-ml.so.1 for this process; NULL: none. The caller frees it. */
-char *driver_root_find_nvml(const char *dir);
+/* The path of a library of the root ("libcuda.so.1") for this process; NULL: none. The caller frees
+ * it. */
+char *driver_root_find_library(const char *dir, const char *name);
 
 /*
  * Is `name` the file name of a library of the driver: one that ends in the driver's version, or a

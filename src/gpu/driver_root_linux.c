@@ -23,8 +23,6 @@ enum {
     MODESET_MINOR = 254
 };
 
-static const char nvml_name[] = "libnvidia-ml.so.1";
-
 /* Where libraries are searched without a loader's cache, below the root. */
 static const char *const library_dirs[] = {
 #if defined(__x86_64__)
@@ -521,7 +519,7 @@ struct err *driver_root_read(const struct driver_root_options *o, struct driver_
     return NULL;
 }
 
-char *driver_root_find_nvml(const char *dir)
+char *driver_root_find_library(const char *dir, const char *name)
 {
     AUTO(search_done) struct search s = {.root = -1};
     AUTO(err_freep) struct err *e = search_open(dir, &s);
@@ -530,7 +528,7 @@ char *driver_root_find_nvml(const char *dir)
         return NULL;
     search_find(&s);
     VEC_EACH (&s.dirs, at) {
-        AUTO_FREE char *path = mem_format("%s/%s", *at, nvml_name);
+        AUTO_FREE char *path = mem_format("%s/%s", *at, name);
         AUTO_FREE char *real = NULL;
         AUTO(fd_closep) int handle = search_file(&s, path, &real);
 

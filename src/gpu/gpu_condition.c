@@ -2,11 +2,8 @@
 
 #include "gpu/gpu_condition.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "gpu/gpu_xid.h"
 
 struct gpu_condition *gpu_condition_of(struct gpu_conditions *all, const char *uuid)
 {
@@ -18,7 +15,7 @@ struct gpu_condition *gpu_condition_of(struct gpu_conditions *all, const char *u
     if (all->n == CONDITIONS_MAX || !*uuid)
         return NULL;
     c = &all->list[all->n++];
-    *c = (struct gpu_condition){.xid_effect = -1};
+    *c = (struct gpu_condition){0};
     (void)snprintf(c->uuid, sizeof(c->uuid), "%s", uuid);
     return c;
 }
@@ -56,8 +53,6 @@ void gpu_conditions_add_xid(struct gpu_conditions *all, const char *uuid, int64_
     if (c) {
         c->xid_last = xid;
         c->sample.value[GPU_FIELD_XID_LAST] = xid;
-        if (c->xid_effect < 0 && xid_effect(xid) != XID_KEEP)
-            c->xid_effect = xid;
     }
     if (all->n_queued == XID_QUEUE_MAX) {
         all->n_dropped++;
@@ -84,11 +79,8 @@ void gpu_condition_apply(const struct gpu_condition *c, const struct gpu *listed
     memcpy(g->health_reason, listed->health_reason, sizeof(g->health_reason));
     if (listed->health == GPU_NOT_ANSWERING)
         return;
-    if (c->is_failing) {
-        g->health = c->is_lost ? GPU_LOST : GPU_UNHEALTHY;
-        memcpy(g->health_reason, c->problem, sizeof(g->health_reason));
-    } else if (listed->health == GPU_HEALTHY && c->xid_effect >= 0) {
-        g->health = GPU_UNHEALTHY;
-        (void)snprintf(g->health_reason, sizeof(g->health_reason), "XID %" PRId64, c->xid_effect);
-    }
+    if (!c->is_failing)
+        return;
+    g->health = c->is_lost ? GPU_LOST : GPU_UNHEALTHY;
+    (void)snprintf(g->health_reason, sizeof(g->health_reason), "%s", c->problem);
 }

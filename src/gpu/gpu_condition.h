@@ -2,8 +2,8 @@
  * gpu_condition.h - the health of each gpu over time, from its samples and XIDs
  *
  * Conditions are kept by UUID: the driver may number the same gpus differently after a restart. A
- * gpu is unhealthy while its samples fail. An XID that calls for service makes the gpu unhealthy
- * until the node restarts: a driver reports an XID only once.
+ * gpu is unhealthy while its samples fail. gpu_incident.h decides what its XIDs
+ * mean.
  */
 #pragma once
 
@@ -27,9 +27,8 @@ struct gpu_condition {
     bool is_lost;
     unsigned n_failed; /* in a row */
     unsigned n_good;
-    char problem[128];  /* why samples fail */
-    int64_t xid_last;   /* 0: none */
-    int64_t xid_effect; /* the XID that made the gpu unhealthy; -1: none */
+    char problem[128]; /* why samples fail */
+    int64_t xid_last;  /* 0: none */
 };
 
 /* An XID report. */

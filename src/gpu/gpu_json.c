@@ -157,16 +157,11 @@ static struct err *read_text(const json_t *o, const char *key, char *out, size_t
 
 static struct err *read_health(const json_t *o, struct gpu *g)
 {
-    static const enum gpu_health all[] = {GPU_HEALTHY, GPU_UNHEALTHY, GPU_NOT_ANSWERING, GPU_LOST};
     const char *text = json_text(o, "health");
 
-    for (size_t i = 0; text && i < COUNT(all); i++) {
-        if (strcmp(gpu_health_text(all[i]), text) == 0) {
-            g->health = all[i];
-            return NULL;
-        }
-    }
-    return err_new(ERR_INVALID, "gpu: health '%s' is not known", text ? text : "");
+    if (!gpu_health_parse(text, &g->health))
+        return err_new(ERR_INVALID, "gpu: health '%s' is not known", text ? text : "");
+    return NULL;
 }
 
 static struct err *read_slice(const json_t *j, struct gpu_slice *ret)

@@ -359,6 +359,8 @@ static void on_sample_line(struct gpu_watch *w, const json_t *j)
     const json_t *sample = json_object_get(j, "sample");
     unsigned index = w->asked;
     struct gpu_condition *c = NULL;
+    int64_t recovery = GPU_VALUE_UNKNOWN; /* the driver's recovery action before */
+    bool has_changed = false;
 
     if (!sample || index >= w->n)
         return;
@@ -366,10 +368,12 @@ static void on_sample_line(struct gpu_watch *w, const json_t *j)
     if (c) {
         const struct gpu_sample s = gpu_sample_parse_json(sample);
 
+        recovery = c->sample.at_ns ? c->sample.value[GPU_FIELD_RECOVERY_ACTION] : 0;
+        has_changed = s.value[GPU_FIELD_RECOVERY_ACTION] != recovery;
         gpu_condition_sampled(c, &s, loop_now_ns(w->o.loop));
     }
     watch_take_details(w, index, j);
-    if (gpu_judge(w, index))
+    if (gpu_judge(w, index) || has_changed)
         changed(w);
     answered(w);
     sample_from(w, index + 1);
@@ -385,7 +389,7 @@ static void driver_failed(struct gpu_watch *w, const char *why)
     w->is_ready = true;
     w->is_driver_there = false;
     for (size_t i = 0; i < w->n; i++) {
-        w->gpus[i].health = GPU_LOST;
+        w->gpus[i].health = GPU_NOT_ANSWERING; /* pods may go on: the hardware is there */
         (void)snprintf(w->gpus[i].health_reason, sizeof(w->gpus[i].health_reason), "%.120s", why);
     }
     close_link(&w->sampler);

@@ -17,6 +17,8 @@
  *
  * `shares` measures capped shares (share_meter.h).
  *
+ * `check UUID` writes {"ok":true} if the gpu computes (gpu_check.h).
+ *
  * `events` writes {"event":{"uuid":...,"xid":N}} for each XID. All end at the end of their input.
  */
 
@@ -29,6 +31,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "gpu/driver_root.h"
+#include "gpu/gpu_check.h"
 #include "gpu/gpu_use.h"
 #include "gpu/gpu_watch.h"
 #include "gpu/mps_watch.h"
@@ -50,6 +53,9 @@ struct helper {
     struct gpu_reading reading;
     struct gpu_use uses[GPU_PROCESSES_MAX];
 };
+
+static const char container_root[] = "/run/nvidia/driver";
+static const char nvml_name[] = "libnvidia-ml.so.1";
 
 /* Writes a line. False: the reader is gone. Takes `j`. */
 static bool say(json_t *j)
@@ -278,7 +284,6 @@ static const char *variable(const char *name)
  */
 static struct err *helper_open(struct helper *h)
 {
-    static const char container_root[] = "/run/nvidia/driver";
     const char *given = variable("METE_DRIVER_ROOT");
     AUTO_FREE char *library = NULL;
 
@@ -286,17 +291,28 @@ static struct err *helper_open(struct helper *h)
     if (!given) {
         struct err *e = gpu_driver_open(NULL, &h->driver);
 
-        library = e ? driver_root_find_nvml(container_root) : NULL;
+        library = e ? driver_root_find_library(container_root, nvml_name) : NULL;
         if (!library)
             return e;
         err_free(e);
         h->root = container_root;
         return gpu_driver_open(library, &h->driver);
     }
-    library = driver_root_find_nvml(given);
+    library = driver_root_find_library(given, nvml_name);
     if (!library)
         return err_new(ERR_NOT_FOUND, "no nvidia driver here: no libnvidia-ml.so.1 in %s", given);
     return gpu_driver_open(library, &h->driver);
+}
+
+/* Checks the gpu that CUDA_VISIBLE_DEVICES shows. */
+static int serve_check(void)
+{
+    static const char cuda_name[] = "libcuda.so.1";
+    const char *given = variable("METE_DRIVER_ROOT");
+    AUTO_FREE char *library = driver_root_find_library(given ? given : container_root, cuda_name);
+    struct err *e = given && !library ? NULL : gpu_check_run(library);
+
+    return (e ? say_error(e) : say(json_pack("{s:b}", "ok", true))) ? 0 : 1;
 }
 
 int gpu_helper_main(int argc, char **argv)
@@ -311,6 +327,8 @@ int gpu_helper_main(int argc, char **argv)
         return 2;
     if (strcmp(argv[1], "mps") == 0)
         return argc == 4 ? mps_daemon_exec(argv[2], argv[3]) : 2;
+    if (strcmp(argv[1], "check") == 0)
+        return serve_check();
     is_partition = strcmp(argv[1], "partition") == 0 && argc == 3;
     for (int i = 2; i < argc && !is_partition; i++) {
         int64_t index = 0;

@@ -118,17 +118,26 @@ const char *gpu_mode_text(enum gpu_mode m)
     return "whole";
 }
 
+static const char *const healths[] = {[GPU_HEALTHY] = "healthy",
+                                      [GPU_DRAINED] = "drained",
+                                      [GPU_SUSPECT] = "suspect",
+                                      [GPU_QUARANTINED] = "quarantined",
+                                      [GPU_UNHEALTHY] = "unhealthy",
+                                      [GPU_NOT_ANSWERING] = "not answering",
+                                      [GPU_LOST] = "lost"};
+
 const char *gpu_health_text(enum gpu_health h)
 {
-    switch (h) {
-    case GPU_HEALTHY:
-        return "healthy";
-    case GPU_UNHEALTHY:
-        return "unhealthy";
-    case GPU_NOT_ANSWERING:
-        return "not answering";
-    case GPU_LOST:
-        return "lost";
+    return healths[h];
+}
+
+bool gpu_health_parse(const char *text, enum gpu_health *ret)
+{
+    for (size_t i = 0; text && i < sizeof(healths) / sizeof(healths[0]); i++) {
+        if (strcmp(healths[i], text) != 0)
+            continue;
+        *ret = (enum gpu_health)i;
+        return true;
     }
-    return "unknown";
+    return false;
 }

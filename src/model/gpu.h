@@ -8,11 +8,15 @@
 #include "model/gpu_field.h"
 #include "model/gpu_peers.h"
 
+/* Sorted: the later, the worse. Only a healthy gpu is given to pods. */
 enum gpu_health {
     GPU_HEALTHY,
-    GPU_UNHEALTHY,
+    GPU_DRAINED,     /* by an administrator */
+    GPU_SUSPECT,     /* an error may come from the gpu */
+    GPU_QUARANTINED, /* memory is in use that no process holds */
+    GPU_UNHEALTHY,   /* pods that fail on it are requeued */
     GPU_NOT_ANSWERING,
-    GPU_LOST
+    GPU_LOST /* its pods end, and are requeued */
 };
 
 /* The ways to give a gpu to pods. */
@@ -25,6 +29,7 @@ enum gpu_mode {
 enum {
     GPU_TEXT_SIZE = 96,
     GPU_PROFILE_SIZE = 32,
+    GPU_REASON_SIZE = 224,
     GPU_SLICES_MAX = 16
 };
 
@@ -78,7 +83,7 @@ struct gpu {
     char peers[GPU_PEERS_SIZE]; /* connections to the machine's other gpus */
     bool is_emulated;
     enum gpu_health health;
-    char health_reason[128];
+    char health_reason[GPU_REASON_SIZE];
     enum gpu_mode mode;
     unsigned replicas;      /* GPU_MODE_REPLICAS: at least 2; else 0 */
     bool is_renamed;        /* replicas are requested as nvidia.com/gpu.shared only */
@@ -124,5 +129,7 @@ bool gpu_mig_needs_reset(const struct gpu *g);
 /* "whole", "replicas", "slices". */
 const char *gpu_mode_text(enum gpu_mode m);
 
-/* "healthy", "unhealthy", "not answering", "lost". */
+/* "healthy", "drained", "suspect", "quarantined", "unhealthy", "not answering", "lost". */
 const char *gpu_health_text(enum gpu_health h);
+/* False: not such a text, or NULL. */
+bool gpu_health_parse(const char *text, enum gpu_health *ret);

@@ -16,6 +16,7 @@
 #include "gpu/gpusim_machine.h"
 #include "kinds/pod/pod_state.h"
 #include "node/cdi_writer.h"
+#include "node/gpu_incidents.h"
 #include "node/gpu_modes.h"
 #include "node/gpu_partitions.h"
 #include "node/gpu_uses.h"
@@ -74,6 +75,7 @@ struct node {
     struct informer *informer;
     struct informer *own; /* of the Node object */
     struct gpu_modes *modes;
+    struct gpu_incidents *incidents;
     struct gpu_partitions *partitions; /* NULL: MIG instances stay as they are */
     VEC(struct gpu_holding) holdings;  /* of the last update of `modes` */
     bool are_pods_known;
@@ -147,7 +149,8 @@ static void drop_holdings(struct node *n)
 static bool update_modes(struct node *n)
 {
     size_t count = 0;
-    const struct gpu *list = n->o.gpus ? gpu_watch_list(n->o.gpus, &count) : NULL;
+    const struct gpu *read = n->o.gpus ? gpu_watch_list(n->o.gpus, &count) : NULL;
+    const struct gpu *list = gpu_incidents_update(n->incidents, read, count);
     bool has_changed;
 
     if (n->pods)
@@ -157,6 +160,15 @@ static bool update_modes(struct node *n)
     if (n->partitions)
         gpu_partitions_advance(n->partitions, gpu_modes_node(n->modes));
     return has_changed;
+}
+
+/* Was the gpu read since then? */
+static bool is_gpu_read(void *arg, const char *uuid, int64_t since_ns)
+{
+    const struct node *n = arg;
+    const struct gpu_sample *s = n->o.gpus ? gpu_watch_sample(n->o.gpus, uuid) : NULL;
+
+    return s && s->at_ns > since_ns;
 }
 
 static void on_share_over(void *arg, const struct share_over *over)
@@ -269,6 +281,13 @@ static bool report_is_stored(const struct node *n, enum report_step step)
     return stored && node_object_has(stored, patch);
 }
 
+static bool is_health_told(void *arg)
+{
+    const struct node *n = arg;
+
+    return report_is_stored(n, REPORT_OBJECT);
+}
+
 static void report_over(struct node *n, int64_t next_ns)
 {
     n->step = REPORT_IDLE;
@@ -342,8 +361,8 @@ static void report_if_due(void *arg)
         loop_timer_set(n->timer, LOOK_NS);
 }
 
-/* Logs each XID once, as a possible cause of a failed job. */
-static void tell_xids(const struct node *n)
+/* Takes each XID once. */
+static void take_xids(const struct node *n)
 {
     struct gpu_xid x = {0};
     uint64_t n_dropped = 0;
@@ -351,6 +370,7 @@ static void tell_xids(const struct node *n)
 
     while (gpu_watch_next_xid(n->o.gpus, &x, &n_dropped)) {
         LOG(WARN, "gpu reported an error", S("gpu", x.uuid), U("xid", x.xid));
+        gpu_incidents_xid(n->incidents, &x);
         has_any = true;
     }
     if (has_any && n_dropped > 0)
@@ -371,7 +391,7 @@ static void write_cdi(struct node *n)
 void node_gpus_changed(struct node *n)
 {
     if (n->o.gpus)
-        tell_xids(n);
+        take_xids(n);
     (void)update_modes(n);
     if (n->pods)
         pods_gpus_changed(n->pods);
@@ -683,6 +703,54 @@ static struct err *begin_modes(struct node *n)
     return NULL;
 }
 
+static struct err *start_check(void *arg, const char *uuid,
+                               void (*done)(void *arg, const char *uuid, const struct err *e),
+                               void *done_arg)
+{
+    const struct node *n = arg;
+
+    return gpu_task_check(n->o.gpu_tasks, uuid, done, done_arg);
+}
+
+static int64_t recovery_of(void *arg, const char *uuid)
+{
+    const struct node *n = arg;
+    const struct gpu_sample *s = n->o.gpus ? gpu_watch_sample(n->o.gpus, uuid) : NULL;
+
+    return s ? s->value[GPU_FIELD_RECOVERY_ACTION] : GPU_VALUE_UNKNOWN;
+}
+
+/* The health of a gpu has changed by itself: a check ended. */
+static void on_incidents(void *arg)
+{
+    struct node *n = arg;
+
+    node_gpus_changed(n);
+}
+
+static void on_gpu_news(void *arg, const struct gpu_news *news)
+{
+    const struct node *n = arg;
+
+    if (n->pods)
+        pods_tell_gpu(n->pods, news);
+}
+
+static struct err *begin_incidents(struct node *n)
+{
+    const struct gpu_incidents_options o = {.loop = n->o.loop,
+                                            .dir = n->dir,
+                                            .boot_id = n->host.boot_id,
+                                            .xids_file = n->o.xids_file,
+                                            .check = n->o.gpu_tasks ? start_check : NULL,
+                                            .recovery = recovery_of,
+                                            .changed = on_incidents,
+                                            .tell = on_gpu_news,
+                                            .arg = n};
+
+    return gpu_incidents_new(&o, &n->incidents);
+}
+
 /* In containers of the image `host`; the runtime would make them on the host, too. */
 static const char *const mount_targets[] = {GPUSIM_MACHINE_PATH,
                                             SHARE_DIR "/limits",
@@ -724,6 +792,8 @@ static struct err *node_begin(struct node *n)
                               .host_roots = n->o.host_roots,
                               .mask_dir = n->o.mask_dir,
                               .find_gpu = find_gpu,
+                              .is_gpu_read = is_gpu_read,
+                              .is_health_told = is_health_told,
                               .find_driver = find_driver,
                               .mps = n->o.mps,
                               .share_library_dir = n->o.share_library_dir,
@@ -737,6 +807,7 @@ static struct err *node_begin(struct node *n)
     TRY(dir_make(n->dir, 0711));
     TRY(begin_modes(n));
     TRY(host_info_read(n->dir, &n->host));
+    TRY(begin_incidents(n));
     TRY(host_enter(&mounts, &n->rootfs));
     po.rootfs = n->rootfs;
     TRY(worker_new(n->o.loop, &n->worker));
@@ -818,6 +889,7 @@ void node_free(struct node *n)
     cdi_writer_free(n->cdi);
     runtime_free(n->runtime);
     gpu_modes_free(n->modes);
+    gpu_incidents_free(n->incidents);
     gpu_partitions_free(n->partitions);
     drop_holdings(n);
     vec_done(&n->holdings);

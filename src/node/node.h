@@ -10,6 +10,7 @@
 
 #include "base/loop.h"
 #include "client/client.h"
+#include "gpu/gpu_task.h"
 #include "gpu/gpu_watch.h"
 #include "gpu/mps_watch.h"
 #include "gpu/partition_run.h"
@@ -23,6 +24,8 @@ struct node_options {
     struct loop *loop;
     struct client *client;
     struct gpu_watch *gpus;        /* NULL: none */
+    struct gpu_tasks *gpu_tasks;   /* checks gpus; NULL: nobody does */
+    const char *xids_file;         /* changes of the XID table; need not exist */
     struct mps_watch *mps;         /* starts MPS daemons; NULL: nobody does */
     struct share_watch *shares;    /* measures capped shares; NULL: nobody does */
     const char *share_library_dir; /* with the share library; NULL: no capped shares */

@@ -371,7 +371,7 @@ def test_a_driver_that_goes_and_comes_is_noticed():
             set_driver(m, state)
             wait_offered(m, "nvidia.com/gpu", "0")
             found = json.loads(m.mete("gpus", "-o", "json").out)["items"]
-            equal([g["status"]["health"] for g in found], ["lost", "lost"])
+            equal([g["status"]["health"] for g in found], ["not answering", "not answering"])
             check("nvml:" in found[0]["status"]["healthReason"], found)
             set_driver(m, "loaded")
             wait_offered(m, "nvidia.com/gpu", "2")

@@ -88,7 +88,8 @@ static bool comes_back(const json_t *pod)
     const char *reason = json_text(object_condition(pod, "DisruptionTarget"), "reason");
 
     return pod_is_deleting(pod) && pod_is_requeued(pod) &&
-           (text_equal(reason, POD_PREEMPTED) || text_equal(reason, POD_REQUEUED));
+           (text_equal(reason, POD_PREEMPTED) || text_equal(reason, POD_REQUEUED) ||
+            text_equal(reason, POD_GPU_LOST));
 }
 
 static void look_for_end(struct follow *f)

@@ -45,6 +45,8 @@ struct hands {
     char *token;
     struct client *client;
     struct gpu_watch *gpus;
+    struct gpu_tasks *gpu_tasks;
+    char *xids_file;
     struct share_watch *shares;
     struct mps_watch *mps;
     struct partition_run *partition_run;
@@ -59,6 +61,7 @@ static void hands_done(struct hands *h)
 {
     node_free(h->node);
     loop_timer_free(h->patience);
+    gpu_tasks_free(h->gpu_tasks);
     gpu_watch_free(h->gpus);
     share_watch_free(h->shares);
     mps_watch_free(h->mps);
@@ -70,6 +73,7 @@ static void hands_done(struct hands *h)
     free(h->socket);
     free(h->dir);
     free(h->driver_root);
+    free(h->xids_file);
     free(h->machine);
     free(h->share_library_dir);
     free(h->token);
@@ -91,6 +95,8 @@ static void begin_node(struct hands *h)
         .loop = h->role.loop,
         .client = h->client,
         .gpus = h->gpus,
+        .gpu_tasks = h->gpu_tasks,
+        .xids_file = h->xids_file,
         .shares = h->shares,
         .mps = h->mps,
         .partition_run = h->partition_run,
@@ -241,6 +247,11 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
     TRY(gpu_watch_new(&o, &h->gpus));
     begin_mps(h, c);
     begin_partitions(h, c);
+    h->gpu_tasks = gpu_tasks_new(&(struct gpu_tasks_options){.loop = h->role.loop,
+                                                             .watch = h->gpus,
+                                                             .self_path = c->self_path,
+                                                             .driver_root = h->driver_root,
+                                                             .machine = h->machine});
     return NULL;
 }
 
@@ -276,6 +287,7 @@ static struct err *node_run(struct cli *c)
 
     h.socket = mem_format("%s/mete.sock", h.data);
     h.dir = mem_format("%s/node", h.data);
+    h.xids_file = mem_format("%s/xids.yaml", h.data);
     e = node_begin(&h, c);
     hands_done(&h);
     return e;

@@ -281,7 +281,8 @@ static struct ending ending_of_restart(const json_t *before, const json_t *after
 
 static const char *known_reason(const char *reason)
 {
-    static const char *const known[] = {"DeadlineExceeded", "Evicted", "NodeLost", "Preempted"};
+    static const char *const known[] = {"DeadlineExceeded", "Evicted", POD_GPU_LOST, "NodeLost",
+                                        "Preempted"};
 
     for (size_t i = 0; i < COUNT(known); i++) {
         if (text_equal(reason, known[i]))

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/object/objects_private.h"
+#include "kinds/object/requeue.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/quota/admit.h"
 
@@ -115,6 +116,8 @@ static struct err *change_replace(struct change *c)
     TRY(meta_check_body(c, c->after));
     TRY(meta_check_preconditions(c, c->after));
     TRY(update_rules(c));
+    if (is_pod(c->kind))
+        requeue_lost_in(c);
     c->is_removal = is_finished(c);
     return NULL;
 }

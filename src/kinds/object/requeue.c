@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/stamp.h"
 #include "kinds/account/account.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/pod/pod_claims.h"
@@ -92,6 +93,21 @@ void requeue_record_in(const struct store *s, struct txn *t, const json_t *pod)
     json_put_int(record, "requeues", requeue_count(pod) + 1);
     json_put(record, "pod", manifest_of(pod));
     txn_put_owed(t, key, record, o ? o->version : STORE_ABSENT);
+}
+
+void requeue_lost_in(struct change *c)
+{
+    json_t *metadata = json_object_get(c->after, "metadata");
+    char now[STAMP_TEXT_SIZE];
+
+    if (!text_equal(c->request->subresource, "status") || !pod_is_over(c->after) ||
+        pod_is_over(c->before) || pod_is_deleting(c->after) || !pod_is_requeued(c->after) ||
+        !text_equal(json_text_at(c->after, "status", "reason", NULL), POD_GPU_LOST))
+        return;
+    requeue_record_in(c->objects->store, &c->txn, c->after);
+    stamp_format(c->who.now_ns, now);
+    json_put_text(metadata, "deletionTimestamp", now);
+    json_put_int(metadata, "deletionGracePeriodSeconds", 0);
 }
 
 void requeue_forget_in(const struct store *s, struct txn *t, const json_t *pod)

@@ -10,11 +10,14 @@
  * record, in the transaction that deletes the record: the same name, job number, user and place in
  * the order of its priority; a new uid. A user who deletes the pod in the meantime deletes the
  * record too. Pods of Jobs and of other controllers are replaced by their controllers.
+ *
+ * A pod that its node ends as GpuLost is marked for deletion by the write of that status.
  */
 #pragma once
 
 #include "kinds/object/objects.h"
 
+struct change;
 struct txn;
 
 #define POD_REQUEUES    "mete.dev/requeues"    /* annotation: how often the pod was requeued */
@@ -33,6 +36,9 @@ bool pod_is_requeued(const json_t *pod);
 /* Adds the record to the transaction that marks the pod for deletion; nothing if the pod is not
  * requeued. */
 void requeue_record_in(const struct store *s, struct txn *t, const json_t *pod);
+/* If the change ends the pod as GpuLost, and the pod is requeued: marks it for deletion, and adds
+ * the record. */
+void requeue_lost_in(struct change *c);
 /* Adds the deletion of the pod's record, if there is one. */
 void requeue_forget_in(const struct store *s, struct txn *t, const json_t *pod);
 

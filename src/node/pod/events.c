@@ -181,6 +181,8 @@ static json_t *event_make(const struct events *e, const json_t *pod, const char 
     const json_t *meta = json_object_get(pod, "metadata");
     json_t *event = json_object();
     json_t *about = json_object_at(event, "involvedObject");
+    const char *kind = json_text(pod, "kind");
+    const char *ns = json_text(meta, "namespace");
     char stamp[STAMP_TEXT_SIZE];
     char id[37];
     AUTO_FREE char *name = NULL;
@@ -193,10 +195,10 @@ static json_t *event_make(const struct events *e, const json_t *pod, const char 
     json_put_text(event, "apiVersion", "v1");
     json_put_text(event, "kind", "Event");
     json_put_text(json_object_at(event, "metadata"), "name", name);
-    json_put_text(json_object_at(event, "metadata"), "namespace", json_text(meta, "namespace"));
+    json_put_text(json_object_at(event, "metadata"), "namespace", ns ? ns : "default");
     json_put_text(about, "apiVersion", "v1");
-    json_put_text(about, "kind", "Pod");
-    json_put_text(about, "namespace", json_text(meta, "namespace"));
+    json_put_text(about, "kind", kind ? kind : "Pod");
+    json_put_text(about, "namespace", ns);
     json_put_text(about, "name", json_text(meta, "name"));
     json_put_text(about, "uid", json_text(meta, "uid"));
     json_put_text(about, "fieldPath", field);
@@ -285,6 +287,8 @@ void pod_events_add(struct events *e, const json_t *pod, const char *container, 
     struct known *k = NULL;
     bool may = false;
 
+    if (!ns && json_text(pod, "kind"))
+        ns = "default";
     if (!pod || !ns || e->n >= QUEUE_MAX)
         return;
     what = mem_format("%s/%s/%s", uid ? uid : "", container ? container : "", reason);

@@ -276,6 +276,8 @@ static void step_run(struct pod *p)
         if (c->is_init && !is_done)
             return;
         if (c->is_init && c->end.code != 0) {
+            if (pod_awaits_gpus(p))
+                return;
             pod_move(p, POD_ENDED);
             return;
         }
@@ -284,7 +286,7 @@ static void step_run(struct pod *p)
         if (container_holds_others(p, c))
             return;
     }
-    if (is_over)
+    if (is_over && !pod_awaits_gpus(p))
         pod_move(p, POD_ENDED);
 }
 
@@ -434,6 +436,8 @@ static void pod_set_timer(struct pod *p)
         if (p->preparation == PREP_WAITING)
             earlier(&at_ns, p->retry_at_ns);
     }
+    if (p->life != POD_ENDED && p->judge_ns > 0)
+        earlier(&at_ns, now + POD_GPUS_LOOK_NS);
     for (size_t i = 0; i < p->n_containers && p->life != POD_ENDED; i++)
         earlier(&at_ns, container_due_ns(p, &p->containers[i]));
     if (p->call_at_ns > now)
@@ -456,6 +460,7 @@ void pod_step(struct pod *p)
         return;
     p->is_stepping = true;
     pod_decide_stop(p);
+    pod_decide_gpu(p);
     for (size_t i = 0; i < p->n_containers; i++)
         container_step_live(p, &p->containers[i]);
     if (p->life == POD_STOPPING)

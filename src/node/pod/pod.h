@@ -79,8 +79,10 @@ struct pod {
     json_t *object; /* newest; NULL: found on the machine, unknown from the server yet */
     struct loop_timer *timer;
 
-    uint64_t disk_round; /* the last round that measured the pod */
-    char *evicted;       /* the reason; NULL: not evicted */
+    uint64_t disk_round;    /* the last round that measured the pod */
+    char *evicted;          /* why the pod is ended by the node; NULL: it is not */
+    const char *evicted_as; /* reason of the status: "Evicted", POD_GPU_LOST */
+    int64_t judge_ns;       /* monotonic: the pod waits since then with its end (pod_gpu.c) */
     bool has_userns;
     uint32_t uid_base; /* of its user namespace, from the preparation on; 0: no user namespace */
     json_t *refs;      /* fetched */
@@ -192,6 +194,8 @@ void pods_begin_disk(struct pods *set);
 /* Evicts the pod as the kubelet does under node pressure. No container of it starts again. Its
  * containers get SIGKILL after `left_ns`. */
 void pod_evict(struct pod *p, const char *why, int64_t left_ns);
+/* The same with another reason (a constant) of the status. */
+void pod_end_as(struct pod *p, const char *reason, const char *why, int64_t left_ns);
 /* terminationGracePeriodSeconds; of an unknown object the default. */
 int64_t pod_grace_ns(const struct pod *p);
 #define POD_EVICTION_GRACE_NS NS_PER_SEC /* as in the kubelet for local storage */
@@ -266,6 +270,15 @@ struct err *pod_plan_share(const struct pod *p, struct share_files *ret) MUST_CH
 bool pod_has_shares(const struct pod *p);
 /* Tells on_shares which pods have shares now. */
 void pods_tell_shares(const struct pods *set);
+
+/* pod_gpu.c */
+/* Ends a pod whose gpu is lost, or that failed on a gpu that is unhealthy: as GpuLost. */
+void pod_decide_gpu(struct pod *p);
+/* Must the end of a pod that failed wait until its gpus were read again? */
+bool pod_awaits_gpus(struct pod *p);
+/* Must the end of a pod that lost its gpu wait until the server knows of the gpu? */
+bool pod_awaits_report(struct pod *p);
+#define POD_GPUS_LOOK_NS (200 * NS_PER_MS) /* between looks at the readings */
 
 /* pod_mps.c */
 struct container_devices;

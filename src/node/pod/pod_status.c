@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/retry.h"
 #include "base/stamp.h"
+#include "kinds/pod/pod_state.h"
 #include "node/pod/pod.h"
 
 static const int64_t RETRY_NS = 100 * NS_PER_MS;
@@ -259,6 +260,25 @@ static char *unready_text(const struct pod *p, bool is_init)
     return NULL;
 }
 
+/* The job is not at fault: rules of a Job's podFailurePolicy may say so. */
+static void put_disruption(const struct pod *p, json_t *conditions)
+{
+    static const char type[] = "DisruptionTarget";
+    const json_t *before = find_condition(p->status, type);
+    json_t *condition = NULL;
+    char now[STAMP_TEXT_SIZE];
+
+    if (!text_equal(p->evicted_as, POD_GPU_LOST) ||
+        find_condition(json_object_get(p->object, "status"), type))
+        return;
+    stamp_format(loop_wall_ns(p->set->o.loop), now);
+    condition = before ? json_deep_copy(before)
+                       : json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", type, "status", "True",
+                                   "lastTransitionTime", now, "reason", POD_GPU_LOST, "message",
+                                   p->evicted);
+    (void)json_array_append_new(conditions, condition);
+}
+
 static void put_conditions(const struct pod *p, json_t *status, const struct tally *t,
                            const char *phase)
 {
@@ -281,6 +301,7 @@ static void put_conditions(const struct pod *p, json_t *status, const struct tal
         if (!text_equal(type, ours[0]) && !text_equal(type, ours[1]) && !text_equal(type, ours[2]))
             (void)json_array_append_new(conditions, json_deep_copy(item));
     }
+    put_disruption(p, conditions);
     for (size_t k = 0; k < 3; k++)
         add_condition(p, conditions, ours[k], values[k],
                       k == 0 ? "ContainersNotInitialized" : not_ready,
@@ -310,7 +331,7 @@ static json_t *make_status(const struct pod *p)
                       "Pod was active on the node longer than the specified deadline");
     }
     if (p->evicted) {
-        json_put_text(status, "reason", "Evicted");
+        json_put_text(status, "reason", p->evicted_as);
         json_put_text(status, "message", p->evicted);
     }
     for (size_t i = 0; i < p->n_containers; i++) {

@@ -87,14 +87,20 @@ void pod_decide_stop(struct pod *p)
                    "Pod was active on the node longer than the specified deadline");
 }
 
-void pod_evict(struct pod *p, const char *why, int64_t left_ns)
+void pod_end_as(struct pod *p, const char *reason, const char *why, int64_t left_ns)
 {
     if (p->life != POD_ACTIVE)
         return;
     p->evicted = mem_strdup(why);
+    p->evicted_as = reason;
     pod_begin_stop(p, left_ns);
     if (p->object)
-        pod_events_add(p->set->events, p->object, NULL, "Warning", "Evicted", why);
+        pod_events_add(p->set->events, p->object, NULL, "Warning", reason, why);
+}
+
+void pod_evict(struct pod *p, const char *why, int64_t left_ns)
+{
+    pod_end_as(p, "Evicted", why, left_ns);
 }
 
 /* ---- one container ---- */
@@ -231,6 +237,6 @@ void pod_step_stop(struct pod *p)
 {
     for (size_t i = 0; i < p->n_containers; i++)
         container_step_stop(p, &p->containers[i]);
-    if (pod_has_ended(p))
+    if (pod_has_ended(p) && !pod_awaits_report(p))
         pod_move(p, POD_ENDED);
 }

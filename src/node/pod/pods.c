@@ -412,6 +412,19 @@ static bool shows_differently(const json_t *before, const json_t *after)
     return false;
 }
 
+/* The node ended the pod before a restart of this process. */
+static void pod_end_again(struct pod *p)
+{
+    const json_t *status = json_object_get(p->object, "status");
+    const char *reason = json_text(status, "reason");
+    const char *why = json_text(status, "message");
+
+    if (text_equal(reason, "Evicted"))
+        pod_evict(p, why ? why : "", POD_EVICTION_GRACE_NS);
+    else if (text_equal(reason, POD_GPU_LOST))
+        pod_end_as(p, POD_GPU_LOST, why ? why : "", pod_grace_ns(p));
+}
+
 void pods_put(struct pods *set, const json_t *object)
 {
     const json_t *meta = json_object_get(object, "metadata");
@@ -436,9 +449,8 @@ void pods_put(struct pods *set, const json_t *object)
     p->object = json_deep_copy(object);
     if (is_new)
         pod_known(p);
-    if (is_new && text_equal(json_text_at(object, "status", "reason", NULL), "Evicted"))
-        pod_evict(p, json_text_at(object, "status", "message", NULL),
-                  POD_EVICTION_GRACE_NS); /* before a restart */
+    if (is_new)
+        pod_end_again(p);
     if (is_relabelled)
         pod_refresh_again(p);
     pod_step(p);

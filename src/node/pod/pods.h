@@ -50,6 +50,7 @@ struct cdi_request;
 struct driver_root;
 struct host_driver;
 struct root;
+struct gpu_news;
 struct mps_watch;
 struct share_files;
 struct share_over;
@@ -86,6 +87,10 @@ struct pods_options {
     struct err *(*unprepare)(const char *const *dirs, size_t n);
     /* NULL: no such gpu on this machine. `*ret_known` is false until the gpus are known. */
     const struct gpu *(*find_gpu)(void *arg, const char *uuid, bool *ret_known);
+    /* Was the gpu (or the gpu of a slice) read since then (monotonic)? NULL: gpus are not read. */
+    bool (*is_gpu_read)(void *arg, const char *uuid, int64_t since_ns);
+    /* Does the server know the gpus' health as this node knows it? NULL: yes. */
+    bool (*is_health_told)(void *arg);
     /* NULL: the driver's files are not known yet. */
     const struct driver_root *(*find_driver)(void *arg);
     struct mps_watch *mps;         /* NULL: no replicas by MPS on this node */
@@ -115,6 +120,8 @@ void pods_removed(struct pods *p, const json_t *object);
 void pods_synced(struct pods *p);
 
 void pods_gpus_changed(struct pods *p);
+/* Sends an Event about a gpu: of the node, and of each running pod that holds a part of the gpu. */
+void pods_tell_gpu(const struct pods *p, const struct gpu_news *news);
 /* A daemon is ready (`problem` NULL), or ended as `problem` says. */
 void pods_mps_changed(struct pods *p, const char *gpu, const char *ns, const char *problem);
 void pods_images_changed(struct pods *p);

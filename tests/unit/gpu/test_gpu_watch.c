@@ -206,13 +206,6 @@ static void tells_the_files_of_the_driver(void **state)
     assert_string_equal(root->files.at[2].path, f->path);
 }
 
-static bool third_is_unhealthy(const struct fixture *f)
-{
-    size_t n = 0;
-
-    return gpu_watch_list(f->watch, &n)[2].health == GPU_UNHEALTHY;
-}
-
 static bool first_is_lost(const struct fixture *f)
 {
     size_t n = 0;
@@ -224,10 +217,15 @@ static bool first_is_lost(const struct fixture *f)
 static bool hears_xid_48(const struct fixture *f)
 {
     struct gpusim_gpu *g = &f->machine->gpus[2];
+    struct gpu_xid x = {0};
+    uint64_t n_dropped = 0;
 
     g->xids[g->n_xids % GPUSIM_XIDS_MAX] = 48;
     g->n_xids++;
-    return third_is_unhealthy(f);
+    while (gpu_watch_next_xid(f->watch, &x, &n_dropped))
+        if (x.xid == 48 && strcmp(x.uuid, g->uuid) == 0)
+            return true;
+    return false;
 }
 
 static void tells_of_xids_and_lost_gpus_and_keeps_the_others(void **state)
@@ -238,7 +236,6 @@ static void tells_of_xids_and_lost_gpus_and_keeps_the_others(void **state)
     watch(f, f->root, 0);
     until(f, is_ready);
     until(f, hears_xid_48);
-    assert_string_equal(gpu_watch_list(f->watch, &n)[2].health_reason, "XID 48");
     f->machine->gpus[0].is_lost = 1;
     until(f, first_is_lost);
     assert_int_equal(gpu_watch_list(f->watch, &n)[1].health, GPU_HEALTHY);
@@ -368,6 +365,14 @@ static bool is_the_order_new(const struct fixture *f)
     return strcmp(gpu_watch_list(f->watch, &n)[2].uuid, f->machine->gpus[2].uuid) == 0;
 }
 
+static bool knows_the_xid_of_the_fourth(const struct fixture *f)
+{
+    const struct gpu_sample *third = gpu_watch_sample(f->watch, f->machine->gpus[2].uuid);
+    const struct gpu_sample *fourth = gpu_watch_sample(f->watch, f->machine->gpus[3].uuid);
+
+    return third && fourth && fourth->value[GPU_FIELD_XID_LAST] == 48;
+}
+
 static void an_xid_stays_with_its_gpu_when_the_driver_counts_anew(void **state)
 {
     struct fixture *f = *state;
@@ -385,9 +390,9 @@ static void an_xid_stays_with_its_gpu_when_the_driver_counts_anew(void **state)
     signal_helpers(SIGKILL);
     until(f, is_the_order_new);
     gpus = gpu_watch_list(f->watch, &n);
-    assert_int_equal(gpus[2].health, GPU_HEALTHY);
-    assert_int_equal(gpus[3].health, GPU_UNHEALTHY);
-    assert_string_equal(gpus[3].health_reason, "XID 48");
+    assert_string_equal(gpus[3].uuid, other->uuid);
+    until(f, knows_the_xid_of_the_fourth);
+    assert_int_equal(gpu_watch_sample(f->watch, gpus[2].uuid)->value[GPU_FIELD_XID_LAST], 0);
 }
 
 static bool second_does_not_answer_and_others_do(const struct fixture *f)

@@ -1,0 +1,321 @@
+/* gpu_incidents.c - incidents of this node's gpus: their causes, their file and their checks */
+
+#include "node/gpu_incidents.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+
+enum {
+    HEALTH_GPUS_MAX = 64,
+    HEALTH_FILE_MAX = 1 << 20
+};
+
+/* A gpu whose memory is full is checked again after this time. */
+static const int64_t check_again_ns = 30 * NS_PER_SEC;
+
+struct watched_gpu {
+    struct gpu_incident incident;
+    bool is_checking;
+    int64_t check_after_ns; /* monotonic: not checked before */
+};
+
+struct gpu_incidents {
+    struct gpu_incidents_options o;
+    char *path;
+    char *boot_id;
+    struct xid_book *xids;
+    struct file_mark xids_mark;
+    struct loop_timer *timer; /* for checks that are due later */
+    struct watched_gpu watched[CONDITIONS_MAX];
+    size_t n_watched;
+    struct gpu gpus[HEALTH_GPUS_MAX];
+    size_t n;
+};
+
+static struct watched_gpu *health_find(struct gpu_incidents *h, const char *uuid)
+{
+    struct watched_gpu *w = NULL;
+
+    for (size_t i = 0; i < h->n_watched; i++)
+        if (strcmp(h->watched[i].incident.uuid, uuid) == 0)
+            return &h->watched[i];
+    if (h->n_watched == CONDITIONS_MAX || !*uuid)
+        return NULL;
+    w = &h->watched[h->n_watched++];
+    *w = (struct watched_gpu){0};
+    (void)snprintf(w->incident.uuid, sizeof(w->incident.uuid), "%s", uuid);
+    return w;
+}
+
+static const struct gpu *health_gpu(const struct gpu_incidents *h, const char *uuid)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (strcmp(h->gpus[i].uuid, uuid) == 0)
+            return &h->gpus[i];
+    return NULL;
+}
+
+/* ---- Events ---- */
+
+/* Tells "GPU 3 (GPU-...) TEXT". */
+static void health_tell(const struct gpu_incidents *h, const char *uuid, bool is_warning,
+                        const char *reason, const char *text)
+{
+    const struct gpu *g = health_gpu(h, uuid);
+    AUTO_FREE char *message =
+        g ? mem_format("GPU %d (%s) %s", g->index, uuid, text) : mem_format("%s %s", uuid, text);
+
+    if (h->o.tell)
+        h->o.tell(h->o.arg, &(struct gpu_news){uuid, is_warning, reason, message});
+}
+
+static const char *event_reason(enum gpu_health health)
+{
+    switch (health) {
+    case GPU_LOST:
+        return "GpuLost";
+    case GPU_NOT_ANSWERING:
+        return "GpuNotAnswering";
+    case GPU_QUARANTINED:
+        return "GpuQuarantined";
+    case GPU_HEALTHY:
+    case GPU_DRAINED:
+    case GPU_SUSPECT:
+    case GPU_UNHEALTHY:
+        break;
+    }
+    return "GpuUnhealthy";
+}
+
+static void tell_incident(const struct gpu_incidents *h, const struct gpu_incident *i)
+{
+    AUTO_FREE char *text =
+        mem_format("is %s: %s. It takes no new pods; %s.", gpu_health_text(i->health), i->cause,
+                   gpu_remedy_advice(i->remedy));
+
+    LOG(WARN, "gpu is out of service", S("gpu", i->uuid), S("health", gpu_health_text(i->health)),
+        S("cause", i->cause));
+    health_tell(h, i->uuid, true, event_reason(i->health), text);
+}
+
+/* ---- the file ---- */
+
+static void health_write(const struct gpu_incidents *h)
+{
+    AUTO(json_freep) json_t *j = json_object();
+    json_t *list = json_array_at(j, "gpus");
+    AUTO_FREE char *text = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    json_put_text(j, "bootId", h->boot_id);
+    for (size_t i = 0; i < h->n_watched; i++)
+        if (h->watched[i].incident.health != GPU_HEALTHY)
+            (void)json_array_append_new(list, gpu_incident_format(&h->watched[i].incident));
+    text = json_format(j);
+    e = file_write_durable(h->path, 0600, str_of(text));
+    if (e)
+        LOG(ERROR, "health of gpus was not noted: a restart forgets it", E(e));
+}
+
+/* A damaged entry counts as absent. */
+static struct err *health_read(struct gpu_incidents *h)
+{
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(json_freep) json_t *j = NULL;
+    AUTO(err_freep) struct err *e = file_read(h->path, HEALTH_FILE_MAX, &text);
+    const json_t *item = NULL;
+    bool is_same_boot = false;
+    size_t i = 0;
+
+    if (e && err_code(e) == ERR_NOT_FOUND)
+        return NULL;
+    if (e)
+        return TAKE(e);
+    TRY(json_parse((struct str){.at = text.at, .size = text.size}, &j));
+    is_same_boot = text_equal(json_text(j, "bootId"), h->boot_id);
+    json_array_foreach (json_object_get(j, "gpus"), i, item) {
+        struct gpu_incident incident = {0};
+        struct watched_gpu *w =
+            gpu_incident_parse(item, &incident) ? health_find(h, incident.uuid) : NULL;
+
+        if (!w)
+            continue;
+        w->incident = incident;
+        if (!is_same_boot)
+            (void)gpu_incident_remedied(&w->incident, GPU_REMEDY_REBOOT);
+    }
+    return NULL;
+}
+
+/* ---- checks ---- */
+
+static void on_health_checked(void *arg, const char *uuid, const struct err *e)
+{
+    struct gpu_incidents *h = arg;
+    struct watched_gpu *w = NULL;
+
+    /* The device may be a slice of the gpu. */
+    for (size_t i = 0; i < h->n && !w; i++) {
+        bool is_it = strcmp(h->gpus[i].uuid, uuid) == 0;
+
+        for (size_t k = 0; k < h->gpus[i].n_slices; k++)
+            is_it = is_it || strcmp(h->gpus[i].slices[k].uuid, uuid) == 0;
+        w = is_it ? health_find(h, h->gpus[i].uuid) : NULL;
+    }
+    if (!w || !w->is_checking)
+        return;
+    w->is_checking = false;
+    if (e && err_code(e) == ERR_BUSY) {
+        w->check_after_ns = loop_now_ns(h->o.loop) + check_again_ns;
+        loop_timer_set(h->timer, check_again_ns);
+        return;
+    }
+    if (!gpu_incident_is_check_due(&w->incident)) /* became worse meanwhile */
+        return;
+    gpu_incident_checked(&w->incident, e ? err_message(e) : NULL, loop_wall_ns(h->o.loop));
+    health_write(h);
+    if (e)
+        tell_incident(h, &w->incident);
+    else
+        health_tell(h, w->incident.uuid, false, "GpuHealthy",
+                    "passed its check and takes pods again.");
+    h->o.changed(h->o.arg);
+}
+
+/* The device that the check computes on: the gpu, or one of its slices. NULL: there is none. */
+static const char *check_device(const struct gpu *g)
+{
+    if (g->mig_mode != 1)
+        return g->uuid;
+    for (size_t i = 0; i < g->n_slices; i++)
+        if (g->slices[i].uuid[0])
+            return g->slices[i].uuid;
+    return NULL;
+}
+
+static void health_check(struct gpu_incidents *h, struct watched_gpu *w)
+{
+    const struct gpu *g = health_gpu(h, w->incident.uuid);
+    const char *device = g ? check_device(g) : NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!g || w->is_checking || !gpu_incident_is_check_due(&w->incident) ||
+        loop_now_ns(h->o.loop) < w->check_after_ns)
+        return;
+    w->is_checking = true;
+    if (!h->o.check || !device) { /* a gpu in MIG mode without a slice has nothing to compute on */
+        on_health_checked(h, w->incident.uuid, NULL);
+        return;
+    }
+    e = h->o.check(h->o.arg, device, on_health_checked, h);
+    if (!e)
+        return;
+    LOG(WARN, "gpu cannot be checked yet", S("gpu", w->incident.uuid), E(e));
+    w->is_checking = false;
+    w->check_after_ns = loop_now_ns(h->o.loop) + check_again_ns;
+    loop_timer_set(h->timer, check_again_ns);
+}
+
+static void health_on_time(void *arg)
+{
+    struct gpu_incidents *h = arg;
+
+    for (size_t i = 0; i < h->n_watched; i++)
+        health_check(h, &h->watched[i]);
+}
+
+/* ---- causes ---- */
+
+/* The incident has changed: notes it, and tells it once. */
+static void health_changed(struct gpu_incidents *h, struct watched_gpu *w)
+{
+    health_write(h);
+    if (w->incident.health != GPU_HEALTHY && !w->incident.is_remedied)
+        tell_incident(h, &w->incident);
+}
+
+void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x)
+{
+    struct watched_gpu *w = health_find(h, x->uuid);
+    AUTO(err_freep) struct err *e = xid_book_read(h->xids, h->o.xids_file, &h->xids_mark);
+    const struct xid_info info = xid_find(h->xids, x->xid);
+    AUTO_FREE char *text = mem_format("reported XID %" PRId64 ": %s; %s.", x->xid, info.meaning,
+                                      xid_action_advice(info.action));
+
+    if (e)
+        LOG(WARN, "changes of the XID table cannot be used", E(e));
+    health_tell(h, x->uuid, info.action >= XID_DO_RESTART_APP, "GpuXid", text);
+    if (w && gpu_incident_xid(&w->incident, &info, loop_wall_ns(h->o.loop)))
+        health_changed(h, w);
+}
+
+/* Notes the gpu as listed, and the driver's recovery action. True: the incident has changed. */
+static bool health_see(const struct gpu_incidents *h, struct watched_gpu *w,
+                       const struct gpu *listed)
+{
+    int64_t now_ns = loop_wall_ns(h->o.loop);
+    bool has_changed = gpu_incident_seen(&w->incident, listed, now_ns);
+
+    if (!h->o.recovery)
+        return has_changed;
+    return gpu_incident_recovery(&w->incident, h->o.recovery(h->o.arg, listed->uuid), now_ns) ||
+           has_changed;
+}
+
+const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu *list, size_t n)
+{
+    h->n = n < HEALTH_GPUS_MAX ? n : HEALTH_GPUS_MAX;
+    for (size_t i = 0; i < h->n; i++)
+        h->gpus[i] = list[i];
+    for (size_t i = 0; i < h->n; i++) {
+        struct watched_gpu *w = health_find(h, list[i].uuid);
+
+        if (!w)
+            continue;
+        if (health_see(h, w, &list[i]))
+            health_changed(h, w);
+        if (gpu_incident_is_check_due(&w->incident) && !w->is_checking &&
+            loop_now_ns(h->o.loop) >= w->check_after_ns)
+            loop_timer_set(h->timer, 0);
+        gpu_incident_apply(&w->incident, &h->gpus[i]);
+    }
+    return h->gpus;
+}
+
+struct err *gpu_incidents_new(const struct gpu_incidents_options *o, struct gpu_incidents **ret)
+{
+    struct gpu_incidents *h = mem_alloc(sizeof(*h));
+    struct err *e = NULL;
+
+    h->o = *o;
+    h->path = mem_format("%s/gpu-health.json", o->dir);
+    h->boot_id = mem_strdup(o->boot_id);
+    h->xids = xid_book_new();
+    h->timer = loop_timer_new(o->loop, health_on_time, h);
+    e = xid_book_read(h->xids, o->xids_file, &h->xids_mark);
+    if (!e)
+        e = health_read(h);
+    if (e) {
+        gpu_incidents_free(h);
+        return e;
+    }
+    *ret = h;
+    return NULL;
+}
+
+void gpu_incidents_free(struct gpu_incidents *h)
+{
+    if (!h)
+        return;
+    loop_timer_free(h->timer);
+    xid_book_free(h->xids);
+    free(h->path);
+    free(h->boot_id);
+    free(h);
+}

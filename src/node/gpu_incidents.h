@@ -1,0 +1,52 @@
+/*
+ * gpu_incidents.h - which gpus of this node are out of service, and why
+ *
+ * Adds to the driver's list what XIDs and readings have said so far (gpu/gpu_incident.h), checks
+ * gpus whose remedy is done, and tells Events. A driver reports an XID only once: incidents are
+ * kept in DIR/gpu-health.json, over restarts of this process and of the machine.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "gpu/gpu_condition.h"
+#include "gpu/gpu_incident.h"
+
+struct gpu_incidents;
+
+/* An Event about a gpu. The texts are borrowed. */
+struct gpu_news {
+    const char *uuid;
+    bool is_warning;
+    const char *reason;  /* "GpuXid" */
+    const char *message; /* sentences for people */
+};
+
+struct gpu_incidents_options {
+    struct loop *loop;
+    const char *dir;       /* DATA/node */
+    const char *boot_id;   /* of the machine */
+    const char *xids_file; /* an administrator's changes of the XID table; need not exist */
+    /* Checks a gpu, as gpu_task_check; NULL: gpus return without a check. */
+    struct err *(*check)(void *arg, const char *uuid,
+                         void (*done)(void *arg, const char *uuid, const struct err *e),
+                         void *done_arg);
+    /* The driver's recovery action of a gpu; -1: unknown. NULL: it is never known. */
+    int64_t (*recovery)(void *arg, const char *uuid);
+    void (*changed)(void *arg);                           /* the health of a gpu, later */
+    void (*tell)(void *arg, const struct gpu_news *news); /* NULL: no Events */
+    void *arg;
+};
+
+/* The texts are borrowed. */
+struct err *gpu_incidents_new(const struct gpu_incidents_options *o,
+                              struct gpu_incidents **ret) MUST_CHECK;
+void gpu_incidents_free(struct gpu_incidents *h); /* accepts NULL */
+
+/* Notes an XID of a gpu. */
+void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x);
+
+/*
+ * Notes the gpus as the driver lists them, and returns the same gpus with their health. The result
+ * is valid until the next call.
+ */
+const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu *list, size_t n);

@@ -1,0 +1,142 @@
+"""A gpu that falls ill costs that gpu, tells why, and comes back by proof."""
+
+import json
+import os
+
+from harness import BUILD, Mete, check, equal, execute, pod, wait
+
+
+def set_gpu(m, which, *faults):
+    machine = os.path.join(m.data, "node", "gpusim", "machine.bin")
+    r = execute([os.path.join(BUILD, "gpusim", "gpusim"), "set", machine, str(which), *faults])
+    equal(r.code, 0, r)
+
+
+def gpus(m):
+    return {g["spec"]["index"]: g for g in m.read("/apis/mete.dev/v1/gpus")["items"]}
+
+
+def healths(m):
+    return [g["status"]["health"] for _, g in sorted(gpus(m).items())]
+
+
+def wait_healths(m, *want):
+    wait(lambda: healths(m) == list(want), f"the gpus are {want}")
+
+
+def events(m, reason):
+    return [e for e in m.read("/api/v1/events")["items"] if e["reason"] == reason]
+
+
+def wait_event(m, reason, kind, *words):
+    def found():
+        return [e for e in events(m, reason) if e["involvedObject"]["kind"] == kind and
+                all(w in e["message"] for w in words)]
+
+    return wait(found, f"an event {reason} of a {kind} with {words}")
+
+
+def hear_xids(m, gpu):
+    """The driver's events begin a moment after the node: XID 13 says when."""
+    def is_heard():
+        set_gpu(m, gpu, "xid=13")
+        return "xid=13" in m.log_text()
+
+    wait(is_heard, "XIDs are heard")
+
+
+def holder_index(m, name):
+    devices = json.loads(m.object("pod", name)["metadata"]["annotations"]["mete.dev/devices"])
+    uuid = devices["containers"]["main"][0].split("/")[0]
+    return next(i for i, g in gpus(m).items() if g["spec"]["uuid"] == uuid)
+
+
+def job(name, command):
+    """A Job that does not count failures that are not its own."""
+    template = json.loads(pod(name, command, gpus=1, terminationGracePeriodSeconds=1))["spec"]
+    rule = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    return json.dumps({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+                       "spec": {"backoffLimit": 0, "podFailurePolicy": {"rules": [rule]},
+                                "template": {"spec": template}}})
+
+
+def uid(m, name):
+    found = m.read(f"/api/v1/namespaces/default/pods/{name}")
+    return found and found["metadata"]["uid"]
+
+
+def test_a_gpu_off_the_bus_ends_its_jobs_which_run_again_elsewhere():
+    with Mete(gpus="emulated:7xT4") as m, m.unharmed():
+        flag = os.path.join(m.dir, "flag")
+        m.ok("apply", "-f", "-", stdin=pod("a", "sleep 1000", gpus=1, terminationGracePeriodSeconds=1))
+        m.ok("apply", "-f", "-", stdin=pod("b", "sleep 1000", gpus=1, terminationGracePeriodSeconds=1))
+        m.ok("apply", "-f", "-", stdin=pod("fails", f"until [ -e {flag} ]; do sleep 0.02; done; rm {flag}; exit 3", gpus=1,
+                                           terminationGracePeriodSeconds=1))
+        m.ok("apply", "-f", "-", stdin=job("j", "sleep 1000"))
+
+        def pods_of_job():
+            return [p for p in m.read("/api/v1/namespaces/default/pods")["items"] if p["metadata"]["name"].startswith("j-")]
+
+        for name in ("a", "b", "fails"):
+            m.wait_phase(name, "Running")
+        first = wait(lambda: [p for p in pods_of_job() if p["status"].get("phase") == "Running"], "the Job's pod runs")[0]
+        first = first["metadata"]["name"]
+        sick = {name: holder_index(m, name) for name in ("a", "fails", first)}
+        before = {name: m.object("pod", name)["metadata"] for name in ("a", "b", "fails")}
+        for index in sick.values():
+            set_gpu(m, index, "lost=1")
+        open(flag, "w").close()  # its program fails before the gpu is read
+        for name in ("a", "fails"):
+            wait(lambda: uid(m, name) not in (None, before[name]["uid"]), f"{name} is made again")
+        m.wait_phase("a", "Running")
+        check(holder_index(m, "a") not in sick.values())
+        again = m.object("pod", "a")["metadata"]
+        equal(again["annotations"]["mete.dev/requeues"], "1")
+        equal(again["labels"]["mete.dev/job-id"], before["a"]["labels"]["mete.dev/job-id"])
+        equal(uid(m, "b"), before["b"]["uid"], "the job of another gpu goes on")
+        wait(lambda: any(p["metadata"]["name"] != first and p["status"].get("phase") == "Running" for p in pods_of_job()) or
+             m.read("/apis/batch/v1/namespaces/default/jobs/j")["status"].get("failed"), "the Job makes another pod")
+        equal(m.read("/apis/batch/v1/namespaces/default/jobs/j")["status"].get("failed"), None)
+        wait_event(m, "GpuLost", "Pod", f"GPU {sick['a']} ", "is lost")
+        wait_event(m, "GpuLost", "Node", f"GPU {sick['a']} ", "reboot the machine")
+        for name in ("a", "fails"):
+            rows = [r for r in m.read("/apis/mete.dev/v1/accounting")["items"] if r["pod"] == name]
+            equal([r["cause"] for r in rows], ["GpuLost", None], "each attempt has one row", rows)
+        for index in sick.values():
+            set_gpu(m, index, "lost=0")
+            wait_event(m, "GpuHealthy", "Node", f"GPU {index} ")
+        wait_healths(m, *["healthy"] * 7)
+
+
+def test_a_program_that_fails_on_a_sound_gpu_has_failed():
+    with Mete(gpus="emulated:1xT4") as m:
+        hear_xids(m, 0)
+        m.ok("apply", "-f", "-", stdin=pod("wrong", "sleep 1; exit 3", gpus=1))
+        m.wait_phase("wrong", "Running")
+        set_gpu(m, 0, "xid=31")
+        wait_event(m, "GpuXid", "Pod", "XID 31", "restart the program")
+        m.wait_phase("wrong", "Failed")
+        equal(m.object("pod", "wrong")["status"].get("reason"), None)
+        equal(healths(m), ["healthy"])
+
+
+def test_an_xid_counts_until_the_proof_also_over_restarts():
+    with Mete(gpus="emulated:2xT4") as m:
+        hear_xids(m, 1)
+        set_gpu(m, 1, "xid=48")
+        wait_healths(m, "healthy", "unhealthy")
+        wait_event(m, "GpuXid", "Node", "GPU 1 ", "XID 48", "could not be corrected")
+        wait_event(m, "GpuUnhealthy", "Node", "reset the GPU")
+        equal(gpus(m)[1]["status"]["healthReason"], "XID 48: An ECC error that could not be corrected (double bit)")
+        m.stop()
+        m.start()
+        wait_healths(m, "healthy", "unhealthy")
+        m.stop()
+        path = os.path.join(m.data, "node", "gpu-health.json")
+        with open(path) as f:
+            kept = json.load(f)
+        with open(path, "w") as f:
+            json.dump({**kept, "bootId": "another"}, f)  # as after a reboot
+        m.start()
+        wait_event(m, "GpuHealthy", "Node", "GPU 1 ")
+        wait_healths(m, "healthy", "healthy")
