@@ -423,7 +423,7 @@ API(cuFuncSetAttribute, cuFuncSetAttribute, 9000, CUfunction function, unsigned 
     int value)
 {
     ENTER();
-    /* Those before MAX_DYNAMIC_SHARED_SIZE_BYTES follow from the code. */
+    /* Attributes before MAX_DYNAMIC_SHARED_SIZE_BYTES follow from the code. */
     REQUIRE(attribute >= 8 &&
             attribute < sizeof(function->attributes) / sizeof(function->attributes[0]));
     if (!handle_is(function, HANDLE_FUNCTION))

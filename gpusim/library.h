@@ -41,7 +41,7 @@ int library_find_mig(const char *uuid, nvmlDevice_t *out);
 int mig_gpu(nvmlDevice_t device, const struct gpusim_gpu **ret, unsigned *ret_engine);
 int mig_name(nvmlDevice_t device, char *out, unsigned size);
 int mig_uuid(nvmlDevice_t device, char *out, unsigned size);
-/* All but the version. */
+/* Sets all members but the version. */
 int mig_memory(nvmlDevice_t device, struct nvmlMemory_v2 *out);
 
 /* Declares `gpu`, the device's gpu, or returns its error from the function. */

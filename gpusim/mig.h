@@ -15,7 +15,7 @@ void compute_uuid(const struct gpusim_gpu *g, unsigned compute, char out[96]);
 /* "1g.10gb", or "1c.3g.40gb" for a part of its gpu instance. */
 void compute_name(const struct gpusim_gpu *g, unsigned compute, char out[48]);
 
-/* How many instances of a profile have room beside those that are there. */
+/* The number of further instances of a profile that have room. */
 unsigned instance_room(const struct gpusim_gpu *g, const struct gpusim_mig_profile *p);
 
 /* Adds an instance at a start, or at the one that leaves the most choice (-1). Returns its index in

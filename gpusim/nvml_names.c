@@ -4,7 +4,7 @@
 
 #include "library.h"
 
-/* All take the place of a function that no other file defines. */
+/* Each alias takes the place of a function that no other file defines. */
 int library_answer_nothing(void)
 {
     return library_references ? NVML_ERROR_NOT_SUPPORTED : NVML_ERROR_UNINITIALIZED;

@@ -15,7 +15,7 @@ struct view {
 };
 
 /*
- * Maps the machine and finds the visible gpus. Where the file is writable, so is the map. False: no
+ * Maps the machine and finds the visible gpus. A writable file gives a writable map. False: no
  * machine, or another version of its file.
  */
 bool view_open(struct view *v);

@@ -1,8 +1,8 @@
 /*
  * hooks.h - the functions of the driver API that the share library stands in front of
  *
- * All other functions are the driver's own: the library needs the driver's library, and the loader
- * looks there for what the share library does not have.
+ * All other functions are the driver's own: the share library needs the driver's library, and
+ * the loader looks there for functions that the share library lacks.
  */
 #pragma once
 

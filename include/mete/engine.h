@@ -433,11 +433,11 @@ struct mete_options {
     const char *policy; /* NULL: "binpack"; docs/placement.md names the others */
     uint32_t nodes_max; /* node lines in a reason; 0: 8 */
     /*
-     * How many waiting workloads, in queue order, get a backfill reservation; 0: 1. Depth 1 is EASY
-     * backfill: the reservation covers the nodes on which the workload will fit soonest. A larger
-     * depth is conservative backfill: each workload gets a start time and nodes beside those of
-     * earlier workloads, from time limits. A workload whose start time is unknown, because a
-     * workload without a time limit is in the way, gets a reservation as with depth 1; only the
+     * The number of waiting workloads, in queue order, that get a backfill reservation; 0: 1. Depth
+     * 1 is EASY backfill: the reservation covers the nodes on which the workload will fit soonest.
+     * A larger depth is conservative backfill: each workload gets a start time and nodes beside
+     * those of earlier workloads, from time limits. A workload whose start time is unknown, because
+     * a workload without a time limit is in the way, gets a reservation as with depth 1; only the
      * first such workload does. A start time only moves forward, except when a time limit is
      * exceeded, a node is lost, or a workload with more points arrives.
      */
@@ -829,8 +829,8 @@ struct mete_what_if {
 };
 
 /*
- * What if all of these changes (at most 256) happened at once: which workloads would start in the
- * next cycle? The list is true, and ends with the first workload that needs kept or evicted room:
+ * Which workloads would start in the next cycle if all of these changes (at most 256) happened at
+ * once? The list is true, and ends with the first workload that needs kept or evicted room:
  * later ones are not foreseen. With a reserve_depth over 1 every listed workload has room, but may
  * still wait where its start would delay another. The engine's state stays the same. The result is
  * valid until the next call that asks or changes anything.
@@ -839,9 +839,9 @@ METE_API enum mete_result mete_what_if(struct mete_engine *e, const struct mete_
                                        size_t n, int64_t now_ns, struct mete_what_if *ret);
 
 /*
- * How many workloads like `w` could start now, side by side, at most `max`? Found by trial
- * placements, within the quotas of the queue and around the room that is kept for others. The
- * engine's state stays the same. The id of `w` is ignored, but not 0.
+ * The number of workloads like `w` that could start now, side by side; at most `max`. The engine
+ * finds the number by trial placements, within the quotas of the queue and around the room that is
+ * kept for others. The engine's state stays the same. The id of `w` is ignored, but not 0.
  */
 METE_API enum mete_result mete_count_starts(struct mete_engine *e, const struct mete_workload *w,
                                             uint32_t max, int64_t now_ns, uint32_t *ret);

@@ -2,8 +2,8 @@
  * authz_node.c - the rights of nodes
  *
  * A node's rights follow its pods. A node reads its own Node, the pods bound to it, and the
- * ConfigMaps and Secrets that these pods name. It writes its own Node, its own Lease and its pods'
- * status, deletes its pods, and creates events.
+ * ConfigMaps and Secrets that these pods name. The node writes its own Node, its own Lease and its
+ * pods' status, deletes its pods, and creates events.
  */
 
 #include "access/authz_private.h"

@@ -58,7 +58,7 @@ struct container_sample {
 };
 
 /*
- * What a container uses of a gpu or slice, at the time of the gpu's sample. A container that holds
+ * The use of a gpu or slice by a container, at the time of the gpu's sample. A container that holds
  * a device and has no process on it has no record. All processes on a device that belong to no
  * container of this node share one record with the pod "" and the name "".
  */

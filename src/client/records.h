@@ -1,7 +1,7 @@
 /*
  * records.h - the content of a stream of op "exec", "attach" or "portforward" (client/frames.h)
  *
- * Both ways: records of u8 channel, u32 size (big endian, at most RECORD_MAX), bytes.
+ * Both sides send records of u8 channel, u32 size (big endian, at most RECORD_MAX), bytes.
  *
  *   to the node    RECORD_STDIN       bytes
  *                  RECORD_STDIN_END   empty

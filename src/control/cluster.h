@@ -213,8 +213,8 @@ static inline struct err *cluster_evict(struct cluster *c, const struct cluster_
 }
 
 /*
- * A cluster over our own store. Both arguments are borrowed. It reads pods in turns of the loop, as
- * there are many; all other objects are put inside cluster_watch.
+ * A cluster over our own store. Both arguments are borrowed. The cluster reads the many pods in
+ * turns of the loop, and puts all other objects inside cluster_watch.
  */
 struct cluster *cluster_store_new(struct store *store, struct objects *objects);
 

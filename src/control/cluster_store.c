@@ -289,7 +289,7 @@ static struct err *over_store_remove(void *self, const struct cluster_target *t,
     return objects_delete(c->objects, &r, &how, a.done, a.arg, &last, &is_gone);
 }
 
-/* What the watch has not told yet: the pod's end, or that its binding was lost. */
+/* Finds changes that the watch has not told yet: the pod's end, or the loss of its binding. */
 static struct err *check_runs(const struct over_store *c, const struct cluster_eviction *e)
 {
     const struct store_key key = {.group = "", .resource = "pods", .ns = e->ns, .name = e->name};

@@ -2,7 +2,7 @@
  * control_scheduler.h - the loops that need a cluster and nothing else: the scheduler with its
  * queues, reservations and budgets, its events, and what is kept of its decisions
  *
- * They run over any struct cluster; what works over our own store only is in control_cluster.h.
+ * The loops run over any struct cluster; control_cluster.h has the loops that need our own store.
  */
 #pragma once
 

@@ -253,7 +253,7 @@ struct words {
     size_t room;
 };
 
-/* What a pod asks for; hash-consed by `words`. */
+/* The requests of a pod; hash-consed by `words`. */
 struct shape {
     struct map_handle handle;
     uint32_t *words;
@@ -307,7 +307,8 @@ struct group_set {
 };
 
 /* Workloads of one queue with the same requests, time limit and right to preempt, and the same user
- * where the queue limits users. What fails for one workload of a group fails for all. */
+ * where the queue limits users. A placement that fails for one workload of a group fails for all.
+ */
 struct group {
     struct map_handle handle;
     uint32_t *words;

@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "gpu/gpusim_machine.h"
 
-/* How libraries with a version of their own begin. */
+/* The beginnings of names of libraries with versions of their own. */
 static const char *const own_versions[] = {
     "libnvidia-api.so.",     "libnvidia-egl-gbm.so.",  "libnvidia-egl-wayland.so.",
     "libnvidia-egl-xcb.so.", "libnvidia-egl-xlib.so.", "libnvidia-egl-wayland2.so.",

@@ -23,7 +23,7 @@ enum {
     MODESET_MINOR = 254
 };
 
-/* Where libraries are searched without a loader's cache, below the root. */
+/* Directories with libraries below a root without a loader's cache. */
 static const char *const library_dirs[] = {
 #if defined(__x86_64__)
     "usr/lib/x86_64-linux-gnu",
@@ -45,7 +45,7 @@ static const char *const library_dirs[] = {
 /* Directories beside the libraries that hold some of them. */
 static const char *const library_subdirs[] = {"", "vdpau/", "gbm/"};
 
-/* How the names of the driver's libraries begin in a loader's cache. */
+/* The beginnings of the names of the driver's libraries in a loader's cache. */
 static const char *const library_prefixes[] = {"libnvidia-", "libcuda.",    "libnvcuvid.",
                                                "libEGL_nv",  "libGLX_nv",   "libGLESv1_CM_nv",
                                                "libnvoptix", "libvdpau_nv", "libGLESv2_nv"};

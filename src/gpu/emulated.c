@@ -44,7 +44,7 @@ struct board {
     unsigned memory_bus_bits;
 };
 
-/* How the gpus of a group are connected to the machine. */
+/* The connections between the gpus of a group and the machine. */
 struct wiring {
     unsigned per_pcie[3]; /* gpus that share a PCIe switch, a root port, a host bridge */
     unsigned cpus;        /* of a NUMA node */

@@ -50,7 +50,8 @@ struct err *gpu_driver_destroy_slice(struct gpu_driver *d, unsigned index,
 /* Are the two gpus connected by NVLink? */
 bool gpu_driver_are_linked(struct gpu_driver *d, unsigned a, unsigned b);
 
-/* How does one gpu reach another? "NV18", "PIX", ... (gpu_peers.h); "": the driver does not say. */
+/* The connection between two gpus: "NV18", "PIX", ... (gpu_peers.h); "": the driver does not say.
+ */
 void gpu_driver_connection(struct gpu_driver *d, unsigned a, unsigned b,
                            char ret[GPU_CONNECTION_SIZE]);
 

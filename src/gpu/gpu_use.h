@@ -13,7 +13,7 @@ enum {
     GPU_USE_ID_SIZE = 192
 };
 
-/* Where a process lives. */
+/* The container of a process. */
 struct gpu_process_home {
     bool is_gone;
     bool is_mps_server;       /* of a daemon of Mete: works for its clients */

@@ -20,7 +20,7 @@
  * for as long as it lives; the kernel drops the lock with the process. A slot without that lock is
  * free, whatever its bytes say, so memory and work of a killed process are gone. A client also
  * holds a process-owned lock on GPUSIM_LOCK_PIDS + slot: F_GETLK tells its pid in the pid namespace
- * of the reader. Whoever changes a gpu's engines or the memory of its clients holds the lock
+ * of the reader. A process that changes a gpu's engines or its clients' memory holds the lock
  * GPUSIM_LOCK_GPUS + index in the file (index in `gpus`).
  *
  * Readers trust no number of the file: they bound indices and sums.

@@ -9,7 +9,7 @@
 #include "model/gpu.h"
 #include "model/mig.h"
 
-/* What NVML says beside the geometry. 0 multiprocessors: by the compute slices. */
+/* NVML's facts beside the geometry. 0 multiprocessors: by the compute slices. */
 struct mig_facts {
     uint8_t number; /* NVML's enum of profiles */
     uint8_t id;

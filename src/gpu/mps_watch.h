@@ -29,7 +29,7 @@ struct mps_wish {
     unsigned clients;     /* among which memory and compute are divided; at least 1 */
 };
 
-/* What a client gets. Texts are borrowed until the loop goes on. */
+/* The limits of a client, and its daemon's folder. Texts are borrowed until the loop goes on. */
 struct mps_client {
     const char *dir; /* with `pipe` and `shm` */
     int64_t memory_mib;
@@ -50,8 +50,8 @@ void mps_watch_listen(struct mps_watch *w,
                       void *arg);
 
 /*
- * What a client of the daemon gets. Starts `program` (nvidia-cuda-mps-control) where no daemon
- * runs. ERR_UNAVAILABLE: the daemon is not ready yet, or there is no program (NULL).
+ * Gives a client of the daemon its limits. Starts `program` (nvidia-cuda-mps-control) where no
+ * daemon runs. ERR_UNAVAILABLE: the daemon is not ready yet, or there is no program (NULL).
  */
 struct err *mps_watch_take(struct mps_watch *w, const char *program, const struct mps_wish *wish,
                            struct mps_client *ret) MUST_CHECK;

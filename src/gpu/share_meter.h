@@ -29,7 +29,7 @@ enum {
 /* Room for a process's context, which the driver allocates before the library knows of it. */
 #define SHARE_METER_CONTEXT_BYTES (UINT64_C(1) << 30)
 
-/* What the driver said of one share of one gpu. */
+/* The driver's answer about one share of one gpu. */
 struct share_reading {
     uint64_t bytes;
     unsigned n_processes;

@@ -107,7 +107,7 @@ bool ledger_find_gpu(const json_t *gpus, const char *uuid, struct gpu *ret);
 /* The first pod ("ns/name") that holds something of `uuid`, or NULL. The caller frees the text. */
 char *ledger_holder(const struct store *s, const char *uuid);
 
-/* What of the gpu is held in the applied state: for choosing devices, never for a reply.
+/* The part of the gpu that is held in the applied state: for choosing devices, never for a reply.
  * ERR_INVALID, ERR_CONFLICT: the ledger object is damaged. */
 struct err *ledger_load(const struct store *s, const char *uuid, const struct gpu *gpu,
                         struct device_load *ret) MUST_CHECK;

@@ -7,7 +7,7 @@
 #include "base/exposition.h"
 #include "model/device.h"
 
-/* What a page contains. */
+/* The contents of a page. */
 struct metrics_question {
     bool is_open; /* OpenMetrics */
     bool has_mete;

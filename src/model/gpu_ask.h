@@ -8,7 +8,7 @@
  *   shared         a replica
  *   mig-1g.10gb    a slice
  *
- * All but the first may have a count in front: "2x0.5", "2xmig-1g.10gb".
+ * All forms but the first may have a count in front: "2x0.5", "2xmig-1g.10gb".
  */
 #pragma once
 

@@ -28,6 +28,6 @@ struct err *cdi_path_check(const char *path) MUST_CHECK;
 /* The text of the file at `path`: JSON or YAML. The caller frees it. */
 char *cdi_text_format(const json_t *file, const char *path);
 
-/* Where libraries go in the containers of an engine that looks at no image: into the directory of
- * this machine's own loader (cdi_writer_linux.c). ERR_NOT_FOUND: it has none. */
+/* The directory of libraries in the containers of an engine that looks at no image: that of this
+ * machine's own loader (cdi_writer_linux.c). ERR_NOT_FOUND: the machine has none. */
 struct err *cdi_machine_loader(struct image_loader *ret) MUST_CHECK;

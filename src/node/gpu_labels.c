@@ -161,7 +161,7 @@ static int64_t count_product(const struct gpu_labels_facts *f, const char *produ
     return n;
 }
 
-/* What the class of the gpus' PCI devices says, if it is the same for all. */
+/* The mode by the class of the gpus' PCI devices, if all have one class. */
 static const char *mode_of(const struct gpu_labels_facts *f)
 {
     for (size_t i = 1; i < f->n_gpus; i++)

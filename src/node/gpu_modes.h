@@ -8,8 +8,8 @@
  * same annotation, else from the node's mig-parted file; it counts after mete.dev/gpu-modes. Pods
  * that hold a gpu keep it in its present mode until they end. When they have kept it from its mode
  * for ten minutes, the gpu takes no new pods until the mode is there: else steady load would keep
- * it for ever. Nothing else is remembered: after a restart the modes follow from the Node object
- * and its pods, and the ten minutes begin again.
+ * it for ever. The node remembers nothing else: after a restart the modes follow from the Node
+ * object and its pods, and the ten minutes begin again.
  */
 #pragma once
 

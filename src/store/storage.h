@@ -68,7 +68,8 @@ struct storage_ops {
     struct err *(*load)(void *self, storage_load_fn fn, void *arg, int64_t *ret_revision,
                         int64_t *ret_compacted);
     /*
-     * One batch at a time; it lives until `done`, which is called from the loop, never from inside.
+     * One batch is under way at a time. The batch lives until `done`, which is called from the
+     * loop, never from inside.
      */
     void (*commit)(void *self, const struct storage_batch *batch, storage_done_fn done, void *arg);
     /* Waits for the commit in flight, if any, and returns its result instead of calling `done`. */

@@ -1,8 +1,8 @@
 /*
  * fuzz_json_pool.c - fuzzes the pool's reader against json_parse
  *
- * Both give the same tree or the same error, however often the pool has read the text. A peek finds
- * what the tree has.
+ * Both readers give the same tree or the same error, however often the pool has read the text. A
+ * peek finds the members of the tree.
  */
 
 #include <assert.h>

@@ -12,8 +12,8 @@
  *   cuda_smoke blocks N      times N batches of allocations with their frees; prints the median of
  *                            ns a pair
  *
- * It needs no CUDA toolkit, opens libcuda.so.1 with dlopen, and uses symbols of old C libraries
- * only, so that it runs in any image with glibc.
+ * The program needs no CUDA toolkit, opens libcuda.so.1 with dlopen, and uses symbols of old C
+ * libraries only, so that it runs in any image with glibc.
  */
 
 #include <dlfcn.h>

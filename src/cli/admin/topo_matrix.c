@@ -10,7 +10,7 @@
 #include "cli/term/output.h"
 #include "model/gpu_peers.h"
 
-/* What the names of connections mean; a name that ends in a digit is a count of NVLinks. */
+/* The meanings of the names of connections; a name that ends in a digit is a count of NVLinks. */
 static const char *const matrix_words[][2] = {
     {"NV", "NV# = # NVLinks"},
     {"PIX", "PIX = one PCIe switch"},

@@ -76,7 +76,7 @@ static const char *brand_of(const char *product)
     return "Nvidia";
 }
 
-/* What a gpu and its slices have in common. */
+/* The attributes that a gpu and its slices have in common. */
 static json_t *device_new(const json_t *node, const json_t *gpu, const char *name)
 {
     static const char cuda[] = "nvidia.com/cuda.runtime-version.full";

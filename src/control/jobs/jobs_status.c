@@ -153,7 +153,7 @@ static json_t *status_patch(const struct job *j, json_t *was, json_t *is, bool *
     return patch;
 }
 
-/* One patch for all pods: it has no name. */
+/* The patch has no name, so that one patch serves all pods. */
 static json_t *release_patch(void)
 {
     return json_pack("{s:{s:[s]}}", "metadata", "$deleteFromPrimitiveList/finalizers",

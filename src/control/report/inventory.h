@@ -12,7 +12,7 @@
 
 struct inventory;
 
-/* Both are borrowed. */
+/* Both arguments are borrowed. */
 struct inventory *inventory_new(struct store *store, const struct scheduler *scheduler);
 void inventory_free(struct inventory *i); /* accepts NULL */
 

@@ -54,7 +54,7 @@ static void copy_member(json_t *to, const json_t *from, const char *key)
     json_put(to, key, value ? json_deep_copy(value) : json_null());
 }
 
-/* What keeps the holder of a device and others on the gpu apart? */
+/* The isolation between the holder of a device and others on the gpu. */
 static const char *isolation_of(const struct device *d, bool is_mps)
 {
     switch (d->kind) {

@@ -22,8 +22,8 @@ void sched_retry_later(struct scheduler *s)
 
 /*
  * A workload that could not be bound waits again in its old place, and is retried on the next
- * change or after a pause. What is left of a gang that lost pods meanwhile is formed anew: it may
- * be less than the minimum.
+ * change or after a pause. The rest of a gang that lost pods meanwhile is formed anew, because
+ * the rest may be less than the minimum.
  */
 static void work_take_back(struct scheduler *s, struct sched_work *w)
 {

@@ -34,7 +34,7 @@ struct sched_wait {
     int64_t since_ns; /* realtime */
 };
 
-/* Where a pod is on its way through the engine. */
+/* The place of a pod on its way through the engine. */
 enum sched_phase {
     SCHED_OUTSIDE,   /* not ours to place: another scheduler's, or deleted before it was bound */
     SCHED_WAITING,   /* in the queue, or outside the engine with its group */
@@ -45,7 +45,7 @@ enum sched_phase {
     SCHED_FAILED,
 };
 
-/* How far the pod's eviction is. */
+/* The progress of a pod's eviction. */
 enum sched_ending {
     SCHED_STAYS,
     SCHED_EVICTING, /* asked for; neither the answer nor the watch has told yet */
@@ -487,7 +487,7 @@ void sched_work_seen(struct scheduler *s, struct sched_work *w);
  * watch has told a pod bound.
  */
 void sched_work_give_back(struct scheduler *s, struct sched_work *w, const struct err *why);
-/* Nobody waits for the binding's answer any more. */
+/* The wait for the binding's answer is over. */
 void sched_work_answered(struct scheduler *s, struct sched_work *w);
 
 /* scheduler_deadline.c: looks at a binding or eviction when the time for its answer is over. */

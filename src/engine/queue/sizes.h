@@ -41,5 +41,5 @@ void sizes_add(struct sizes *s, int64_t size);
 int64_t sizes_due(const struct sizes *s, int64_t size, int64_t submit_s);
 
 /* The expected run time of a workload that ran for `ran`: `estimate`, or, while that is outlived, a
- * quarter and at least a minute more. All in one unit, `minute` being a minute in it. */
+ * quarter and at least a minute more. All times are in one unit, in which `minute` is a minute. */
 int64_t sizes_estimate(int64_t estimate, int64_t ran, int64_t minute);

@@ -91,8 +91,8 @@ void gpu_asks_multiply(struct gpu_asks *asks, int64_t n);
 char *gpu_asks_format(const struct gpu_asks *asks);
 
 /*
- * What the pod's annotations ask for, as an amount of nvidia.com/gpu in thousandths: a share by
- * memory counts as a whole gpu, for its part of a gpu is not known yet.
+ * The amount of nvidia.com/gpu, in thousandths, for which the pod's annotations ask. A share by
+ * memory counts as a whole gpu, because its part of a gpu is not known yet.
  */
 int64_t pod_gpu_annotated_milli(const json_t *pod);
 /* The same for the container of the pod that the annotations mean; 0: another container. */

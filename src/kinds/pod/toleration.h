@@ -10,7 +10,7 @@
 /* The first matching toleration of the pod counts, as in Kubernetes. NULL: none. */
 const json_t *toleration_find(const json_t *pod, const json_t *taint);
 
-/* How long the pod tolerates the taint with the effect NoExecute: 0: not at all. */
+/* The time for which the pod tolerates a taint with the effect NoExecute; 0: not at all. */
 int64_t toleration_ns(const json_t *pod, const json_t *taint);
 /* The same for the taint of an unreachable node. */
 int64_t toleration_unreachable_ns(const json_t *pod);

@@ -9,7 +9,7 @@
 
 #include "meter/exporter/exporter_private.h"
 
-/* How a reading becomes the value. */
+/* The conversion of a reading to the value. */
 enum dcgm_form {
     DCGM_AS_IS,
     DCGM_MILLI, /* in 1/1000 of the family's unit */

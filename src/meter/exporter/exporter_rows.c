@@ -31,9 +31,9 @@ static bool is_of_slice(const struct device *d, const struct gpu_slice *s)
 }
 
 /*
- * What the holders of a device have in common; members on which they differ are "". The holders of
- * a gpu without those of its slices, if `slice` is NULL, else of this slice. False: the device is
- * free.
+ * The common members of the holders of a device; members on which holders differ are "". The
+ * holders of a gpu without those of its slices, if `slice` is NULL, else of this slice. False: the
+ * device is free.
  */
 static bool holder_of(const struct device_row *row, const struct gpu_slice *slice,
                       struct device_holder *ret, int64_t *ret_milli)

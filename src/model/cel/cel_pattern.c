@@ -15,7 +15,8 @@ enum {
     TRIALS_DEEP_MAX = 2000 /* nested trials */
 };
 
-/* What follows a part of the pattern: the rest of the sequence, or the next round of a repeat. */
+/* The continuation of a part of the pattern: the rest of the sequence, or the next round of a
+ * repeat. */
 struct follow {
     struct str rest;
     struct str atom;      /* of a repeat; at NULL: `rest` follows */

@@ -4,8 +4,8 @@
  *
  * A link takes a tenth of a millisecond on a disk. So the node makes the links once for each pair
  * of driver and image, as the first container with both would: the layer is what that container
- * would have written. It lies beside the image's layers as TOP-HASH, where TOP is the image's top
- * layer, and goes with that.
+ * would have written. The layer lies beside the image's layers as TOP-HASH, where TOP is the
+ * image's top layer, and goes with TOP.
  */
 #pragma once
 

@@ -28,7 +28,7 @@ struct cdi_device {
     int compute_instance;
 };
 
-/* Where the driver's files go. */
+/* The places of the driver's files. */
 struct cdi_target {
     const char *library_dir;    /* of the container's loader; "": it has none, and gets no files */
     const char *library_dir_32; /* "": no 32 bit libraries */

@@ -19,7 +19,7 @@ const struct driver_root *container_driver(const struct pod *p, const struct con
     return json_array_size(c->gpus) > 0 ? o->find_driver(o->arg) : NULL;
 }
 
-/* Where the driver's files go in a container of an image or of the image `host`. */
+/* The places of the driver's files in a container of an image or of the image `host`. */
 static struct cdi_target driver_target(const struct container_place *place)
 {
     const struct image_loader *l = place->root ? &place->root->loader : &place->driver->loader;

@@ -62,7 +62,7 @@ struct shared_device {
     struct device device;
 };
 
-/* What containers hold of a gpu. */
+/* The parts of a gpu that containers hold. */
 struct gpu_use {
     struct device_load load;
     VEC(struct shared_device) shared;
@@ -86,8 +86,8 @@ static bool is_shared(struct gpu_use *u, struct str claim, const struct device *
     return false;
 }
 
-/* What one container holds of a gpu, added to `use`; a conflict names its pod. A device that
- * containers share by a claim counts once. */
+/* Adds the parts of a gpu that one container holds to `use`; a conflict names its pod. A device
+ * that containers share by a claim counts once. */
 static struct err *load_container(struct gpu_use *use, const struct pod *p,
                                   const struct container *c, const struct gpu *g)
 {

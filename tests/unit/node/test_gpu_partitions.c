@@ -163,7 +163,7 @@ static void finish(const char *error)
     done(w.done_arg, e);
 }
 
-/* What the node reports of the gpu. */
+/* The gpu as the node reports it. */
 static struct gpu applied(const char *mode, const struct gpu_holding *h, size_t n,
                           enum gpu_partition_state want)
 {
