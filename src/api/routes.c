@@ -46,6 +46,7 @@ const struct route routes[] = {
     INFO_BELOW("/openapi/v3", handle_openapi_v3),
     INFO("/apis/mete.dev/v1/accounting", handle_report),
     INFO("/apis/mete.dev/v1/free", handle_report),
+    INFO("/apis/mete.dev/v1/history", handle_report),
     INFO("/apis/mete.dev/v1/recording", handle_report),
     INFO("/apis/mete.dev/v1/usage", handle_report),
     INFO("/apis/mete.dev/v1/what-if", handle_report),

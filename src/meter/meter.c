@@ -73,6 +73,8 @@ struct meter *meter_new(const struct meter_options *o)
     if (m->o.retention_ns == 0)
         m->o.retention_ns = RETENTION_NS;
     m->store = objects_store(o->objects);
+    m->history = (struct use_history){
+        .budget.max_bytes = HISTORY_BYTES, .find_pod = meter_find_pod, .arg = m};
     m->timer = loop_timer_new(o->loop, meter_on_timer, m);
     loop_timer_set(m->timer, NS_PER_SEC);
     check_prices(m);
@@ -84,6 +86,7 @@ void meter_free(struct meter *m)
     if (!m)
         return;
     meter_forget_samples(m);
+    use_history_done(&m->history);
     loop_timer_free(m->timer);
     free(m);
 }

@@ -61,4 +61,14 @@ struct err *meter_usage(void *meter, const struct report_question *q, report_don
                         void *done_arg, struct report **ret) MUST_CHECK;
 struct err *meter_rows(void *meter, const struct report_question *q, report_done_fn done,
                        void *done_arg, struct report **ret) MUST_CHECK;
+/*
+ * history: what a gpu, a slice or a pod used over time. Parameters uuid, or pod (its uid, or
+ * NAMESPACE/NAME); from, to (default: for a gpu an hour ago, for a pod its first row; now); step
+ * (default: such that the answer has at most 500 rows). docs/metrics.md describes the answer.
+ */
+struct err *meter_history(void *meter, const struct report_question *q, report_done_fn done,
+                          void *done_arg, struct report **ret) MUST_CHECK;
+/* Borrowed until the meter ends. */
+struct use_history;
+const struct use_history *meter_history_of(const struct meter *m);
 void meter_cancel(struct report *r);

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "client/node_stats.h"
 #include "kinds/account/account.h"
+#include "meter/history/history.h"
 #include "meter/meter.h"
 #include "meter/prices.h"
 
@@ -24,6 +25,7 @@ struct meter {
     struct meter_options o;
     struct store *store;
     struct node_sample *samples;
+    struct use_history history;
     struct loop_timer *timer; /* of the next removal of old rows */
 };
 
@@ -78,6 +80,14 @@ struct question {
 struct err *question_parse(const struct report_question *q, int64_t now_ns,
                            const char *const *known, struct question *ret) MUST_CHECK;
 void question_done(struct question *q);
+/* The value of a parameter; NULL: absent, or empty. */
+const char *question_parameter(const struct report_question *q, const char *key);
+/* ERR_BAD_REQUEST: the question has a parameter that is not in the list, which NULL ends. */
+struct err *question_check_known(const struct report_question *q,
+                                 const char *const *known) MUST_CHECK;
+/* Reads a moment (model/moment.h), in UTC; `fallback` if the parameter is absent. */
+struct err *question_moment(const struct report_question *q, const char *key, const char *fallback,
+                            int64_t now_ns, int64_t *ret) MUST_CHECK;
 /* Is the row part of the answer, and may the caller see it? */
 bool question_wants(const struct question *q, const struct account_row *row);
 
@@ -105,3 +115,5 @@ struct report {
 };
 
 void meter_forget_samples(struct meter *m);
+/* For struct use_history; `meter` is its arg. */
+bool meter_find_pod(void *meter, const char *uid, char **ret_ns, char **ret_name);

@@ -79,6 +79,7 @@ void meter_take_stats(void *meter, const char *node, struct node_stats *taken)
     struct node_sample *s;
 
     forget_old(m);
+    use_history_take(&m->history, taken, loop_wall_ns(m->o.loop) / NS_PER_SEC);
     s = sample_of(m, node);
     if (taken->parts & STATS_GPUS) {
         node_stats_done(&s->gpus);

@@ -18,14 +18,14 @@ void question_done(struct question *q)
     *q = (struct question){0};
 }
 
-static const char *parameter(const struct report_question *q, const char *key)
+const char *question_parameter(const struct report_question *q, const char *key)
 {
     const char *text = json_text(q->parameters, key);
 
     return text && *text ? text : NULL;
 }
 
-static struct err *check_known(const struct report_question *q, const char *const *known)
+struct err *question_check_known(const struct report_question *q, const char *const *known)
 {
     const char *key;
     json_t *value;
@@ -42,10 +42,10 @@ static struct err *check_known(const struct report_question *q, const char *cons
     return NULL;
 }
 
-static struct err *read_moment(const struct report_question *q, const char *key,
-                               const char *fallback, int64_t now_ns, int64_t *ret)
+struct err *question_moment(const struct report_question *q, const char *key, const char *fallback,
+                            int64_t now_ns, int64_t *ret)
 {
-    const char *text = parameter(q, key);
+    const char *text = question_parameter(q, key);
     struct err *e = moment_parse(str_of(text ? text : fallback), now_ns, NULL, ret);
 
     if (!e)
@@ -77,8 +77,8 @@ static struct err *read_by(const struct report_question *q, struct question *ret
 
 static struct err *read_subject(const struct report_question *q, struct question *ret)
 {
-    const char *user = parameter(q, "user");
-    const char *ns = parameter(q, "namespace");
+    const char *user = question_parameter(q, "user");
+    const char *ns = question_parameter(q, "namespace");
 
     if (ns && !report_may_show(q->namespaces, ns))
         return err_new(ERR_FORBIDDEN, "usage of namespace \"%.64s\" is forbidden for this user",
@@ -91,8 +91,8 @@ static struct err *read_subject(const struct report_question *q, struct question
 
 static struct err *read_page(const struct report_question *q, struct question *ret)
 {
-    const char *limit = parameter(q, "limit");
-    const char *after = parameter(q, "continue");
+    const char *limit = question_parameter(q, "limit");
+    const char *after = question_parameter(q, "continue");
     int64_t n = LIMIT_DEFAULT;
     int64_t from_ns = 0;
     int64_t to_ns = 0;
@@ -113,9 +113,9 @@ static struct err *read_page(const struct report_question *q, struct question *r
 static struct err *question_read(const struct report_question *q, int64_t now_ns,
                                  const char *const *known, struct question *ret)
 {
-    TRY(check_known(q, known));
-    TRY(read_moment(q, "from", "month", now_ns, &ret->period.from_ns));
-    TRY(read_moment(q, "to", "now", now_ns, &ret->period.to_ns));
+    TRY(question_check_known(q, known));
+    TRY(question_moment(q, "from", "month", now_ns, &ret->period.from_ns));
+    TRY(question_moment(q, "to", "now", now_ns, &ret->period.to_ns));
     if (ret->period.from_ns > ret->period.to_ns)
         return err_new(ERR_BAD_REQUEST, "parameter from: the period ends before it begins");
     TRY(read_by(q, ret));

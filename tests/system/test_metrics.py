@@ -4,7 +4,8 @@ from harness import METE, Mete, check, equal, execute, pod, wait
 from metrics_kit import OPEN, Page, address, get, get_unix, page
 
 # The panels of Grafana dashboard 12239 and the variables of its queries.
-PANELS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED")
+PANELS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED",
+          "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE")
 DEVICE_LABELS = {"gpu", "UUID", "pci_bus_id", "device", "modelName", "Hostname", "DCGM_FI_DRIVER_VERSION"}
 
 
@@ -52,8 +53,24 @@ def held_by_a_pod(m):
     equal(sum(v for _, v in p.of("mete_gpus", state="held")), 2)
     check(all("user" not in labels for labels, _ in page(m, "/metrics?drop=user").of("mete_gpu_held")), "no users")
     equal(get_unix(m)[0], 200)
+    history_of(m, held[0][0]["UUID"])
     m.ok("delete", "pod", "holder", "--grace-period=0", "--force")
     wait(lambda: not page(m).of("mete_gpu_held"), "the gpus are free again")
+    check(m.read("/apis/mete.dev/v1/history?pod=default/holder")["rows"], "an ended pod has a history")
+    check(0 < page(m).value("mete_history_bytes") < page(m).value("mete_history_max_bytes"), "within the bound")
+
+
+def history_of(m, uuid):
+    """The history of a held gpu and of its pod; also after the pod's end."""
+    h = wait(lambda: m.read(f"/apis/mete.dev/v1/history?uuid={uuid}&from=10m&step=1s"), "the gpu has a history")
+    equal(h["fields"][0], "utilizationPct")
+    check(h["rows"] and all(len(row) == 7 and h["fromS"] <= row[0] < h["toS"] for row in h["rows"]), h)
+    check(h["rows"][-1][5] > 0, "a gpu has a temperature", h)
+    pod_h = wait(lambda: m.read("/apis/mete.dev/v1/history?pod=default/holder"), "the pod has a history")
+    equal((pod_h["namespace"], pod_h["pod"]), ("default", "holder"))
+    equal(m.read("/apis/mete.dev/v1/history?pod=" + pod_h["uid"])["uid"], pod_h["uid"])
+    for bad in ("", "?pod=a&uuid=b", "?uuid=GPU-0", "?pod=default/none", f"?uuid={uuid}&step=x", f"?uuid={uuid}&from=30d&step=1s"):
+        check(m.read("/apis/mete.dev/v1/history" + bad) is None, bad)
 
 
 def refused(m):

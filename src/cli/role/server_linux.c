@@ -41,7 +41,7 @@ struct server {
     struct metrics_maker metrics;
     bool has_metrics;         /* ROLE_FD_METRICS is a listening socket */
     struct api_view views[4]; /* borrowed by the api */
-    struct report_maker reports[5];
+    struct report_maker reports[6];
     const char *prices[3]; /* borrowed by the meter */
     char *own_prices;
     struct host_roots host_roots;
@@ -223,6 +223,10 @@ static struct err *open_doors(struct server *s)
                                     .list = control_gpus,
                                     .get = control_gpu,
                                     .arg = s->control};
+    s->reports[5] = (struct report_maker){.path = "/apis/mete.dev/v1/history",
+                                          .begin = meter_history,
+                                          .cancel = meter_cancel,
+                                          .arg = s->meter};
     s->reports[2] = (struct report_maker){.path = "/apis/mete.dev/v1/recording",
                                           .begin = control_recording,
                                           .cancel = control_cancel_recording,

@@ -14,6 +14,9 @@ enum dcgm_form {
     DCGM_AS_IS,
     DCGM_MILLI, /* in 1/1000 of the family's unit */
     DCGM_MIB,   /* from bytes */
+    DCGM_RATE,  /* bytes a second of a counter, between the last two samples */
+    DCGM_BOTH,  /* KiB, of a counter and the next field together */
+    DCGM_ZERO,  /* 0 where the reading is known */
 };
 
 struct dcgm_family {
@@ -56,6 +59,12 @@ static const struct dcgm_family dcgm_families[] = {
      GPU_FIELD_MEMORY_USED_BYTES, DCGM_MIB},
     {"DCGM_FI_DEV_FB_RESERVED", NULL, METRIC_GAUGE, "Framebuffer memory reserved (in MiB).",
      GPU_FIELD_MEMORY_RESERVED_BYTES, DCGM_MIB},
+    {"DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "dcgm_nvlink_bandwidth_total", METRIC_COUNTER,
+     "Total number of NVLink bandwidth counters for all lanes.", GPU_FIELD_NVLINK_SENT_BYTES,
+     DCGM_BOTH},
+    /* a gpu that is not virtual has no licence: dcgm-exporter says 0 */
+    {"DCGM_FI_DEV_VGPU_LICENSE_STATUS", NULL, METRIC_GAUGE, "vGPU License status",
+     GPU_FIELD_TEMPERATURE_C, DCGM_ZERO},
     {"DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", NULL, METRIC_COUNTER,
      "Number of remapped rows for uncorrectable errors", GPU_FIELD_REMAPPED_UNCORRECTABLE,
      DCGM_AS_IS},
@@ -71,18 +80,50 @@ static const struct dcgm_family dcgm_families[] = {
     {"DCGM_FI_PROF_DRAM_ACTIVE", "dcgm_fi_prof_dram_active", METRIC_GAUGE,
      "Ratio of cycles the device memory interface is active sending or receiving data.",
      GPU_FIELD_DRAM_ACTIVE_MILLI, DCGM_MILLI},
+    {"DCGM_FI_PROF_PCIE_TX_BYTES", "dcgm_fi_prof_pcie_tx_bytes", METRIC_GAUGE,
+     "The rate of data transmitted over the PCIe bus - including both protocol headers and data "
+     "payloads - in bytes per second.",
+     GPU_FIELD_PCIE_SENT_BYTES, DCGM_RATE},
+    {"DCGM_FI_PROF_PCIE_RX_BYTES", "dcgm_fi_prof_pcie_rx_bytes", METRIC_GAUGE,
+     "The rate of data received over the PCIe bus - including both protocol headers and data "
+     "payloads - in bytes per second.",
+     GPU_FIELD_PCIE_RECEIVED_BYTES, DCGM_RATE},
 };
+
+/* The value of a family; GPU_VALUE_UNKNOWN. */
+static int64_t dcgm_value(const struct exported *d, const struct dcgm_family *f)
+{
+    int64_t value = exported_value(d, f->field);
+    int64_t other;
+
+    if (value == GPU_VALUE_UNKNOWN)
+        return GPU_VALUE_UNKNOWN;
+    switch (f->form) {
+    case DCGM_MIB:
+        return value >> 20;
+    case DCGM_RATE:
+        return d->pcie_bytes_s[f->field == GPU_FIELD_PCIE_SENT_BYTES ? 0 : 1];
+    case DCGM_BOTH:
+        other = exported_value(d, f->field + 1);
+        return (value >> 10) + (other > 0 ? other >> 10 : 0);
+    case DCGM_ZERO:
+        return 0;
+    case DCGM_AS_IS:
+    case DCGM_MILLI:
+        break;
+    }
+    return value;
+}
 
 static void dcgm_write(const struct exporter *e, struct exposition *x, const struct dcgm_family *f)
 {
     for (size_t i = 0; i < e->rows.n; i++) {
         const struct exported *d = &e->rows.at[i];
-        int64_t value = exported_value(d, f->field);
+        int64_t value = dcgm_value(d, f);
 
         if (value == GPU_VALUE_UNKNOWN || exported_is_split(e, i, f->field))
             continue;
-        exposition_add(x, d->dcgm, f->form == DCGM_MIB ? value >> 20 : value,
-                       f->form == DCGM_MILLI ? 3 : 0);
+        exposition_add(x, d->dcgm, value, f->form == DCGM_MILLI ? 3 : 0);
     }
 }
 

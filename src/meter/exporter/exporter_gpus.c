@@ -161,13 +161,12 @@ static struct model_count *count_at(model_counts *counts, const struct exported 
     return &counts->at[counts->n - 1];
 }
 
-static void write_states(const struct exporter *e, struct exposition *x, const model_counts *counts)
+static void write_states(struct exposition *x, const model_counts *counts)
 {
     static const struct metric_family gpus = {"mete_gpus", METRIC_GAUGE,
                                               "Gpus by state: free, part (held in part), held, "
                                               "sick, drained (free, but the node takes no pods)."};
 
-    (void)e;
     exposition_family(x, &gpus);
     VEC_EACH (counts, c) {
         for (size_t s = 0; s < STATE_COUNT; s++) {
@@ -199,6 +198,10 @@ static void write_largest(struct exposition *x, const model_counts *counts)
 
 void exporter_write_gpus(struct exporter *e, struct exposition *x)
 {
+    static const struct metric_family history = {"mete_history_bytes", METRIC_GAUGE,
+                                                 "Memory of the history of gpus and pods."};
+    static const struct metric_family history_max = {"mete_history_max_bytes", METRIC_GAUGE,
+                                                     "Bound of mete_history_bytes."};
     model_counts counts = {0};
 
     write_readings(e, x);
@@ -207,7 +210,11 @@ void exporter_write_gpus(struct exporter *e, struct exposition *x)
         if (!e->rows.at[i].is_slice)
             count_at(&counts, &e->rows.at[i])->n[state_of(e, i)]++;
     }
-    write_states(e, x, &counts);
+    write_states(x, &counts);
     write_largest(x, &counts);
+    exposition_family(x, &history);
+    exposition_add(x, "", (int64_t)meter_history_of(e->meter)->budget.used_bytes, 0);
+    exposition_family(x, &history_max);
+    exposition_add(x, "", (int64_t)meter_history_of(e->meter)->budget.max_bytes, 0);
     vec_done(&counts);
 }

@@ -4,11 +4,13 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "meter/exporter/exporter.h"
+#include "meter/history/history.h"
 #include "model/gpu_field.h"
 
 /* A gpu or slice of the present page. Labels are texts as labels_add writes them. */
 struct exported {
     const struct gpu_sample *sample; /* NULL: no fresh one */
+    int64_t pcie_bytes_s[2];         /* sent, received; -1: unknown */
     bool is_slice;                   /* of the gpu before it */
     const char *dcgm;                /* labels of dcgm-exporter */
     const char *mete;                /* our labels */

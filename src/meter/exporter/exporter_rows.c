@@ -131,10 +131,12 @@ static void add_device(struct exporter *e, const struct device_row *row,
     int64_t at_ns = 0;
     int64_t milli = 0;
     bool is_held = holder_of(row, slice, &holder, &milli);
+    const struct device_history *h = use_history_device(meter_history_of(e->meter), uuid);
 
     vec_add(&e->rows,
             (struct exported){
                 .sample = *uuid ? meter_gpu_sample(e->meter, row->node, uuid, &at_ns) : NULL,
+                .pcie_bytes_s = {h ? h->pcie_bytes_s[0] : -1, h ? h->pcie_bytes_s[1] : -1},
                 .is_slice = slice != NULL,
                 .dcgm = dcgm_labels(e, row, slice, is_held ? &holder : NULL),
                 .mete = mete_labels(e, row, slice, NULL),
