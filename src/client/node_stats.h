@@ -7,11 +7,13 @@
  * size, bytes; a number is i64, -1: unknown.
  *
  *   1  node           numbers: time (ns since 1970), parts (STATS_LOADS, STATS_GPUS), cpu
- * (nanocores), memory, window (ns) 2  gpu            texts: uuid, uuid of the gpu of a slice; u8 n,
- * then n numbers in the order of enum gpu_field 3  container      texts: uid of the pod, name;
- * numbers: attempt, cpu (nanocores), memory, window, cpu so far (ns), memory so far (KiB s) 4
- * container gpu  texts: uid of the pod, name of the container, uuid of the gpu or slice; numbers:
- * attempt, memory, compute (1/1000), processes
+ *                     (nanocores), memory, window (ns)
+ *   2  gpu            texts: uuid, uuid of the gpu of a slice; u8 n, then n numbers in the order
+ *                     of enum gpu_field
+ *   3  container      texts: uid of the pod, name; numbers: attempt, cpu (nanocores), memory,
+ *                     window, cpu so far (ns), memory so far (KiB s)
+ *   4  container gpu  texts: uid of the pod, name of the container, uuid of the gpu or slice;
+ *                     numbers: attempt, memory, compute (1/1000), processes
  *
  * The first record is the node's. A reader skips records of other types, and further numbers and
  * bytes of a record. An unknown number is -1, and so is a field that the writer does not have.
