@@ -6,9 +6,10 @@
  * (gpu/mig_config.h, key config.yaml). A node's label nvidia.com/device-plugin.config chooses the
  * key, else the policy's default; without a policy that names a ConfigMap, the label names the
  * ConfigMap itself, whose only key counts. The label nvidia.com/mig.config names the configuration
- * within the mig-parted file. ConfigMaps count in the namespaces gpu-operator,
- * nvidia-gpu-operator, nvidia-device-plugin and kube-system only, in this order: the owner of
- * another namespace must not divide gpus.
+ * within the mig-parted file; the policy's migManager.config.default is that of nodes without the
+ * label, and with migManager.enabled: false there is none. ConfigMaps count in the namespaces
+ * gpu-operator, nvidia-gpu-operator, nvidia-device-plugin and kube-system only, in this order: the
+ * owner of another namespace must not divide gpus.
  *
  * The result is the annotation mete.dev/gpu-config of the Node:
  *

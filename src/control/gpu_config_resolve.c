@@ -96,12 +96,27 @@ static struct err *resolve_plugin(const struct gpu_config_sources *s, const json
     return NULL;
 }
 
-/* `*ret` stays NULL without a label. Without a ConfigMap the node looks into its own file. */
+/* The name of the node's mig-config: its label, else the policy's default; NULL: none. */
+static const char *mig_name_of(const json_t *manager, const json_t *labels)
+{
+    const char *label = json_text(labels, mig_label);
+    const char *map = json_text_at(manager, "config", "name", NULL);
+
+    if (!json_bool(manager, "enabled", true))
+        return NULL;
+    if (label && *label)
+        return label;
+    /* Without a ConfigMap the operator's default is all-disabled, whatever the node has. */
+    return map && *map ? json_text_at(manager, "config", "default", NULL) : NULL;
+}
+
+/* `*ret` stays NULL without a name. Without a ConfigMap the node looks into its own file. */
 static struct err *resolve_mig(const struct gpu_config_sources *s, const json_t *labels,
                                json_t **ret)
 {
-    const char *name = json_text(labels, mig_label);
-    const char *map = json_text_at(s->policy, "spec", "migManager", "config", "name", NULL);
+    const json_t *manager = json_at(s->policy, "spec", "migManager", NULL);
+    const char *name = mig_name_of(manager, labels);
+    const char *map = json_text_at(manager, "config", "name", NULL);
     AUTO(json_freep) json_t *document = NULL;
     AUTO(json_freep) json_t *own = NULL;
     AUTO_FREE struct mig_config *parsed = mem_alloc(sizeof(*parsed));

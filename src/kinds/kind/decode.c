@@ -212,7 +212,7 @@ static void warn_if_ignored(struct decoding *d, const struct field *f, const str
                             const json_t *value)
 {
     if (f->support == FIELD_IGNORED && !value_is_harmless(f, value))
-        decode_warn(d, at, "%s; ignored", cause_not_implemented);
+        decode_warn(d, at, "%s; ignored", f->instead ? f->instead : cause_not_implemented);
 }
 
 static struct err *decode_object(struct decoding *d, const struct field *fields,

@@ -50,7 +50,8 @@ struct field {
     const char *const *values; /* FIELD_STRING: allowed values, NULL-terminated */
     const char *fallback;      /* default as JSON text: "\"Always\"", "30", "{}" */
     const char *harmless;      /* FIELD_REFUSED: a JSON value without effect ("false") */
-    const char *instead;       /* FIELD_REFUSED: the error's text; NULL: "not implemented yet" */
+    bool is_switch;            /* an object with the member "enabled": false has no effect */
+    const char *instead;       /* the error's or warning's text; NULL: "not implemented yet" */
     int64_t min;
     int64_t max;
     size_t items_max; /* list, map; 0: 1024 */

@@ -32,6 +32,8 @@ bool value_is_harmless(const struct field *f, const json_t *value)
 
     if (is_empty(value))
         return true;
+    if (f->is_switch && json_is_false(json_object_get(value, "enabled")))
+        return true;
     if (!f->harmless)
         return false;
     harmless = literal(f->harmless);

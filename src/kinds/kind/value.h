@@ -6,7 +6,8 @@
 #include "base/str.h"
 #include "kinds/kind/kind.h"
 
-/* Is the value without effect: null, "", [], {}, or the field's `harmless`? */
+/* Is the value without effect: null, "", [], {}, the field's `harmless`, or a
+ * switch that is off? */
 bool value_is_harmless(const struct field *f, const json_t *value);
 
 /* Sets absent (or "") fields to their fallbacks, in every object that is there. */

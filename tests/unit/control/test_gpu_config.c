@@ -174,6 +174,33 @@ static void the_label_of_mig_chooses_from_the_parted_file(void **state)
                              "plain, split");
 }
 
+#define SPLIT                                                                                   \
+    "{'mig':{'name':'split','document':{'version':'v1','mig-configs':{'split':[{'devices':[0]," \
+    "'mig-enabled':true,'mig-devices':{'1g.10gb':7}}]}}}}"
+
+static void the_policys_mig_config_is_for_nodes_without_a_label(void **state)
+{
+    (void)state;
+    make(NULL, "configmaps", "kube-system",
+         "{'metadata':{'name':'parted'},'data':{'config.yaml':'{version: v1, mig-configs: {plain: "
+         "[{devices: all, mig-enabled: false}], split: [{devices: [0], mig-enabled: true, "
+         "mig-devices: {1g.10gb: 7}}]}}'}}");
+    make("nvidia.com", "clusterpolicies", NULL,
+         "{'metadata':{'name':'p'},'spec':{'migManager':{'config':{'name':'parted','default':"
+         "'split'}}}}");
+    assert_config(SPLIT);
+    set_label("nvidia.com/mig.config", "plain");
+    assert_config("{'mig':{'name':'plain','document':{'version':'v1','mig-configs':{'plain':[{"
+                  "'devices':'all','mig-enabled':false}]}}}}");
+    world_must(world_patch(
+        &s.w,
+        (struct target){
+            .group = "nvidia.com", .kind = "clusterpolicies", .name = "p", .who = &root},
+        "{'spec':{'migManager':{'enabled':false}}}", NULL));
+    assert_config("");
+    assert_state("ready", NULL);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -184,6 +211,7 @@ int main(void)
         CASE(config_maps_of_other_namespaces_do_not_count),
         CASE(a_label_alone_names_the_config_map),
         CASE(the_label_of_mig_chooses_from_the_parted_file),
+        CASE(the_policys_mig_config_is_for_nodes_without_a_label),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
