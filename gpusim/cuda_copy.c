@@ -172,79 +172,71 @@ static CUresult copy_now(const struct CUDA_MEMCPY3D *copy)
     return copy_3d_run(copy);
 }
 
-API(cuMemcpyHtoD_v2, cuMemcpyHtoD, 3020, CUdeviceptr to, const void *from, size_t size)
+static CUresult flat_now(uint64_t to, unsigned to_type, uint64_t from, unsigned from_type,
+                         size_t size)
 {
-    struct CUDA_MEMCPY3D copy =
-        copy_flat(to, CU_MEMORYTYPE_DEVICE, (uintptr_t)from, CU_MEMORYTYPE_HOST, size);
+    const struct CUDA_MEMCPY3D copy = copy_flat(to, to_type, from, from_type, size);
 
     return copy_now(&copy);
+}
+
+static CUresult flat_queue(uint64_t to, unsigned to_type, uint64_t from, unsigned from_type,
+                           size_t size, CUstream stream)
+{
+    const struct CUDA_MEMCPY3D copy = copy_flat(to, to_type, from, from_type, size);
+
+    return copy_queue(&copy, stream);
+}
+
+API(cuMemcpyHtoD_v2, cuMemcpyHtoD, 3020, CUdeviceptr to, const void *from, size_t size)
+{
+    return flat_now(to, CU_MEMORYTYPE_DEVICE, (uintptr_t)from, CU_MEMORYTYPE_HOST, size);
 }
 API_ALIAS(cuMemcpyHtoD_v2_ptds, cuMemcpyHtoD_v2);
 
 API(cuMemcpyDtoH_v2, cuMemcpyDtoH, 3020, void *to, CUdeviceptr from, size_t size)
 {
-    struct CUDA_MEMCPY3D copy =
-        copy_flat((uintptr_t)to, CU_MEMORYTYPE_HOST, from, CU_MEMORYTYPE_DEVICE, size);
-
-    return copy_now(&copy);
+    return flat_now((uintptr_t)to, CU_MEMORYTYPE_HOST, from, CU_MEMORYTYPE_DEVICE, size);
 }
 API_ALIAS(cuMemcpyDtoH_v2_ptds, cuMemcpyDtoH_v2);
 
 API(cuMemcpyDtoD_v2, cuMemcpyDtoD, 3020, CUdeviceptr to, CUdeviceptr from, size_t size)
 {
-    struct CUDA_MEMCPY3D copy =
-        copy_flat(to, CU_MEMORYTYPE_DEVICE, from, CU_MEMORYTYPE_DEVICE, size);
-
-    return copy_now(&copy);
+    return flat_now(to, CU_MEMORYTYPE_DEVICE, from, CU_MEMORYTYPE_DEVICE, size);
 }
 API_ALIAS(cuMemcpyDtoD_v2_ptds, cuMemcpyDtoD_v2);
 
 API(cuMemcpy, cuMemcpy, 4000, CUdeviceptr to, CUdeviceptr from, size_t size)
 {
-    struct CUDA_MEMCPY3D copy =
-        copy_flat(to, CU_MEMORYTYPE_UNIFIED, from, CU_MEMORYTYPE_UNIFIED, size);
-
-    return copy_now(&copy);
+    return flat_now(to, CU_MEMORYTYPE_UNIFIED, from, CU_MEMORYTYPE_UNIFIED, size);
 }
 API_ALIAS(cuMemcpy_ptds, cuMemcpy);
 
 API(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync, 3020, CUdeviceptr to, const void *from, size_t size,
     CUstream stream)
 {
-    struct CUDA_MEMCPY3D copy =
-        copy_flat(to, CU_MEMORYTYPE_DEVICE, (uintptr_t)from, CU_MEMORYTYPE_HOST, size);
-
-    return copy_queue(&copy, stream);
+    return flat_queue(to, CU_MEMORYTYPE_DEVICE, (uintptr_t)from, CU_MEMORYTYPE_HOST, size, stream);
 }
 API_ALIAS(cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyHtoDAsync_v2);
 
 API(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync, 3020, void *to, CUdeviceptr from, size_t size,
     CUstream stream)
 {
-    struct CUDA_MEMCPY3D copy =
-        copy_flat((uintptr_t)to, CU_MEMORYTYPE_HOST, from, CU_MEMORYTYPE_DEVICE, size);
-
-    return copy_queue(&copy, stream);
+    return flat_queue((uintptr_t)to, CU_MEMORYTYPE_HOST, from, CU_MEMORYTYPE_DEVICE, size, stream);
 }
 API_ALIAS(cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyDtoHAsync_v2);
 
 API(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync, 3020, CUdeviceptr to, CUdeviceptr from, size_t size,
     CUstream stream)
 {
-    struct CUDA_MEMCPY3D copy =
-        copy_flat(to, CU_MEMORYTYPE_DEVICE, from, CU_MEMORYTYPE_DEVICE, size);
-
-    return copy_queue(&copy, stream);
+    return flat_queue(to, CU_MEMORYTYPE_DEVICE, from, CU_MEMORYTYPE_DEVICE, size, stream);
 }
 API_ALIAS(cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoDAsync_v2);
 
 API(cuMemcpyAsync, cuMemcpyAsync, 4000, CUdeviceptr to, CUdeviceptr from, size_t size,
     CUstream stream)
 {
-    struct CUDA_MEMCPY3D copy =
-        copy_flat(to, CU_MEMORYTYPE_UNIFIED, from, CU_MEMORYTYPE_UNIFIED, size);
-
-    return copy_queue(&copy, stream);
+    return flat_queue(to, CU_MEMORYTYPE_UNIFIED, from, CU_MEMORYTYPE_UNIFIED, size, stream);
 }
 API_ALIAS(cuMemcpyAsync_ptsz, cuMemcpyAsync);
 

@@ -129,7 +129,7 @@ static CUresult kernel_read(const struct CUDA_KERNEL_NODE_PARAMS *wanted, struct
 
     CHECK(context_current(&c));
     *ret = (struct launch){
-        .function = wanted->func,
+        .function = wanted->func ? wanted->func : (CUfunction)(void *)wanted->kern,
         .grid = {wanted->gridDimX, wanted->gridDimY, wanted->gridDimZ},
         .block = {wanted->blockDimX, wanted->blockDimY, wanted->blockDimZ},
         .shared_bytes = wanted->sharedMemBytes,
@@ -137,39 +137,35 @@ static CUresult kernel_read(const struct CUDA_KERNEL_NODE_PARAMS *wanted, struct
     return launch_prepare(c, ret, wanted->kernelParams, wanted->extra);
 }
 
-static CUresult kernel_node_add(CUgraphNode *ret, CUgraph graph, const CUgraphNode *needs, size_t n,
-                                const struct CUDA_KERNEL_NODE_PARAMS *wanted)
-{
-    struct launch l;
-
-    CHECK(kernel_read(wanted, &l));
-    CHECK(node_new(graph, CU_GRAPH_NODE_TYPE_KERNEL, needs, n, ret));
-    return node_set_launch(*ret, &l);
-}
-
-/* The version without `kern`. */
-API(cuGraphAddKernelNode, cuGraphAddKernelNode, 10000, CUgraphNode *ret, CUgraph graph,
-    const CUgraphNode *needs, size_t n, const struct CUDA_KERNEL_NODE_PARAMS *wanted)
+/* The parameters of version 1, which ends before `kern`. */
+static struct CUDA_KERNEL_NODE_PARAMS kernel_of_v1(const struct CUDA_KERNEL_NODE_PARAMS *wanted)
 {
     struct CUDA_KERNEL_NODE_PARAMS whole = {0};
 
-    ENTER();
-    REQUIRE(ret && wanted);
     memcpy(&whole, wanted, offsetof(struct CUDA_KERNEL_NODE_PARAMS, kern));
-    return kernel_node_add(ret, graph, needs, n, &whole);
+    return whole;
 }
 
 API(cuGraphAddKernelNode_v2, cuGraphAddKernelNode, 12000, CUgraphNode *ret, CUgraph graph,
     const CUgraphNode *needs, size_t n, const struct CUDA_KERNEL_NODE_PARAMS *wanted)
 {
-    struct CUDA_KERNEL_NODE_PARAMS whole = {0};
+    struct launch l;
 
     ENTER();
     REQUIRE(ret && wanted);
-    whole = *wanted;
-    if (!whole.func)
-        whole.func = (CUfunction)(void *)whole.kern;
-    return kernel_node_add(ret, graph, needs, n, &whole);
+    CHECK(kernel_read(wanted, &l));
+    CHECK(node_new(graph, CU_GRAPH_NODE_TYPE_KERNEL, needs, n, ret));
+    return node_set_launch(*ret, &l);
+}
+
+API(cuGraphAddKernelNode, cuGraphAddKernelNode, 10000, CUgraphNode *ret, CUgraph graph,
+    const CUgraphNode *needs, size_t n, const struct CUDA_KERNEL_NODE_PARAMS *wanted)
+{
+    struct CUDA_KERNEL_NODE_PARAMS whole;
+
+    REQUIRE(wanted);
+    whole = kernel_of_v1(wanted);
+    return cuGraphAddKernelNode_v2(ret, graph, needs, n, &whole);
 }
 
 API(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, 10000, CUgraphNode *ret, CUgraph graph,
@@ -402,12 +398,13 @@ API(cuGraphExecDestroy, cuGraphExecDestroy, 10000, CUgraphExec exec)
     return CUDA_SUCCESS;
 }
 
-static CUresult exec_kernel_set(CUgraphExec exec, CUgraphNode node,
-                                const struct CUDA_KERNEL_NODE_PARAMS *wanted)
+API(cuGraphExecKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams, 12000, CUgraphExec exec,
+    CUgraphNode node, const struct CUDA_KERNEL_NODE_PARAMS *wanted)
 {
     struct launch l;
 
-    REQUIRE(handle_is(exec, HANDLE_EXEC));
+    ENTER();
+    REQUIRE(wanted && handle_is(exec, HANDLE_EXEC));
     CHECK(kernel_read(wanted, &l));
     for (size_t i = 0; i < exec->graph->n; i++) {
         if (exec->originals[i] == node && exec->graph->nodes[i]->launch)
@@ -419,20 +416,11 @@ static CUresult exec_kernel_set(CUgraphExec exec, CUgraphNode node,
 API(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 10010, CUgraphExec exec,
     CUgraphNode node, const struct CUDA_KERNEL_NODE_PARAMS *wanted)
 {
-    struct CUDA_KERNEL_NODE_PARAMS whole = {0};
+    struct CUDA_KERNEL_NODE_PARAMS whole;
 
-    ENTER();
     REQUIRE(wanted);
-    memcpy(&whole, wanted, offsetof(struct CUDA_KERNEL_NODE_PARAMS, kern));
-    return exec_kernel_set(exec, node, &whole);
-}
-
-API(cuGraphExecKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams, 12000, CUgraphExec exec,
-    CUgraphNode node, const struct CUDA_KERNEL_NODE_PARAMS *wanted)
-{
-    ENTER();
-    REQUIRE(wanted);
-    return exec_kernel_set(exec, node, wanted);
+    whole = kernel_of_v1(wanted);
+    return cuGraphExecKernelNodeSetParams_v2(exec, node, &whole);
 }
 
 static CUresult node_run(struct CUstream_st *s, const struct CUgraphNode_st *node)

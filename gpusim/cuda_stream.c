@@ -238,49 +238,22 @@ API(cuStreamSynchronize, cuStreamSynchronize, 2000, CUstream stream)
 }
 API_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
 
-API(cuStreamGetFlags, cuStreamGetFlags, 5050, CUstream stream, unsigned *ret)
-{
-    struct CUstream_st *s = NULL;
+#define STREAM_GETTER(name, version, type, member)       \
+    API(name, name, version, CUstream stream, type *ret) \
+    {                                                    \
+        struct CUstream_st *s = NULL;                    \
+                                                         \
+        ENTER();                                         \
+        REQUIRE(ret);                                    \
+        CHECK(stream_find(stream, &s));                  \
+        *ret = s->member;                                \
+        return CUDA_SUCCESS;                             \
+    }
 
-    ENTER();
-    REQUIRE(ret);
-    CHECK(stream_find(stream, &s));
-    *ret = s->flags;
-    return CUDA_SUCCESS;
-}
-
-API(cuStreamGetPriority, cuStreamGetPriority, 5050, CUstream stream, int *ret)
-{
-    struct CUstream_st *s = NULL;
-
-    ENTER();
-    REQUIRE(ret);
-    CHECK(stream_find(stream, &s));
-    *ret = s->priority;
-    return CUDA_SUCCESS;
-}
-
-API(cuStreamGetId, cuStreamGetId, 12000, CUstream stream, unsigned long long *ret)
-{
-    struct CUstream_st *s = NULL;
-
-    ENTER();
-    REQUIRE(ret);
-    CHECK(stream_find(stream, &s));
-    *ret = s->id;
-    return CUDA_SUCCESS;
-}
-
-API(cuStreamGetCtx, cuStreamGetCtx, 9020, CUstream stream, CUcontext *ret)
-{
-    struct CUstream_st *s = NULL;
-
-    ENTER();
-    REQUIRE(ret);
-    CHECK(stream_find(stream, &s));
-    *ret = s->context;
-    return CUDA_SUCCESS;
-}
+STREAM_GETTER(cuStreamGetFlags, 5050, unsigned, flags)
+STREAM_GETTER(cuStreamGetPriority, 5050, int, priority)
+STREAM_GETTER(cuStreamGetId, 12000, unsigned long long, id)
+STREAM_GETTER(cuStreamGetCtx, 9020, CUcontext, context)
 
 /* ---- functions of the host in a stream ---- */
 

@@ -203,33 +203,22 @@ FUNCTION(nvmlDeviceGetOfaUtilization, nvmlDevice_t device, unsigned *out, unsign
 
 /* ---- the board ---- */
 
-FUNCTION(nvmlDeviceGetDisplayMode, nvmlDevice_t device, unsigned *out)
-{
-    ENTER(device, g);
+#define BOARD_NUMBER(name, number)                     \
+    FUNCTION(name, nvmlDevice_t device, unsigned *out) \
+    {                                                  \
+        ENTER(device, g);                              \
+                                                       \
+        (void)g;                                       \
+        return give(number, out);                      \
+    }
 
-    (void)g;
-    return give(0, out);
-}
-
-FUNCTION(nvmlDeviceGetDisplayActive, nvmlDevice_t device, unsigned *out)
-{
-    return nvmlDeviceGetDisplayMode(device, out);
-}
-
-FUNCTION(nvmlDeviceGetVirtualizationMode, nvmlDevice_t device, unsigned *out)
-{
-    return nvmlDeviceGetDisplayMode(device, out);
-}
-
-FUNCTION(nvmlDeviceGetMultiGpuBoard, nvmlDevice_t device, unsigned *out)
-{
-    return nvmlDeviceGetDisplayMode(device, out);
-}
-
-FUNCTION(nvmlDeviceGetPcieReplayCounter, nvmlDevice_t device, unsigned *out)
-{
-    return nvmlDeviceGetDisplayMode(device, out);
-}
+BOARD_NUMBER(nvmlDeviceGetDisplayMode, 0)
+BOARD_NUMBER(nvmlDeviceGetDisplayActive, 0)
+BOARD_NUMBER(nvmlDeviceGetVirtualizationMode, 0)
+BOARD_NUMBER(nvmlDeviceGetMultiGpuBoard, 0)
+BOARD_NUMBER(nvmlDeviceGetPcieReplayCounter, 0)
+BOARD_NUMBER(nvmlDeviceGetMaxPcieLinkWidth, 16)
+BOARD_NUMBER(nvmlDeviceGetCurrPcieLinkWidth, 16)
 
 FUNCTION(nvmlDeviceGetPcieThroughput, nvmlDevice_t device, unsigned counter, unsigned *out)
 {
@@ -246,19 +235,6 @@ FUNCTION(nvmlDeviceGetMaxPcieLinkGeneration, nvmlDevice_t device, unsigned *out)
 FUNCTION(nvmlDeviceGetCurrPcieLinkGeneration, nvmlDevice_t device, unsigned *out)
 {
     return nvmlDeviceGetMaxPcieLinkGeneration(device, out);
-}
-
-FUNCTION(nvmlDeviceGetMaxPcieLinkWidth, nvmlDevice_t device, unsigned *out)
-{
-    ENTER(device, g);
-
-    (void)g;
-    return give(16, out);
-}
-
-FUNCTION(nvmlDeviceGetCurrPcieLinkWidth, nvmlDevice_t device, unsigned *out)
-{
-    return nvmlDeviceGetMaxPcieLinkWidth(device, out);
 }
 
 FUNCTION(nvmlDeviceGetMemoryBusWidth, nvmlDevice_t device, unsigned *out)

@@ -1,8 +1,8 @@
 /*
  * nvml_mig.c - MIG: the mode, profiles, gpu instances
  *
- * Instances live in the machine's file. Who changes one needs a file that it may write, root, and
- * in a container the node of the capability "config".
+ * Instances live in the machine's file. A process that changes an instance needs root, a file that
+ * the process may write, and in a container the node of the capability "config".
  */
 
 #include "nvml_mig.h"
@@ -130,19 +130,12 @@ static int profile_by_number(const struct gpusim_gpu *g, unsigned number,
     return (*ret)->size > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
 }
 
-static struct nvmlGpuInstanceProfileInfo profile_info(const struct gpusim_mig_profile *p)
-{
-    return (struct nvmlGpuInstanceProfileInfo){.id = p->id,
-                                               .sliceCount = p->slices,
-                                               .instanceCount = p->count,
-                                               .multiprocessorCount = p->multiprocessors,
-                                               .copyEngineCount = p->copy_engines,
-                                               .decoderCount = p->decoders,
-                                               .encoderCount = p->encoders,
-                                               .jpegCount = p->jpegs,
-                                               .ofaCount = p->ofas,
-                                               .memorySizeMB = p->memory_mib};
-}
+/* The members that all versions of a profile have. */
+#define PROFILE_MEMBERS(p)                                                                 \
+    .id = (p)->id, .sliceCount = (p)->slices, .instanceCount = (p)->count,                 \
+    .multiprocessorCount = (p)->multiprocessors, .copyEngineCount = (p)->copy_engines,     \
+    .decoderCount = (p)->decoders, .encoderCount = (p)->encoders, .jpegCount = (p)->jpegs, \
+    .ofaCount = (p)->ofas, .memorySizeMB = (p)->memory_mib
 
 FUNCTION(nvmlDeviceGetGpuInstanceProfileInfo, nvmlDevice_t device, unsigned number,
          struct nvmlGpuInstanceProfileInfo *out)
@@ -155,7 +148,7 @@ FUNCTION(nvmlDeviceGetGpuInstanceProfileInfo, nvmlDevice_t device, unsigned numb
         return NVML_ERROR_INVALID_ARGUMENT;
     result = profile_by_number(g, number, &p);
     if (result == NVML_SUCCESS)
-        *out = profile_info(p);
+        *out = (struct nvmlGpuInstanceProfileInfo){PROFILE_MEMBERS(p)};
     return result;
 }
 
@@ -182,17 +175,7 @@ static int give_profile(const struct gpusim_mig_profile *p,
                         struct nvmlGpuInstanceProfileInfo_v2 *out)
 {
     unsigned version = out->version;
-    struct profile_info_v3 v3 = {.version = version,
-                                 .id = p->id,
-                                 .sliceCount = p->slices,
-                                 .instanceCount = p->count,
-                                 .multiprocessorCount = p->multiprocessors,
-                                 .copyEngineCount = p->copy_engines,
-                                 .decoderCount = p->decoders,
-                                 .encoderCount = p->encoders,
-                                 .jpegCount = p->jpegs,
-                                 .ofaCount = p->ofas,
-                                 .memorySizeMB = p->memory_mib};
+    struct profile_info_v3 v3 = {.version = version, PROFILE_MEMBERS(p)};
 
     if (version == NVML_GPU_INSTANCE_PROFILE_INFO_V3) {
         (void)snprintf(v3.name, sizeof(v3.name), "MIG %.31s", p->name);
@@ -201,17 +184,7 @@ static int give_profile(const struct gpusim_mig_profile *p,
     }
     if (version != NVML_GPU_INSTANCE_PROFILE_INFO_V2)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    *out = (struct nvmlGpuInstanceProfileInfo_v2){.version = version,
-                                                  .id = p->id,
-                                                  .sliceCount = p->slices,
-                                                  .instanceCount = p->count,
-                                                  .multiprocessorCount = p->multiprocessors,
-                                                  .copyEngineCount = p->copy_engines,
-                                                  .decoderCount = p->decoders,
-                                                  .encoderCount = p->encoders,
-                                                  .jpegCount = p->jpegs,
-                                                  .ofaCount = p->ofas,
-                                                  .memorySizeMB = p->memory_mib};
+    *out = (struct nvmlGpuInstanceProfileInfo_v2){.version = version, PROFILE_MEMBERS(p)};
     (void)snprintf(out->name, sizeof(out->name), "MIG %.31s", p->name);
     return NVML_SUCCESS;
 }

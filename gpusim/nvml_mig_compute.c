@@ -67,16 +67,15 @@ FUNCTION(nvmlGpuInstanceGetComputeInstanceProfileInfoV, nvmlGpuInstance_t handle
     int result;
     ENTER_INSTANCE(handle, g, instance);
 
-    p = instance_profile(g, instance->id);
-    if (!out || !p || engine > 0)
+    if (!out)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (out->version != NVML_COMPUTE_PROFILE_INFO_V2 &&
         out->version != NVML_COMPUTE_PROFILE_INFO_V3)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    result = compute_profile_find(p, number);
+    result = nvmlGpuInstanceGetComputeInstanceProfileInfo(handle, number, engine, &out->info);
     if (result != NVML_SUCCESS)
         return result;
-    out->info = compute_info(p, number);
+    p = instance_profile(g, instance->id);
     if (compute_slices[number] < p->slices)
         (void)snprintf(out->name, sizeof(out->name), "MIG %uc.%.31s", compute_slices[number],
                        p->name);
