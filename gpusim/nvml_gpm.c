@@ -16,6 +16,8 @@ enum {
     GPM_METRICS_MAX = 333,
     GPM_GRAPHICS_BUSY = 1,
     GPM_SM_BUSY = 2,
+    GPM_TENSOR_BUSY = 5,
+    GPM_MEMORY_BUSY = 10,
     ARCHITECTURE_HOPPER = 9
 };
 
@@ -138,6 +140,23 @@ FUNCTION(nvmlGpmMigSampleGet, nvmlDevice_t device, unsigned instance, struct gpm
     return NVML_SUCCESS;
 }
 
+/* Emulated kernels keep the tensor pipe busy for half of their time, the memory for a quarter. 0:
+ * the metric is not supported. */
+static unsigned gpm_divisor(unsigned id)
+{
+    switch (id) {
+    case GPM_GRAPHICS_BUSY:
+    case GPM_SM_BUSY:
+        return 1;
+    case GPM_TENSOR_BUSY:
+        return 2;
+    case GPM_MEMORY_BUSY:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
 FUNCTION(nvmlGpmMetricsGet, struct gpm_request *request)
 {
     uint64_t time_ns;
@@ -156,10 +175,10 @@ FUNCTION(nvmlGpmMetricsGet, struct gpm_request *request)
     busy_ns = request->second->busy_ns - request->first->busy_ns;
     for (unsigned i = 0; i < request->n; i++) {
         struct gpm_metric *m = &request->metrics[i];
+        unsigned divisor = gpm_divisor(m->id);
 
-        m->result = m->id == GPM_GRAPHICS_BUSY || m->id == GPM_SM_BUSY ? NVML_SUCCESS
-                                                                       : NVML_ERROR_NOT_SUPPORTED;
-        m->value = m->result == NVML_SUCCESS ? (double)busy_ns * 100 / (double)time_ns : 0;
+        m->result = divisor > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+        m->value = divisor > 0 ? (double)(busy_ns / divisor) * 100 / (double)time_ns : 0;
     }
     return NVML_SUCCESS;
 }

@@ -120,7 +120,7 @@ static void use_history_make_room(struct use_history *h, int64_t now_s)
 
 /* ---- gpus ---- */
 
-static struct device_history *device_of(struct use_history *h, const char *uuid)
+static struct device_history *device_of(struct use_history *h, const char *uuid, int64_t now_s)
 {
     static const struct band bands[HISTORY_DEVICE_BANDS] = {
         {.step_s = 1, .rows_max = HOUR_S},
@@ -132,6 +132,7 @@ static struct device_history *device_of(struct use_history *h, const char *uuid)
     if (d)
         return d;
     d = mem_alloc(sizeof(*d));
+    d->first_s = now_s;
     d->uuid = mem_strdup(uuid);
     d->pcie_bytes_s[0] = -1;
     d->pcie_bytes_s[1] = -1;
@@ -168,7 +169,7 @@ static void device_take_rates(struct device_history *d, const struct gpu_sample 
 
 static void use_history_take_gpu(struct use_history *h, const struct gpu_sample *g, int64_t now_s)
 {
-    struct device_history *d = device_of(h, g->uuid);
+    struct device_history *d = device_of(h, g->uuid, now_s);
     int64_t values[HISTORY_DEVICE_FIELDS];
 
     for (size_t f = 0; f < HISTORY_DEVICE_FIELDS; f++) {
@@ -346,19 +347,13 @@ const struct pod_history *use_history_pod_named(const struct use_history *h, con
 
 const struct band *use_history_band(const struct device_history *d, int64_t from_s)
 {
-    const struct band *best = &d->bands[0];
+    size_t i = 0;
 
-    for (size_t i = 0; i < HISTORY_DEVICE_BANDS; i++) {
-        const struct band *b = &d->bands[i];
-
-        if (band_count(b) == 0)
-            continue;
-        if (band_row(b, 0).at_s <= from_s)
-            return b;
-        if (band_row(b, 0).at_s < band_row(best, 0).at_s)
-            best = b;
-    }
-    return best;
+    if (from_s < d->first_s)
+        from_s = d->first_s;
+    while (i + 1 < HISTORY_DEVICE_BANDS && band_row(&d->bands[i], 0).at_s > from_s)
+        i++;
+    return &d->bands[i];
 }
 
 /* The rows of one step, added up. */

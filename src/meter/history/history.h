@@ -33,6 +33,7 @@ extern const char *const use_history_pod_fields[HISTORY_POD_FIELDS];
 struct device_history {
     struct map_handle handle;
     char *uuid;
+    int64_t first_s;
     int64_t last_s;
     int64_t counted_ns;    /* time of the last sample by the node's clock, and its PCIe counters */
     int64_t pcie_bytes[2]; /* sent, received */
@@ -78,10 +79,7 @@ struct use_history_span {
     int64_t step_s;
 };
 
-/*
- * The band of a device that reaches back to from_s, the finest of these; else the one that reaches
- * back farthest.
- */
+/* The finest band of a device that reaches back to from_s, or to the first sample. */
 const struct band *use_history_band(const struct device_history *d, int64_t from_s);
 
 /* The rows of a span as [[time in s, value or null ...]], means over each step; at most
