@@ -451,6 +451,7 @@ static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
     const char *user = request_header(r, "impersonate-user");
     const char **groups = arena_alloc(arena, (r->n_headers + 1) * sizeof(*groups));
     const uint64_t credential = who->credential;
+    const char *impersonator = NULL;
     size_t n = 0;
 
     for (size_t i = 0; i < r->n_headers; i++)
@@ -465,8 +466,10 @@ static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
                        "users \"%.253s\" is forbidden: User \"%s\" cannot impersonate resource "
                        "\"users\" in API group \"\" at the cluster scope",
                        user, who->user);
+    impersonator = who->user;
     auth_describe(a, arena, user, groups, n, who);
     who->credential = credential;
+    who->impersonator = impersonator;
     return NULL;
 }
 

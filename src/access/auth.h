@@ -27,11 +27,12 @@ struct identity {
     size_t n_groups;
     const struct grant *grants;
     size_t n_grants;
-    bool is_admin;    /* group system:masters, or cluster-admin everywhere */
-    const char *node; /* NAME of system:node:NAME in group system:nodes; NULL: not a node */
-    int64_t host_uid; /* uid of the caller's `host` containers; -1: none */
-    const char *uid;  /* uid of a service account; NULL: not a service account */
-    const char *pod;  /* pod that the token is bound to; NULL: none */
+    const char *impersonator; /* the user who acts as `user`; NULL: nobody */
+    bool is_admin;            /* group system:masters, or cluster-admin everywhere */
+    const char *node;         /* NAME of system:node:NAME in group system:nodes; NULL: not a node */
+    int64_t host_uid;         /* uid of the caller's `host` containers; -1: none */
+    const char *uid;          /* uid of a service account; NULL: not a service account */
+    const char *pod;          /* pod that the token is bound to; NULL: none */
     const char *pod_uid;
     uint64_t credential; /* identifies a token of users.yaml or nodes.yaml; 0: another proof */
 };

@@ -36,7 +36,10 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .take_stats = o->take_stats,
                                 .stats_arg = o->stats_arg,
                                 .token_revoked = api_on_token_revoked,
-                                .revoked_arg = a};
+                                .revoked_arg = a,
+                                .audit = o->audit,
+                                .audits_reads = o->audits_reads,
+                                .audit_keep_ns = o->audit_keep_ns};
     AUTO_FREE char *signing_key = o->pki_dir ? mem_format("%s/sa.key", o->pki_dir) : NULL;
     struct http_options http = {.loop = o->loop,
                                 .unix_fd = o->unix_fd,

@@ -13,6 +13,7 @@
 
 struct api;
 struct metrics_maker;
+struct audit_log;
 struct node_stats;
 
 /* A computed kind: each request makes its objects. */
@@ -44,9 +45,12 @@ struct api_options {
     /* Takes a sample of a node, and ends it; NULL: nodes are not asked for samples. */
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
-    struct objects *objects; /* kinds/object/objects.h, over `store` */
-    const char *nodes_file;  /* access/node_credentials.h; read again when it changes; may be
-                                missing or NULL */
+    struct objects *objects;       /* kinds/object/objects.h, over `store` */
+    const struct audit_log *audit; /* access/audit_log.h; borrowed; NULL: nothing is recorded */
+    bool audits_reads;             /* record all reads, too */
+    int64_t audit_keep_ns;         /* age at which the audit's lines are removed; 0: never */
+    const char *nodes_file;        /* access/node_credentials.h; read again when it changes; may be
+                                      missing or NULL */
 };
 
 struct err *api_new(const struct api_options *o, struct api **ret) MUST_CHECK;

@@ -3,6 +3,7 @@
 #include "api/core.h"
 
 #include "access/signing.h"
+#include "api/audit.h"
 #include "api/deadline.h"
 #include "api/nodestream.h"
 #include "api/routes.h"
@@ -32,6 +33,7 @@ struct core {
     const struct metrics_maker *metrics;
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
+    struct audit *audit; /* NULL: requests are not recorded */
     struct kept_tree trees[TREES_KEPT];
     size_t next_tree;
 };
@@ -68,6 +70,9 @@ struct err *core_new(const struct core_options *o, struct core **ret)
         core_free(c);
         return e;
     }
+    if (o->audit)
+        c->audit = audit_new(&(struct audit_options){
+            .core = c, .log = o->audit, .has_reads = o->audits_reads, .keep_ns = o->audit_keep_ns});
     *ret = c;
     return NULL;
 }
@@ -80,6 +85,7 @@ void core_free(struct core *c)
         store_object_unref(c->trees[i].object);
         json_decref(c->trees[i].tree);
     }
+    audit_free(c->audit);
     auth_free(c->auth);
     signing_key_free(c->signing_key);
     node_links_free(c->links);
@@ -143,6 +149,11 @@ const struct report_maker *core_report(const struct core *c, const char *path)
 const struct metrics_maker *core_metrics(const struct core *c)
 {
     return c->metrics;
+}
+
+const struct audit_log *core_audit_log(const struct core *c)
+{
+    return c->audit ? audit_log_of(c->audit) : NULL;
 }
 
 bool core_wants_stats(const struct core *c)
@@ -347,17 +358,24 @@ static struct err *call_handle(struct call *c)
     }
     if (c->kind)
         TRY(call_authorize(c));
-    return call_answer(c);
+    audit_begin(c->core->audit, c);
+    return audit_waits(c) ? NULL : call_answer(c);
+}
+
+void core_handle_begun(struct core *core, struct exchange *x, struct audited *a)
+{
+    struct call c = {.core = core, .x = x, .arena = core->arena, .audited = a};
+    AUTO(err_freep) struct err *e = call_handle(&c);
+    const struct status_about about = {.kind = c.kind, .name = c.name};
+
+    if (e) {
+        audit_failure(core->audit, &c, e);
+        reply_error(c.x, e, &about);
+    }
+    arena_reset(core->arena);
 }
 
 void core_handle(void *arg, struct exchange *x)
 {
-    struct core *core = arg;
-    struct call c = {.core = core, .x = x, .arena = core->arena};
-    AUTO(err_freep) struct err *e = call_handle(&c);
-    const struct status_about about = {.kind = c.kind, .name = c.name};
-
-    if (e)
-        reply_error(c.x, e, &about);
-    arena_reset(core->arena);
+    core_handle_begun(arg, x, NULL);
 }

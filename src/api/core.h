@@ -9,6 +9,8 @@
 #include "http/request.h"
 #include "kinds/wire/status.h"
 
+struct audit_log;
+struct audited;
 struct core;
 struct metrics_maker;
 struct node_links;
@@ -29,6 +31,9 @@ struct core_options {
     const char *signing_key_file;   /* signs service accounts' tokens; NULL: refuse them */
     token_revoked_fn token_revoked; /* NULL: not called */
     void *revoked_arg;
+    const struct audit_log *audit; /* borrowed; NULL: requests are not recorded */
+    bool audits_reads;             /* record all reads, too */
+    int64_t audit_keep_ns;         /* age at which lines of the audit are removed; 0: never */
 };
 
 struct err *core_new(const struct core_options *o, struct core **ret) MUST_CHECK;
@@ -39,6 +44,9 @@ void core_take_users(struct core *c, struct users *taken);
 
 /* A request_fn: `arg` is the core. */
 void core_handle(void *arg, struct exchange *x);
+
+/* Handles the request of an audited exchange again, after its first line has become durable. */
+void core_handle_begun(struct core *core, struct exchange *x, struct audited *a);
 
 /* The form of objects that the client accepts. */
 enum wants_as {
@@ -64,6 +72,7 @@ struct call {
     const char *name;
     const char *subresource;
     enum wants_as as;
+    struct audited *audited; /* NULL: the call is not recorded */
 };
 
 /* Answers, or keeps the exchange to answer later. If a handler returns an error, the caller answers
@@ -79,6 +88,7 @@ struct signing_key;
 const struct signing_key *core_signing_key(const struct core *c);               /* NULL: none */
 const struct report_maker *core_report(const struct core *c, const char *path); /* NULL: none */
 const struct metrics_maker *core_metrics(const struct core *c);                 /* NULL: none */
+const struct audit_log *core_audit_log(const struct core *c);                   /* NULL: none */
 bool core_wants_stats(const struct core *c);
 /* For a core that wants samples: takes one, and ends it. */
 void core_take_stats(const struct core *c, const char *node, struct node_stats *taken);

@@ -38,6 +38,9 @@ struct err *handle_token_request(struct call *c);
 /* eviction.c */
 struct err *handle_eviction(struct call *c);
 
+/* audit_read.c */
+struct err *handle_audit(struct call *c);
+
 /* report.c */
 struct err *handle_report(struct call *c);
 /* Lists the namespaces whose jobs the caller may read; NULL: all. ERR_FORBIDDEN: none. */

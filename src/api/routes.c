@@ -44,6 +44,8 @@ const struct route routes[] = {
     INFO("/apis", handle_apis),
     INFO("/openapi/v2", handle_openapi_v2),
     INFO_BELOW("/openapi/v3", handle_openapi_v3),
+    INFO("/mete.dev/v1/audit", handle_audit),
+    INFO("/mete.dev/v1/audit/head", handle_audit),
     INFO("/apis/mete.dev/v1/accounting", handle_report),
     INFO("/apis/mete.dev/v1/free", handle_report),
     INFO("/apis/mete.dev/v1/history", handle_report),

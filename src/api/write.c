@@ -4,6 +4,7 @@
  * The answer is made at once, and sent when the write is durable.
  */
 
+#include "api/audit.h"
 #include "api/body.h"
 #include "api/form.h"
 #include "api/handlers.h"
@@ -123,8 +124,20 @@ struct err *handle_create(struct call *c)
     if (!c->name && json_text_at(object, "metadata", "name", NULL))
         c->name = arena_strdup(c->arena, json_text_at(object, "metadata", "name", NULL));
     TRY(objects_create(core_objects(c->core), &r, object, write_on_durable, p, &made));
+    audit_decided(c, p->status, json_text_at(made, "metadata", "name", NULL));
     pending_await(c, TAKE(p), made);
     return NULL;
+}
+
+/* Tells the audit which members an update changes. */
+static void note_update(const struct call *c, const struct store_object *before,
+                        const json_t *after)
+{
+    AUTO(json_freep) json_t *old = NULL;
+    AUTO(err_freep) struct err *e = c->audited && before ? objects_decode(before, &old) : NULL;
+
+    if (old && !e)
+        audit_changed_between(c, old, after);
 }
 
 struct err *handle_update(struct call *c)
@@ -133,6 +146,7 @@ struct err *handle_update(struct call *c)
     AUTO(json_freep) json_t *object = NULL;
     AUTO(json_freep) json_t *made = NULL;
     struct objects_request r = {0};
+    AUTO(store_object_unrefp) const struct store_object *before = NULL;
     bool is_known = false;
 
     TRY(write_request(c, p->warnings, &r));
@@ -140,7 +154,13 @@ struct err *handle_update(struct call *c)
     if (!is_known)
         return NULL;
     TRY(check_place(c, object));
+    before = store_get_applied(core_store(c->core),
+                               objects_key(kind_kept(c->kind), text_or_empty(c->ns), c->name));
+    if (before)
+        (void)store_object_ref(before);
     TRY(objects_update(core_objects(c->core), &r, object, write_on_durable, p, &made));
+    note_update(c, before, made);
+    audit_decided(c, p->status, NULL);
     pending_await(c, TAKE(p), made);
     return NULL;
 }
@@ -178,6 +198,8 @@ struct err *handle_patch(struct call *c)
     TRY(write_request(c, p->warnings, &r));
     TRY(json_parse(c->x->request.body, &patch));
     TRY(objects_patch(core_objects(c->core), &r, type, patch, write_on_durable, p, &made));
+    audit_changed_by_patch(c, patch);
+    audit_decided(c, p->status, NULL);
     pending_await(c, TAKE(p), made);
     return NULL;
 }
@@ -203,6 +225,7 @@ struct err *delete_with(struct call *c, const struct delete_options *o, int stat
     TRY(write_request(c, p->warnings, &r));
     r.is_dry_run = o->is_dry_run;
     TRY(objects_delete(core_objects(c->core), &r, o, write_on_durable, p, &object, &is_gone));
+    audit_decided(c, status, NULL);
     answer = delete_answer(c, object, is_gone || o->disruption);
     pending_await(c, TAKE(p), answer);
     return NULL;

@@ -56,7 +56,8 @@ static bool conn_dispatch(struct conn *c)
         .n_headers = head->n_headers,
         .body = {.at = c->request->body.at, .size = c->request->body.size},
         .peer = {.is_unix = c->door->is_unix,
-                 .uid = c->uid,
+                 .uid = c->from.uid,
+                 .address = *c->from.address ? c->from.address : NULL,
                  .cert_user = c->peer.user,
                  .cert_groups = (const char *const *)c->peer.groups,
                  .n_cert_groups = c->peer.n_groups},
@@ -328,7 +329,8 @@ static void conn_start(struct conn *c)
         conn_kill(c);
 }
 
-static void on_connection(void *arg, struct listener *l, struct bufferevent *bev, uint32_t uid)
+static void on_connection(void *arg, struct listener *l, struct bufferevent *bev,
+                          const struct listener_peer *peer)
 {
     const struct door *d = arg;
     struct http_server *s = d->server;
@@ -340,7 +342,7 @@ static void on_connection(void *arg, struct listener *l, struct bufferevent *bev
     c->door = d;
     c->listener = l;
     c->bev = bev;
-    c->uid = uid;
+    c->from = *peer;
     c->deadline = event_new(s->base, -1, 0, http_on_deadline, c);
     c->resume = event_new(s->base, -1, 0, on_resume, c);
     LIST_ADD(s->conns, c);

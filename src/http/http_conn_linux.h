@@ -58,7 +58,7 @@ struct conn {
     struct request *request;
     struct tls_peer peer;
     enum conn_state state;
-    uint32_t uid;
+    struct listener_peer from;
     bool is_peer_read;
     bool is_paused;    /* CONN_UPGRADED: the logic paused the input */
     bool is_advancing; /* conn_advance is on the stack */

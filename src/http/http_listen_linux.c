@@ -9,8 +9,11 @@
 #include <event2/bufferevent_ssl.h>
 #include <event2/event.h>
 #include <event2/listener.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -90,21 +93,34 @@ SSL *listener_ssl(const struct listener *l, struct bufferevent *bev)
     return l->o.tls ? bufferevent_openssl_get_ssl(bev) : NULL;
 }
 
+/* Formats the address of a TCP client. */
+static void peer_address(const struct sockaddr *address, int size, char ret[PEER_ADDRESS_SIZE])
+{
+    char host[NI_MAXHOST] = "";
+    char port[NI_MAXSERV] = "";
+
+    if (getnameinfo(address, (socklen_t)size, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        (void)snprintf(ret, PEER_ADDRESS_SIZE, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
+                       port); /* scopes of link-local addresses may be cut */
+}
+
 static void on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sockaddr *address,
                       int size, void *arg)
 {
     struct listener *l = arg;
     struct bufferevent *bev = bufferevent_of(l, fd);
+    struct listener_peer peer = {.uid = l->o.is_unix ? peer_uid(fd) : UINT32_MAX};
 
-    (void)address;
-    (void)size;
     if (!bev) {
         (void)close(fd);
         return;
     }
     if (++l->n >= l->max)
         (void)evconnlistener_disable(ev); /* further connections wait in the backlog */
-    l->o.on_connection(l->o.arg, l, bev, l->o.is_unix ? peer_uid(fd) : UINT32_MAX);
+    if (!l->o.is_unix)
+        peer_address(address, size, peer.address);
+    l->o.on_connection(l->o.arg, l, bev, &peer);
 }
 
 static void on_error(struct evconnlistener *ev, void *arg)

@@ -10,13 +10,23 @@
 
 struct listener;
 
+enum {
+    PEER_ADDRESS_SIZE = 64
+};
+
+struct listener_peer {
+    uint32_t uid;                    /* on a unix socket; else UINT32_MAX */
+    char address[PEER_ADDRESS_SIZE]; /* "10.0.0.7:51234"; on a unix socket "" */
+};
+
 struct listener_options {
     struct event_base *base;
     int fd; /* listening; the caller keeps it */
     bool is_unix;
     SSL_CTX *tls; /* taken on success; NULL: without TLS */
-    /* A new connection; the callee owns `bev`. `uid`: the peer's, on a unix socket. */
-    void (*on_connection)(void *arg, struct listener *l, struct bufferevent *bev, uint32_t uid);
+    /* A new connection; the callee owns `bev`. */
+    void (*on_connection)(void *arg, struct listener *l, struct bufferevent *bev,
+                          const struct listener_peer *peer);
     void *arg;
 };
 

@@ -47,6 +47,8 @@ enum statement {
     FORGET_DELETIONS,
     SET_COMPACTED,
     SET_FORMAT,
+    INSERT_NOTE,
+    FORGET_NOTES,
     STATEMENTS
 };
 
@@ -60,7 +62,13 @@ static const char *const statement_texts[STATEMENTS] = {
     [FORGET_DELETIONS] = "DELETE FROM changes WHERE id >= ?1 AND id < ?2 AND type & 3 = ?3",
     [SET_COMPACTED] = "UPDATE state SET compacted = ?1, sum = ?2",
     [SET_FORMAT] = "PRAGMA user_version = 2",
+    [INSERT_NOTE] = "INSERT INTO notes VALUES (?1, ?2)",
+    [FORGET_NOTES] = "DELETE FROM notes WHERE number < ?1",
 };
+
+/* Made at each opening: older versions, which know no notes, leave the table alone. */
+static const char notes_text[] =
+    "CREATE TABLE IF NOT EXISTS notes (number INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;";
 
 static const char connection_text[] = "PRAGMA locking_mode = EXCLUSIVE;"
                                       "PRAGMA trusted_schema = OFF;"
@@ -89,6 +97,9 @@ struct sqlite_file {
     sqlite3_stmt *statements[STATEMENTS];
     char *path;
     struct reserve *reserve;
+    const struct storage_notes *notes; /* NULL: none */
+    int64_t notes_synced;              /* number of the last line that the keeper has synced */
+    int64_t notes_forgotten;           /* the database holds no line before this number */
     int64_t compacted;
     int64_t format;
     int wal_pages;
@@ -251,6 +262,29 @@ static struct err *file_prepare(struct sqlite_file *f)
     return NULL;
 }
 
+/* Gives the keeper of the notes the lines that the database holds. */
+static struct err *restore_notes(struct sqlite_file *f)
+{
+    AUTO(finalizep) sqlite3_stmt *s = NULL;
+    int rc;
+
+    if (!f->notes)
+        return NULL;
+    if (sqlite3_prepare_v2(f->db, "SELECT number, text FROM notes ORDER BY number", -1, &s, NULL) !=
+        SQLITE_OK)
+        return sqlite_error(f, "read the notes of");
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+        struct str line = {.at = (const char *)sqlite3_column_text(s, 1),
+                           .size = (size_t)sqlite3_column_bytes(s, 1)};
+
+        TRY(f->notes->restore(f->notes->self, sqlite3_column_int64(s, 0), line));
+    }
+    if (rc != SQLITE_DONE)
+        return sqlite_error(f, "read the notes of");
+    f->notes_synced = f->notes->settle(f->notes->self, true);
+    return NULL;
+}
+
 static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
 {
     (void)db;
@@ -285,7 +319,9 @@ static struct err *set_up(struct sqlite_file *f)
     TRY(exec(f, "open", connection_text));
     TRY(check_format(f));
     TRY(check_integrity(f));
+    TRY(exec(f, "create the notes of", notes_text));
     TRY(file_prepare(f));
+    TRY(restore_notes(f));
     (void)sqlite3_wal_hook(f->db, on_wal, f);
     return NULL;
 }
@@ -300,6 +336,7 @@ struct err *sqlite_file_open(const char *path, const struct storage_sqlite_optio
     sqlite3_vfs *vfs = sqlite3_vfs_find(options->vfs);
 
     f->path = mem_strdup(path);
+    f->notes = options->notes;
     f->checkpoint_pages = options->checkpoint_pages ? options->checkpoint_pages : CHECKPOINT_PAGES;
     f->checkpoint_at = f->checkpoint_pages;
     f->reserve = reserve_new(vfs, path, reserve > 0 ? reserve : 0);
@@ -416,6 +453,41 @@ static bool is_larger(const struct sqlite_file *f, const struct storage_batch *b
     return false;
 }
 
+static int write_note(struct sqlite_file *f, struct str note)
+{
+    sqlite3_stmt *s = f->statements[INSERT_NOTE];
+    int64_t number = 0;
+    struct str line = f->notes->seal(f->notes->self, note, &number);
+    int rc = sqlite3_bind_int64(s, 1, number);
+
+    rc = rc ? rc : sqlite3_bind_text(s, 2, line.at, (int)line.size, SQLITE_STATIC);
+    return rc ? rc : step(s);
+}
+
+/* Writes the batch's notes, and deletes lines that the keeper has synced, all but the last one. */
+static int write_notes(struct sqlite_file *f, const struct storage_batch *batch)
+{
+    int rc = SQLITE_OK;
+
+    for (size_t i = 0; i < batch->n_notes && rc == SQLITE_OK; i++)
+        rc = write_note(f, batch->notes[i]);
+    if (rc == SQLITE_OK && batch->n_notes > 0 && f->notes_synced > f->notes_forgotten) {
+        rc = sqlite3_bind_int64(f->statements[FORGET_NOTES], 1, f->notes_synced);
+        rc = rc ? rc : step(f->statements[FORGET_NOTES]);
+    }
+    return rc;
+}
+
+/* Tells the keeper of the notes how the write ended. */
+static void notes_settle(struct sqlite_file *f, const struct storage_batch *batch, bool is_kept)
+{
+    if (!f->notes)
+        return;
+    if (is_kept && batch->n_notes > 0 && f->notes_synced > f->notes_forgotten)
+        f->notes_forgotten = f->notes_synced;
+    f->notes_synced = f->notes->settle(f->notes->self, is_kept);
+}
+
 static int batch_write_all(struct sqlite_file *f, const struct storage_batch *batch)
 {
     int rc = step(f->statements[BEGIN]);
@@ -424,6 +496,8 @@ static int batch_write_all(struct sqlite_file *f, const struct storage_batch *ba
         rc = step(f->statements[SET_FORMAT]);
     for (size_t i = 0; i < batch->n && rc == SQLITE_OK; i++)
         rc = write_record(f, &batch->records[i]);
+    if (rc == SQLITE_OK)
+        rc = write_notes(f, batch);
     if (rc == SQLITE_OK && batch->compact_through > f->compacted)
         rc = file_compact(f, batch->compact_through);
     return rc ? rc : step(f->statements[COMMIT]);
@@ -448,6 +522,7 @@ static enum storage_result batch_write_once(struct sqlite_file *f,
         f->compacted = batch->compact_through;
     if (result == STORAGE_DURABLE && is_larger(f, batch))
         f->format = FORMAT_LARGE;
+    notes_settle(f, batch, result == STORAGE_DURABLE);
     return result;
 }
 
@@ -470,7 +545,7 @@ static bool log_checkpoint(struct sqlite_file *f)
 enum storage_result sqlite_file_write(struct sqlite_file *f, const struct storage_batch *batch,
                                       char why[SQLITE_FILE_WHY_SIZE])
 {
-    bool is_empty = batch->n == 0 && batch->compact_through <= f->compacted;
+    bool is_empty = batch->n == 0 && batch->n_notes == 0 && batch->compact_through <= f->compacted;
     enum storage_result result = STORAGE_DURABLE;
 
     why[0] = '\0';
@@ -495,6 +570,8 @@ enum storage_result sqlite_file_write(struct sqlite_file *f, const struct storag
 
 void sqlite_file_checkpoint(struct sqlite_file *f)
 {
+    if (f->notes)
+        f->notes->sync(f->notes->self);
     if (f->is_failed || f->wal_pages < f->checkpoint_at || log_checkpoint(f) || f->is_failed)
         return;
     reserve_release(f->reserve);

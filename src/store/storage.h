@@ -44,6 +44,27 @@ struct storage_batch {
     int64_t compact_through; /* forget changes up to this revision, the last of a transaction; 0:
                                 forget nothing */
     bool is_probe;           /* the disk was full: try to take the reserve again */
+    const struct str *notes; /* lines for storage_sqlite_options.notes, in order */
+    size_t n_notes;
+};
+
+/*
+ * Notes are lines that become durable in the same transaction as the changes of their batch. The
+ * keeper of the notes completes each line, and copies the lines into files of its own; the database
+ * forgets a line after the keeper has synced it, but for the last one. All functions run in the
+ * storage's thread, or before it starts.
+ */
+struct storage_notes {
+    /* The end of the chain at the start: the lines that the database still holds, in order. */
+    struct err *(*restore)(void *self, int64_t number, struct str line);
+    /* Completes a line; the result is valid until the next call. Numbers ascend. */
+    struct str (*seal)(void *self, struct str line, int64_t *ret_number);
+    /* The sealed lines are durable in the database, or (`is_kept` false) are taken back. Returns
+     * the number of the last line that the keeper has synced. */
+    int64_t (*settle)(void *self, bool is_kept);
+    /* Syncs the keeper's files if that is due; called after the result was passed on. */
+    void (*sync)(void *self);
+    void *self;
 };
 
 enum storage_result {
@@ -90,6 +111,7 @@ struct storage_sqlite_options {
     bool is_threaded;      /* false: commits run in the loop's thread, in their own turn (tests) */
     int64_t reserve_bytes; /* size of the reserve; 0: 8 MiB; negative: none */
     int checkpoint_pages;  /* log pages before a checkpoint; 0: 1000 (4 MB) */
+    const struct storage_notes *notes; /* borrowed; NULL: batches have no notes */
 };
 
 /* ERR_CONFLICT: another process, which the message names, has the directory. ERR_INTERNAL: the file

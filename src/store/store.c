@@ -39,8 +39,11 @@ static void batch_done(struct batch *b)
         store_object_unref(r->object);
         store_object_unref(r->before);
     }
+    VEC_EACH (&b->notes, note)
+        free((char *)(uintptr_t)note->at);
     vec_done(&b->records);
     vec_done(&b->waiters);
+    vec_done(&b->notes);
     *b = (struct batch){0};
 }
 
@@ -167,6 +170,8 @@ static void batch_fly(struct store *s, int64_t compact_through)
                                      .n = s->flying.records.n,
                                      .revision = s->flying.revision,
                                      .compact_through = compact_through,
+                                     .notes = s->flying.notes.at,
+                                     .n_notes = s->flying.notes.n,
                                      .is_probe = s->is_probe_due};
     s->is_probe_due = false;
     s->is_flying = true;
@@ -208,7 +213,8 @@ static void on_start(void *arg)
         return;
     s->flying = s->open;
     s->open = (struct batch){0};
-    if (s->flying.records.n > 0 || compact_through > 0 || s->is_probe_due) {
+    if (s->flying.records.n > 0 || s->flying.notes.n > 0 || compact_through > 0 ||
+        s->is_probe_due) {
         batch_fly(s, compact_through);
         return;
     }
@@ -404,6 +410,18 @@ struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, 
     vec_add(&s->open.waiters, (struct waiter){.revision = revision, .done = done, .arg = arg});
     if (ret_revision)
         *ret_revision = revision;
+    store_schedule(s);
+    return NULL;
+}
+
+struct err *store_note(struct store *s, struct str line, store_done_fn done, void *arg)
+{
+    if (s->failure)
+        return err_new(ERR_UNAVAILABLE, "%s", err_message(s->failure));
+    s->open.bytes += TXN_OVERHEAD_BYTES + (int64_t)line.size;
+    vec_add(&s->open.notes, (struct str){mem_strndup(line.at, line.size), line.size});
+    vec_add(&s->open.waiters,
+            (struct waiter){.revision = s->applied_revision, .done = done, .arg = arg});
     store_schedule(s);
     return NULL;
 }

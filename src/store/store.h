@@ -127,6 +127,14 @@ bool store_is_full(const struct store *s);
 struct err *store_commit(struct store *s, const struct store_op *ops, size_t n, store_done_fn done,
                          void *arg, int64_t *ret_revision) MUST_CHECK;
 
+/*
+ * Adds a line to the notes (storage.h) of the transactions that were accepted in this turn of the
+ * loop: the line and their changes become durable together, or not at all. Copies `line`. `done`
+ * (may be NULL) as for store_commit. A full disk refuses no line beforehand: `done` gets
+ * ERR_NO_SPACE. ERR_UNAVAILABLE: the disk failed earlier.
+ */
+struct err *store_note(struct store *s, struct str line, store_done_fn done, void *arg) MUST_CHECK;
+
 /* The durable object, or NULL. Borrowed until the loop runs again: ref it to keep it. Use
  * store_get_applied for read-modify-write only, never for a reply. */
 const struct store_object *store_get(const struct store *s, struct store_key key);

@@ -17,7 +17,8 @@ struct waiter {
 struct batch {
     VEC(struct storage_record) records;
     VEC(struct waiter) waiters;
-    int64_t revision; /* the highest in the batch; 0: the batch changes nothing */
+    VEC(struct str) notes; /* each owns its text */
+    int64_t revision;      /* the highest in the batch; 0: the batch changes nothing */
     int64_t bytes;
 };
 

@@ -15,5 +15,9 @@ enum {
 #define LEARN_EVERY "1h"
 #define LEARN_AFTER "1000"
 
+/* What the audit records of reads, and the age at which its lines are removed. */
+#define AUDIT_READS "sensitive"
+#define AUDIT_KEEP  "365d"
+
 #define ROLE_READY_SERVER 's'
 #define ROLE_READY_NODE   'n'

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "access/audit_files_linux.h"
 #include "api/api.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -30,6 +31,7 @@ enum {
 
 struct server {
     struct role role; /* loop, lifeline, signals */
+    struct audit_files *audit;
     struct storage *storage;
     struct store *store;
     struct objects *objects;
@@ -64,6 +66,7 @@ static void server_done(struct server *s)
     store_free(s->store);
     objects_free(s->objects);
     storage_free(s->storage);
+    audit_files_free(s->audit);
     role_done(&s->role);
     host_roots_done(&s->host_roots);
     network_tiers_done(&s->network_tiers);
@@ -129,9 +132,11 @@ static void find_address(char host[INET6_ADDRSTRLEN], char port[8])
 
 static struct err *open_store(struct server *s)
 {
+    AUTO_FREE char *audit_dir = mem_format("%s/audit", s->dir);
+    const struct audit_files_options audit = {.dir = audit_dir};
     char host[INET6_ADDRSTRLEN] = "";
     char port[8] = "";
-    const struct storage_sqlite_options storage = {
+    struct storage_sqlite_options storage = {
         .loop = s->role.loop, .dir = s->dir, .is_threaded = true};
     struct store_options store = {.loop = s->role.loop, .on_fatal = on_fatal, .arg = s};
     struct objects_options objects = {.loop = s->role.loop,
@@ -139,6 +144,8 @@ static struct err *open_store(struct server *s)
                                       .host_roots = &s->host_roots,
                                       .network_tiers = &s->network_tiers};
 
+    TRY(audit_files_open(&audit, &s->audit));
+    storage.notes = audit_files_notes(s->audit);
     TRY(storage_sqlite_new(&storage, &s->storage));
     store.storage = s->storage;
     TRY(store_open(&store, &s->store));
@@ -181,13 +188,13 @@ static void open_meter(struct server *s)
                                           .arg = s->meter};
 }
 
-static struct err *open_doors(struct server *s)
+static struct err *open_doors(struct server *s, const struct cli *c)
 {
     AUTO_FREE char *ca_path = mem_format("%s/ca.crt", s->pki);
     AUTO(buf_done) struct buf ca = {0};
     struct control_options control = {
         .loop = s->role.loop, .store = s->store, .policy = "mete", .objects = s->objects};
-    const struct api_options api = {
+    struct api_options api = {
         .loop = s->role.loop,
         .store = s->store,
         .objects = s->objects,
@@ -204,8 +211,11 @@ static struct err *open_doors(struct server *s)
         .stats_arg = s->meter,
         .metrics = &s->metrics,
         .metrics_fd = s->has_metrics ? ROLE_FD_METRICS : -1,
+        .audit = audit_files_log(s->audit),
+        .audits_reads = text_equal(flag_text(c->in, "audit-reads"), "all"),
     };
 
+    TRY(num_parse_duration(str_of(flag_text(c->in, "audit-keep")), &api.audit_keep_ns));
     TRY(file_read(ca_path, CA_FILE_MAX, &ca));
     control.ca = ca.at;
     control.scheduler_names = s->scheduler_names;
@@ -279,7 +289,7 @@ static struct err *server_run(struct cli *c)
         e = open_store(&s);
     if (!e) {
         open_meter(&s);
-        e = open_doors(&s);
+        e = open_doors(&s, c);
     }
     if (!e)
         e = open_learning(&s, c);

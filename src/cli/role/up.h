@@ -25,6 +25,8 @@ struct up_options {
     char *learn_after;            /* number of arrivals */
     char *network_tiers;          /* "rack,block": network_tiers.h */
     char *scheduler_names;        /* "volcano,mine": scheduler_names.h */
+    char *audit_reads;            /* "sensitive", "all" */
+    char *audit_keep;             /* a duration; 0s: for ever */
     struct host_roots host_roots; /* allowed for all users */
 };
 
@@ -50,8 +52,8 @@ struct up_given {
  * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
  * and the members data, gpus, gpuConfig, migConfig, listen, metrics, logLevel, logFormat, runtime,
  * driverRoot, cdiFile, containerLogMaxSize, containerLogMaxFiles, learnEvery, learnAfter,
- * networkTiers, schedulerNames and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names an
- * unknown or malformed member, or a member of a later version (dashboard).
+ * networkTiers, schedulerNames, auditReads, auditKeep and hostPathRoots (a list); NULL: none.
+ * ERR_BAD_REQUEST names an unknown or malformed member, or a member of a later version (dashboard).
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;

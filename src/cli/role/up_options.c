@@ -61,6 +61,8 @@ static const char *const config_keys[] = {"apiVersion",
                                           "learnAfter",
                                           "networkTiers",
                                           "schedulerNames",
+                                          "auditReads",
+                                          "auditKeep",
                                           NULL};
 static const char *const config_planned[] = {"dashboard", NULL};
 
@@ -149,6 +151,19 @@ static struct err *check_names(const struct up_options *o)
     return e ? err_wrap(e, "schedulerNames") : NULL;
 }
 
+static struct err *check_audit(const struct up_options *o)
+{
+    static const char *const reads[] = {"sensitive", "all", NULL};
+    int64_t keep_ns = 0;
+    struct err *e = num_parse_duration(str_of(o->audit_keep), &keep_ns);
+
+    if (e)
+        return err_wrap(e, "auditKeep");
+    if (!is_among(reads, o->audit_reads))
+        return err_new(ERR_BAD_REQUEST, "auditReads \"%s\": want sensitive or all", o->audit_reads);
+    return NULL;
+}
+
 static struct err *check_words(const struct up_options *o)
 {
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
@@ -162,6 +177,7 @@ static struct err *check_words(const struct up_options *o)
     TRY(check_learning(o));
     TRY(check_tiers(o));
     TRY(check_names(o));
+    TRY(check_audit(o));
     if (!is_among(levels, o->log_level))
         return err_new(ERR_BAD_REQUEST, "log level \"%s\": want error, warn, info or debug",
                        o->log_level);
@@ -224,6 +240,8 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.learn_every = option_choose(NULL, config, "learnEvery", LEARN_EVERY);
     o.learn_after = option_choose(NULL, config, "learnAfter", LEARN_AFTER);
     o.network_tiers = option_choose(NULL, config, "networkTiers", "");
+    o.audit_reads = option_choose(NULL, config, "auditReads", AUDIT_READS);
+    o.audit_keep = option_choose(NULL, config, "auditKeep", AUDIT_KEEP);
     o.scheduler_names = option_choose(NULL, config, "schedulerNames", SCHEDULER_NAMES);
     e = check_words(&o);
     if (!e && !text_equal(metrics, "off"))
@@ -257,6 +275,8 @@ void up_options_done(struct up_options *o)
     free(o->learn_after);
     free(o->network_tiers);
     free(o->scheduler_names);
+    free(o->audit_reads);
+    free(o->audit_keep);
     host_roots_done(&o->host_roots);
     *o = (struct up_options){0};
 }
