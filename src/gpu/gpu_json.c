@@ -28,6 +28,9 @@ static const struct number_field gpu_numbers[] = {
     {"eccMode", offsetof(struct gpu, ecc_mode)},
     {"smClockMaxMhz", offsetof(struct gpu, sm_clock_max_mhz)},
     {"memoryClockMaxMhz", offsetof(struct gpu, memory_clock_max_mhz)},
+    {"partition", offsetof(struct gpu, amd.partition)},
+    {"computeUnits", offsetof(struct gpu, amd.compute_units)},
+    {"simds", offsetof(struct gpu, amd.simds)},
 };
 
 static const struct number_field slice_numbers[] = {
@@ -105,6 +108,33 @@ static void put_mode(json_t *o, const struct gpu *g)
         json_put_text(o, "modeProblem", g->mode_problem);
 }
 
+static void put_known_text(json_t *o, const char *key, const char *text)
+{
+    if (text[0])
+        json_put_text(o, key, text);
+}
+
+/* Puts what gpus of NVIDIA do not have. */
+static void put_vendor(json_t *o, const struct gpu *g)
+{
+    if (g->vendor == GPU_NVIDIA)
+        return;
+    json_put_text(o, "vendor", gpu_vendor_text(g->vendor));
+    json_put_text(o, "resource", gpu_vendor_resource(g->vendor));
+    put_known_text(o, "driverVersion", g->driver_version);
+    put_known_text(o, "gfx", g->amd.gfx);
+    put_known_text(o, "computePartition", g->amd.compute_partition);
+    put_known_text(o, "memoryPartition", g->amd.memory_partition);
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        json_t *node = json_object();
+
+        json_put_text(node, "path", g->nodes[i].path);
+        json_put_int(node, "major", g->nodes[i].major);
+        json_put_int(node, "minor", g->nodes[i].minor);
+        (void)json_array_append_new(json_array_at(o, "nodes"), node); /* cannot fail, as above */
+    }
+}
+
 json_t *gpu_format_json(const struct gpu *g)
 {
     json_t *o = json_object();
@@ -140,6 +170,7 @@ json_t *gpu_format_json(const struct gpu *g)
     if (g->health_reason[0])
         json_put_text(o, "healthReason", g->health_reason);
     put_mode(o, g);
+    put_vendor(o, g);
     return o;
 }
 
@@ -212,6 +243,37 @@ static struct err *read_mode(const json_t *j, struct gpu *g)
     return NULL;
 }
 
+static struct err *read_node(const json_t *j, struct gpu_node *ret)
+{
+    struct gpu_node n = {.major = (int)json_int(j, "major", -1),
+                         .minor = (int)json_int(j, "minor", -1)};
+
+    TRY(read_text(j, "path", n.path, sizeof(n.path)));
+    if (!text_starts_with(n.path, "/dev/") || n.major < 0 || n.minor < 0)
+        return err_new(ERR_INVALID, "gpu: node: want path, major and minor");
+    *ret = n;
+    return NULL;
+}
+
+static struct err *read_vendor(const json_t *j, struct gpu *g)
+{
+    const char *resource = json_text(j, "resource");
+    const json_t *nodes = json_object_get(j, "nodes");
+
+    if (resource && !gpu_vendor_of(resource, &g->vendor))
+        return err_new(ERR_INVALID, "gpu: resource '%s' is not known", resource);
+    TRY(read_text(j, "driverVersion", g->driver_version, sizeof(g->driver_version)));
+    TRY(read_text(j, "gfx", g->amd.gfx, sizeof(g->amd.gfx)));
+    TRY(read_text(j, "computePartition", g->amd.compute_partition,
+                  sizeof(g->amd.compute_partition)));
+    TRY(read_text(j, "memoryPartition", g->amd.memory_partition, sizeof(g->amd.memory_partition)));
+    if (json_array_size(nodes) > GPU_NODES_MAX)
+        return err_new(ERR_INVALID, "gpu: nodes: want at most %d", GPU_NODES_MAX);
+    for (size_t i = 0; i < json_array_size(nodes); i++)
+        TRY(read_node(json_array_get(nodes, i), &g->nodes[g->n_nodes++]));
+    return NULL;
+}
+
 struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
 {
     struct gpu g = {.index = (int)json_int(j, "index", -1),
@@ -241,6 +303,7 @@ struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
     TRY(read_health(j, &g));
     read_numbers(j, gpu_numbers, COUNT(gpu_numbers), &g);
     TRY(read_mode(j, &g));
+    TRY(read_vendor(j, &g));
     if (!g.uuid[0])
         return err_new(ERR_INVALID, "gpu: uuid is missing");
     *ret = g;

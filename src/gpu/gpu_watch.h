@@ -23,6 +23,8 @@ struct gpu_watch_options {
     const char *self_path;   /* the mete binary */
     const char *driver_root; /* directory; NULL: `/`, else /run/nvidia/driver */
     const char *machine;     /* file of an emulated machine (gpusim_machine.h); NULL: real gpus */
+    const char *sys;         /* directory of AMD's and Intel's gpus; NULL: /sys, which a machine
+                              * with emulated gpus does not read */
     int64_t sample_every_ns; /* 0: 1 s */
     int64_t deadline_ns;     /* for each answer; 0: 10 s */
     /* The list, a gpu's health or the driver changed, or an XID came. */

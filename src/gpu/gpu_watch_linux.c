@@ -61,6 +61,7 @@ struct gpu_watch {
     struct gpu_watch_options o;
     char root_env[4200];
     char machine_env[4200];
+    char sys_env[4200];
     struct helper_link sampler;
     struct helper_link events;
     struct loop_timer *tick;
@@ -533,7 +534,7 @@ static struct err *helper_spawn(struct gpu_watch *w, struct helper_link *h)
     char numbers[GPUS_MAX][8];
     const char *argv[GPUS_MAX + 4] = {w->o.self_path, "gpu-helper",
                                       h->is_events ? "events" : "sample"};
-    const char *env[] = {w->root_env, w->machine_env, "METE_GPUSIM_ALL=1", NULL};
+    const char *env[] = {w->root_env, w->machine_env, w->sys_env, "METE_GPUSIM_ALL=1", NULL};
     size_t n = 3;
     int in[2];
     int out[2];
@@ -615,6 +616,10 @@ struct err *gpu_watch_new(const struct gpu_watch_options *o, struct gpu_watch **
                    o->driver_root ? o->driver_root : "");
     (void)snprintf(w->machine_env, sizeof(w->machine_env), "METE_GPUSIM_MACHINE=%s",
                    o->machine ? o->machine : "");
+    (void)snprintf(w->sys_env, sizeof(w->sys_env), "METE_SYSFS=%s",
+                   o->sys       ? o->sys
+                   : o->machine ? ""
+                                : "/sys");
     w->restart_ns = RESTART_FIRST_NS;
     w->sampler = (struct helper_link){.watch = w, .to_fd = -1, .from_fd = -1};
     w->events = (struct helper_link){.watch = w, .to_fd = -1, .from_fd = -1, .is_events = true};

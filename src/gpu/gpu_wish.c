@@ -132,6 +132,9 @@ struct err *gpu_wish_of(const struct gpu *g, const json_t *modes, const struct s
 
         if (e)
             return err_wrap(e, "%s", g->uuid);
+        if (g->vendor != GPU_NVIDIA && w.kind != GPU_WISH_WHOLE)
+            return err_new(ERR_INVALID, "%s: gpus of %s are given whole only", g->uuid,
+                           gpu_vendor_text(g->vendor));
         w.is_asked = true;
     } else if (c && sharing_config_has(c, g)) {
         w = (struct gpu_wish){.kind = GPU_WISH_REPLICAS,

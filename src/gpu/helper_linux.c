@@ -1,6 +1,10 @@
 /*
  * helper_linux.c - the process that calls the driver, so that no other process can hang in it
  *
+ * The environment says where: METE_DRIVER_ROOT and METE_GPUSIM_MACHINE for NVIDIA's driver,
+ * METE_SYSFS for the directory /sys, where AMD's and Intel's gpus are; without it they are not
+ * looked for.
+ *
  * `sample` reads commands, a line each, and answers with lines; the last one has "end", "sample" or
  * "error":
  *
@@ -32,6 +36,7 @@
 #include "base/num.h"
 #include "gpu/driver_root.h"
 #include "gpu/gpu_check.h"
+#include "gpu/gpu_readers.h"
 #include "gpu/gpu_use.h"
 #include "gpu/gpu_watch.h"
 #include "gpu/mps_watch.h"
@@ -40,11 +45,13 @@
 
 enum {
     HELPER_GPUS_MAX = 64,
-    EVENT_WAIT_MS = 250
+    EVENT_WAIT_MS = 250,
+    DRIVER_WAIT_MS = 30000 /* until the next look for a driver of NVIDIA */
 };
 
 struct helper {
-    struct gpu_driver *driver;
+    struct gpu_driver *driver; /* NVIDIA's; NULL: none */
+    struct gpu_readers readers;
     const char *root;    /* directory of the driver root */
     const char *machine; /* file of the emulated machine; NULL: a real driver */
     char *told_version;  /* of the root that was told last; NULL: none */
@@ -80,9 +87,9 @@ static bool tell_root(struct helper *h)
     AUTO(driver_root_freep) struct driver_root *root = NULL;
     AUTO_FREE char *numbers = driver_numbers("");
     struct gpu_driver_info info = {0};
-    AUTO(err_freep) struct err *e = gpu_driver_info(h->driver, &info);
+    AUTO(err_freep) struct err *e = h->driver ? gpu_driver_info(h->driver, &info) : NULL;
 
-    if (e ||
+    if (e || !h->driver ||
         (text_equal(h->told_version, info.driver_version) && text_equal(h->told_numbers, numbers)))
         return true;
     e = driver_root_read(&(struct driver_root_options){.dir = h->root,
@@ -113,7 +120,7 @@ static void find_peers(struct helper *h, struct gpu *gpus, unsigned n)
         for (unsigned j = i + 1; j < n; j++) {
             if (!helper_answers(h, &gpus[i], i) || !helper_answers(h, &gpus[j], j))
                 continue;
-            gpu_driver_connection(h->driver, i, j, connections[i][j]);
+            gpu_readers_connection(&h->readers, i, j, connections[i][j]);
             memcpy(connections[j][i], connections[i][j], GPU_CONNECTION_SIZE);
         }
     }
@@ -121,13 +128,13 @@ static void find_peers(struct helper *h, struct gpu *gpus, unsigned n)
         gpu_peers_format((const char(*)[GPU_CONNECTION_SIZE])connections[i], n, gpus[i].peers);
 }
 
-/* Sets the link groups: the lowest index among gpus connected by NVLink. */
+/* Sets the link groups: the lowest index among connected gpus. */
 static void find_links(struct helper *h, struct gpu *gpus, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = i + 1; j < n; j++) {
             if (!helper_answers(h, &gpus[i], i) || !helper_answers(h, &gpus[j], j) ||
-                !gpu_driver_are_linked(h->driver, i, j))
+                !gpu_readers_are_linked(&h->readers, i, j))
                 continue;
             if (gpus[i].link_group < 0)
                 gpus[i].link_group = (int)i;
@@ -146,11 +153,81 @@ static void read_one(struct helper *h, unsigned index, struct gpu *g)
         g->health = GPU_NOT_ANSWERING;
         return;
     }
-    e = gpu_driver_read(h->driver, index, g);
+    e = gpu_readers_read(&h->readers, index, g);
     if (!e)
         return;
     g->health = err_code(e) == ERR_UNAVAILABLE ? GPU_LOST : GPU_UNHEALTHY;
     (void)snprintf(g->health_reason, sizeof(g->health_reason), "%.100s", err_message(e));
+}
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): one thread */
+
+    return value && *value ? value : NULL;
+}
+
+/*
+ * Opens NVIDIA's driver of a root. Without a given root, the driver is in `/`, where the loader
+ * finds its library, or in the root of a driver's container.
+ */
+static struct err *open_nvidia(struct helper *h)
+{
+    const char *given = variable("METE_DRIVER_ROOT");
+    AUTO_FREE char *library = NULL;
+
+    h->root = given ? given : "/";
+    if (!given) {
+        struct err *e = gpu_driver_open(NULL, &h->driver);
+
+        library = e ? driver_root_find_library(container_root, nvml_name) : NULL;
+        if (!library)
+            return e;
+        err_free(e);
+        h->root = container_root;
+        return gpu_driver_open(library, &h->driver);
+    }
+    library = driver_root_find_library(given, nvml_name);
+    if (!library)
+        return err_new(ERR_NOT_FOUND, "no nvidia driver here: no libnvidia-ml.so.1 in %s", given);
+    return gpu_driver_open(library, &h->driver);
+}
+
+/* Opens the driver that was not there before, if it is there now. */
+static void look_for_nvidia(struct helper *h)
+{
+    struct gpu_readers others = h->readers;
+    struct err *e = h->driver ? NULL : open_nvidia(h);
+
+    err_free(e);
+    if (!h->driver || others.n == 0 || others.at[0].type == &gpu_reader_nvml)
+        return;
+    h->readers = (struct gpu_readers){0};
+    gpu_readers_add(&h->readers, &gpu_reader_nvml, h->driver);
+    for (size_t i = 0; i < others.n; i++)
+        gpu_readers_add(&h->readers, others.at[i].type, others.at[i].state);
+}
+
+/* Opens the drivers of all vendors. ERR_NOT_FOUND: the machine has no gpu. */
+static struct err *helper_open(struct helper *h)
+{
+    const char *sys = variable("METE_SYSFS");
+    struct err *e = open_nvidia(h);
+    unsigned n = 0;
+
+    if (!e)
+        gpu_readers_add(&h->readers, &gpu_reader_nvml, h->driver);
+    if (!sys)
+        return e;
+    gpu_readers_add(&h->readers, &gpu_reader_amd, amd_reader_new(sys));
+    gpu_readers_add(&h->readers, &gpu_reader_intel, intel_reader_new(sys));
+    if (!e)
+        return NULL;
+    err_free(gpu_readers_count(&h->readers, &n));
+    if (n == 0)
+        return e;
+    err_free(e);
+    return NULL;
 }
 
 static bool helper_list(struct helper *h)
@@ -158,10 +235,12 @@ static bool helper_list(struct helper *h)
     struct gpu_driver_info info = {0};
     struct gpu gpus[HELPER_GPUS_MAX];
     unsigned n = 0;
-    struct err *e = gpu_driver_info(h->driver, &info);
+    struct err *e;
 
+    look_for_nvidia(h);
+    e = h->driver ? gpu_driver_info(h->driver, &info) : NULL;
     if (!e)
-        e = gpu_driver_count(h->driver, &n);
+        e = gpu_readers_count(&h->readers, &n);
     if (e)
         return say_error(e);
     if (n > HELPER_GPUS_MAX)
@@ -212,7 +291,7 @@ static bool helper_sample(struct helper *h, struct str number)
     struct err *e = num_parse_int64(number, 0, HELPER_GPUS_MAX - 1, &index);
 
     if (!e)
-        e = gpu_driver_sample(h->driver, (unsigned)index, &h->reading);
+        e = gpu_readers_sample(&h->readers, (unsigned)index, &h->reading);
     if (e)
         return say_error(e);
     if (!tell_root(h))
@@ -238,26 +317,30 @@ static int serve_samples(struct helper *h)
     return 0;
 }
 
-/* Has the parent closed its end of our input? */
-static bool is_orphaned(void)
+/* Does the parent close its end of our input within the time? */
+static bool is_orphaned(int wait_ms)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
 
-    return poll(&in, 1, 0) > 0;
+    return poll(&in, 1, wait_ms) > 0;
 }
 
 static int serve_events(struct helper *h)
 {
     unsigned n = 0;
-    struct err *e = gpu_driver_count(h->driver, &n);
+    struct err *e;
 
+    for (; !h->driver; look_for_nvidia(h)) /* only NVIDIA's driver has events that Mete reads */
+        if (is_orphaned(DRIVER_WAIT_MS))
+            return 0;
+    e = gpu_driver_count(h->driver, &n);
     if (e)
         return say_error(e) ? 0 : 1;
     for (unsigned i = 0; i < n && i < HELPER_GPUS_MAX; i++) {
         if (!h->is_skipped[i])
             gpu_driver_subscribe(h->driver, i);
     }
-    while (!is_orphaned()) {
+    while (!is_orphaned(0)) {
         char uuid[GPU_TEXT_SIZE];
         int64_t xid = -1;
 
@@ -269,39 +352,6 @@ static int serve_events(struct helper *h)
             return 1;
     }
     return 0;
-}
-
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): one thread */
-
-    return value && *value ? value : NULL;
-}
-
-/*
- * Opens the driver of a root. Without a given root, the driver is in `/`, where the loader finds
- * its library, or in the root of a driver's container.
- */
-static struct err *helper_open(struct helper *h)
-{
-    const char *given = variable("METE_DRIVER_ROOT");
-    AUTO_FREE char *library = NULL;
-
-    h->root = given ? given : "/";
-    if (!given) {
-        struct err *e = gpu_driver_open(NULL, &h->driver);
-
-        library = e ? driver_root_find_library(container_root, nvml_name) : NULL;
-        if (!library)
-            return e;
-        err_free(e);
-        h->root = container_root;
-        return gpu_driver_open(library, &h->driver);
-    }
-    library = driver_root_find_library(given, nvml_name);
-    if (!library)
-        return err_new(ERR_NOT_FOUND, "no nvidia driver here: no libnvidia-ml.so.1 in %s", given);
-    return gpu_driver_open(library, &h->driver);
 }
 
 /* Checks the gpu that CUDA_VISIBLE_DEVICES shows. */
@@ -345,6 +395,7 @@ int gpu_helper_main(int argc, char **argv)
              : strcmp(argv[1], "shares") == 0 ? share_meter_serve(h.driver)
              : is_partition                   ? partition_serve(h.driver, argv[2])
                                               : serve_samples(&h);
+    gpu_readers_done(&h.readers);
     gpu_driver_free(h.driver);
     free(h.told_version);
     free(h.told_numbers);

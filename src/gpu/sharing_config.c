@@ -300,7 +300,7 @@ bool sharing_config_has(const struct sharing_config *c, const struct gpu *g)
 {
     char index[16];
 
-    if (c->replicas == 0)
+    if (c->replicas == 0 || g->vendor != GPU_NVIDIA)
         return false;
     if (c->count > 0)
         return g->index >= 0 && (unsigned)g->index < c->count;

@@ -148,6 +148,7 @@ struct gpu ledger_gpu_of(const json_t *gpu)
     int64_t reserved_bytes = json_int(gpu, "memoryReservedBytes", 0);
     struct gpu ret = {.memory_bytes = json_int(gpu, "memoryBytes", 0)};
 
+    (void)gpu_vendor_of(json_text(gpu, "resource"), &ret.vendor); /* absent: NVIDIA */
     (void)snprintf(ret.model, sizeof(ret.model), "%s", model ? model : "");
     if (reserved_bytes > 0 && reserved_bytes < ret.memory_bytes)
         ret.memory_bytes -= reserved_bytes;

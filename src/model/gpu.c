@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/resource.h"
 
 /* Brands, which are not part of the short model. */
 static const char *const brands[] = {"nvidia",   "tesla",  "quadro",   "geforce", "amd",
-                                     "instinct", "radeon", "intel(r)", "intel",   "emulated"};
+                                     "instinct", "radeon", "intel(r)", "intel",   "data",
+                                     "center",   "gpu",    "emulated"};
 /* Words that need the next word. */
-static const char *const series[] = {"rtx", "gtx", "titan", "max", "pro"};
+static const char *const series[] = {"rtx", "gtx", "titan", "max", "pro", "flex"};
 static const char *const endings[] = {"ti", "super", "ada"};
 
 static char lower(char c)
@@ -103,6 +105,37 @@ bool gpu_mig_needs_reset(const struct gpu *g)
     static const int hopper = 9;
 
     return g->architecture >= 0 && g->architecture < hopper;
+}
+
+/* By enum gpu_vendor. */
+static const struct {
+    const char *text;
+    const char *resource;
+} vendors[GPU_VENDORS] = {
+    [GPU_NVIDIA] = {"nvidia", GPU_RESOURCE},
+    [GPU_AMD] = {"amd", "amd.com/gpu"},
+    [GPU_INTEL_I915] = {"intel", "gpu.intel.com/i915"},
+    [GPU_INTEL_XE] = {"intel", "gpu.intel.com/xe"},
+};
+
+const char *gpu_vendor_text(enum gpu_vendor v)
+{
+    return vendors[v].text;
+}
+
+const char *gpu_vendor_resource(enum gpu_vendor v)
+{
+    return vendors[v].resource;
+}
+
+bool gpu_vendor_of(const char *resource, enum gpu_vendor *ret)
+{
+    for (size_t i = 0; i < GPU_VENDORS; i++)
+        if (text_equal(vendors[i].resource, resource)) {
+            *ret = (enum gpu_vendor)i;
+            return true;
+        }
+    return false;
 }
 
 const char *gpu_mode_text(enum gpu_mode m)

@@ -1,4 +1,4 @@
-/* gpu.h - one physical gpu, and a reading of its sensors */
+/* gpu.h - one gpu, and a reading of its sensors */
 #pragma once
 
 #include <stdbool.h>
@@ -26,11 +26,38 @@ enum gpu_mode {
     GPU_MODE_SLICES
 };
 
+/* Who made a gpu. Intel's gpus are requested by the names of their kernel drivers. */
+enum gpu_vendor {
+    GPU_NVIDIA,
+    GPU_AMD,
+    GPU_INTEL_I915,
+    GPU_INTEL_XE,
+    GPU_VENDORS
+};
+
 enum {
     GPU_TEXT_SIZE = 96,
     GPU_PROFILE_SIZE = 32,
     GPU_REASON_SIZE = 224,
-    GPU_SLICES_MAX = 16
+    GPU_SLICES_MAX = 16,
+    GPU_NODES_MAX = 3
+};
+
+/* A device node that a container with the gpu gets: "/dev/dri/renderD128". */
+struct gpu_node {
+    char path[40];
+    int major;
+    int minor;
+};
+
+/* What only gpus of AMD have. */
+struct gpu_amd {
+    char gfx[16];              /* instruction set: "gfx942" */
+    char compute_partition[8]; /* "SPX"; "": the gpu cannot be divided */
+    char memory_partition[8];  /* "NPS1" */
+    int partition;             /* number of this partition of the board; -1: the whole board */
+    int compute_units;
+    int simds;
 };
 
 /* A MIG instance that the driver has, with one compute instance of its full size. */
@@ -51,15 +78,17 @@ struct gpu_slice {
     int ofas;
 };
 
-/* A value. Unknown texts are "", unknown numbers -1 (GPU_UNKNOWN). */
+/* A value. Unknown texts are "", unknown numbers -1 (GPU_UNKNOWN). A partition of an AMD gpu is a
+ * gpu of its own, as its driver has it. */
 struct gpu {
+    enum gpu_vendor vendor;
     char uuid[GPU_TEXT_SIZE];    /* "GPU-..." */
     char product[GPU_TEXT_SIZE]; /* "NVIDIA H100 80GB HBM3" */
     char model[GPU_TEXT_SIZE];   /* short form for users and --gpus: "h100" */
     char pci[32];                /* "00000000:1B:00.0" */
     char serial[32];
     int index; /* for display only */
-    int minor; /* /dev/nvidia<minor> */
+    int minor; /* NVIDIA: /dev/nvidia<minor>; others: /dev/dri/renderD<minor> */
     int64_t memory_bytes;
     int64_t memory_reserved_bytes; /* reserved by the driver */
     int compute_major;
@@ -94,6 +123,10 @@ struct gpu {
     char mode_problem[224]; /* why the gpu is not given as wanted; "": it is */
     struct gpu_slice slices[GPU_SLICES_MAX];
     size_t n_slices;
+    char driver_version[32]; /* of the kernel's driver; NVIDIA: "", struct gpu_driver_info has it */
+    struct gpu_node nodes[GPU_NODES_MAX]; /* NVIDIA: none, the driver root has them */
+    size_t n_nodes;
+    struct gpu_amd amd;
 };
 
 /* A gpu of which nothing is known but its index. */
@@ -104,6 +137,7 @@ struct gpu {
         .n_links = -1, .n_switch_links = -1, .architecture = -1, .pci_device = -1,                \
         .pci_class = -1, .mig_mode = -1, .mig_pending = -1, .ecc_mode = -1, .power_limit_mw = -1, \
         .sm_clock_max_mhz = -1, .memory_clock_max_mhz = -1,                                       \
+        .amd = {.partition = -1, .compute_units = -1, .simds = -1},                               \
     }
 
 /* The readings of a gpu or slice; GPU_VALUE_UNKNOWN: the driver does not tell. */
@@ -125,6 +159,14 @@ void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE]);
 
 /* Does a change of the MIG mode need a reset of the gpu? So it is before Hopper. */
 bool gpu_mig_needs_reset(const struct gpu *g);
+
+/* "nvidia", "amd", "intel". */
+const char *gpu_vendor_text(enum gpu_vendor v);
+
+/* The extended resource by which pods request gpus of the vendor: "amd.com/gpu". */
+const char *gpu_vendor_resource(enum gpu_vendor v);
+/* False: no resource of whole gpus. */
+bool gpu_vendor_of(const char *resource, enum gpu_vendor *ret);
 
 /* "whole", "replicas", "slices". */
 const char *gpu_mode_text(enum gpu_mode m);

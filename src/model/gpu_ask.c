@@ -13,9 +13,13 @@ static struct err *bad_ask(const char *text)
 {
     return err_new(ERR_INVALID,
                    "\"%s\": want a number of gpus or a part of one: 2, 0.5, 20Gi, 0.3,20Gi, "
-                   "mig-1g.10gb, 2xmig-1g.10gb, shared",
+                   "mig-1g.10gb, 2xmig-1g.10gb, shared, amd, 2xamd",
                    text);
 }
+
+/* The words for gpus of other vendors. */
+static const char *const vendor_words[GPU_VENDORS] = {
+    [GPU_AMD] = "amd", [GPU_INTEL_I915] = "i915", [GPU_INTEL_XE] = "xe"};
 
 bool gpu_ask_read_part(struct str text, uint32_t *ret_milli)
 {
@@ -78,6 +82,11 @@ static bool read_part(const char *text, struct gpu_ask *ret)
         ret->kind = DEVICE_REPLICA;
         return true;
     }
+    for (size_t i = 0; i < GPU_VENDORS; i++)
+        if (text_equal(text, vendor_words[i])) {
+            ret->vendor = (enum gpu_vendor)i;
+            return true;
+        }
     return read_share(str_of(text), ret);
 }
 
@@ -126,7 +135,7 @@ void gpu_ask_format(const struct gpu_ask *ask, char ret[GPU_ASK_TEXT_SIZE])
     char count[24] = "";
     char what[GPU_ASK_TEXT_SIZE - sizeof(count)] = "shared";
 
-    if (ask->kind == DEVICE_WHOLE) {
+    if (ask->kind == DEVICE_WHOLE && !vendor_words[ask->vendor]) {
         (void)snprintf(ret, GPU_ASK_TEXT_SIZE, "%" PRId64, ask->count);
         return;
     }
@@ -136,11 +145,14 @@ void gpu_ask_format(const struct gpu_ask *ask, char ret[GPU_ASK_TEXT_SIZE])
         share_format(ask, what, sizeof(what));
     else if (ask->kind == DEVICE_SLICE)
         (void)snprintf(what, sizeof(what), "mig-%s", ask->profile);
+    else if (ask->kind == DEVICE_WHOLE)
+        (void)snprintf(what, sizeof(what), "%s", vendor_words[ask->vendor]);
     (void)snprintf(ret, GPU_ASK_TEXT_SIZE, "%s%s", count, what);
 }
 
 bool gpu_ask_is_like(const struct gpu_ask *a, const struct gpu_ask *b)
 {
-    return a->kind == b->kind && a->milli == b->milli && a->bytes == b->bytes &&
-           text_equal(a->profile, b->profile) && str_equal(a->claim, b->claim);
+    return a->kind == b->kind && a->vendor == b->vendor && a->milli == b->milli &&
+           a->bytes == b->bytes && text_equal(a->profile, b->profile) &&
+           str_equal(a->claim, b->claim);
 }

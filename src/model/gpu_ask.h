@@ -7,8 +7,10 @@
  *   0.3,20Gi       a share with 30 percent (whole percents) of the compute and 20 GiB of memory
  *   shared         a replica
  *   mig-1g.10gb    a slice
+ *   amd            a whole gpu of AMD; i915, xe: of Intel, by its kernel driver
  *
- * All forms but the first may have a count in front: "2x0.5", "2xmig-1g.10gb".
+ * All forms but the last are for gpus of NVIDIA.
+ * All forms but the first may have a count in front: "2x0.5", "2xmig-1g.10gb", "8xamd".
  */
 #pragma once
 
@@ -27,6 +29,7 @@ enum {
 /* A value. Members of other kinds are 0. */
 struct gpu_ask {
     enum device_kind kind;
+    enum gpu_vendor vendor; /* of others than NVIDIA only whole gpus are asked for */
     int64_t count;
     bool is_several;             /* of a pod: one container asks for more than one */
     uint32_t milli;              /* share: compute, 1 .. 999; 0: in proportion to the memory */

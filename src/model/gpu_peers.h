@@ -3,8 +3,8 @@
  *
  * Each connection is there once, with the indices of the gpus at its other end. Connections have
  * the names of NVIDIA's tools: NV<count> by so many NVLinks; else the farthest part of the way:
- * PIX a PCIe switch, PXB several PCIe switches, PHB a host bridge, NODE the links within a NUMA
- * node, SYS the links between NUMA nodes.
+ * XGMI by Infinity Fabric of AMD; PIX a PCIe switch, PXB several PCIe switches, PHB a host bridge,
+ * NODE the links within a NUMA node, SYS the links between NUMA nodes.
  */
 #pragma once
 

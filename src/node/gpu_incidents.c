@@ -188,9 +188,12 @@ static void on_health_checked(void *arg, const char *uuid, const struct err *e)
     h->o.changed(h->o.arg);
 }
 
-/* The device that the check computes on: the gpu, or one of its slices. NULL: there is none. */
+/* The device that the check computes on: the gpu, or one of its slices. NULL: there is none, or the
+ * check, by CUDA, is not for this vendor. */
 static const char *check_device(const struct gpu *g)
 {
+    if (g->vendor != GPU_NVIDIA)
+        return NULL;
     if (g->mig_mode != 1)
         return g->uuid;
     for (size_t i = 0; i < g->n_slices; i++)

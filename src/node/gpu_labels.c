@@ -181,6 +181,12 @@ static bool is_one_clique(const struct gpu_labels_facts *f)
     return f->gpus[0].clique[0] != '\0';
 }
 
+static void put_own(const struct gpu *g, json_t *labels)
+{
+    put_text(labels, "mete.dev/gpu", "model", g->model);
+    put_text(labels, "mete.dev/gpu", "emulated", g->is_emulated ? "true" : "false");
+}
+
 static void put_gpu(const struct gpu_labels_facts *f, json_t *labels)
 {
     static const char gpu[] = "nvidia.com/gpu";
@@ -208,8 +214,7 @@ static void put_gpu(const struct gpu_labels_facts *f, json_t *labels)
     put_text(labels, gpu, "mode", mode_of(f));
     if (is_one_clique(f))
         put_text(labels, gpu, "clique", g->clique);
-    put_text(labels, "mete.dev/gpu", "model", g->model);
-    put_text(labels, "mete.dev/gpu", "emulated", g->is_emulated ? "true" : "false");
+    put_own(g, labels);
 }
 
 /* Puts the parts of a version under `old` (driver.major ...) and `now` (driver-version.major ...).
@@ -351,18 +356,30 @@ static void put_single(const struct gpu_labels_facts *f, json_t *labels)
     put_number(labels, gpu, "memory", 0);
 }
 
-void gpu_labels_put(const struct gpu_labels_facts *f, json_t *labels)
+/* The labels about gpus of NVIDIA; mete.dev/gpu.model and .emulated. */
+static void put_all(const struct gpu_labels_facts *f, json_t *labels)
 {
     char stamp[32];
 
-    if (f->n_gpus > 0) {
-        (void)snprintf(stamp, sizeof(stamp), "%" PRId64, f->began_ns / NS_PER_SEC);
-        put_gpu(f, labels);
-        put_versions(f, labels);
-        put_slices(f, labels);
-        if (f->mig_strategy == MIG_STRATEGY_SINGLE)
-            put_single(f, labels);
-        json_put_text(labels, "nvidia.com/gfd.timestamp", stamp);
-    }
-    remove_old(f, labels);
+    (void)snprintf(stamp, sizeof(stamp), "%" PRId64, f->began_ns / NS_PER_SEC);
+    put_gpu(f, labels);
+    put_versions(f, labels);
+    put_slices(f, labels);
+    if (f->mig_strategy == MIG_STRATEGY_SINGLE)
+        put_single(f, labels);
+    json_put_text(labels, "nvidia.com/gfd.timestamp", stamp);
+}
+
+void gpu_labels_put(const struct gpu_labels_facts *f, json_t *labels)
+{
+    struct gpu_labels_facts own = *f;
+
+    own.n_gpus = 0; /* gpus of NVIDIA come first */
+    while (own.n_gpus < f->n_gpus && f->gpus[own.n_gpus].vendor == GPU_NVIDIA)
+        own.n_gpus++;
+    if (own.n_gpus > 0)
+        put_all(&own, labels);
+    else if (f->n_gpus > 0)
+        put_own(f->gpus, labels);
+    remove_old(&own, labels);
 }

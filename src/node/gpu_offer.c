@@ -18,6 +18,8 @@ bool gpu_offer_is_single(const struct gpu *gpus, size_t n, const struct gpu_slic
     const struct gpu_slice *first = NULL;
 
     for (size_t i = 0; i < n; i++) {
+        if (gpus[i].vendor != GPU_NVIDIA)
+            continue;
         if (gpus[i].mode != GPU_MODE_SLICES || gpus[i].n_slices == 0)
             return false;
         for (size_t k = 0; k < gpus[i].n_slices; k++) {

@@ -12,6 +12,7 @@
 #include "model/resource.h"
 #include "node/gpu_labels.h"
 #include "node/gpu_offer.h"
+#include "node/gpu_vendor_labels.h"
 
 static void put_number(json_t *object, const char *key, int64_t value, const char *unit)
 {
@@ -33,6 +34,7 @@ static void put_gpu_labels(const struct node_facts *f, json_t *labels)
                                        .began_ns = f->began_ns};
 
     gpu_labels_put(&l, labels);
+    gpu_vendor_labels_put(&l, labels);
     if (f->mig_state)
         json_put_text(labels, state_key, f->mig_state);
     else if (json_at(f->node, "metadata", "labels", state_key, NULL))
@@ -82,7 +84,7 @@ json_t *node_object_make(const struct node_facts *f, bool is_whole)
 
         put_gpu_labels(f, labels);
         json_put_text(json_object_at(meta, "annotations"), "mete.dev/gpus", text);
-        if (f->driver)
+        if (f->driver && f->driver->driver_version[0])
             json_put_text(json_object_at(meta, "annotations"), "mete.dev/driver",
                           f->driver->driver_version);
     }
@@ -132,7 +134,7 @@ static void put_devices(const struct node_facts *f, json_t *list, bool is_alloca
 
         switch (g->mode) {
         case GPU_MODE_WHOLE:
-            add_amount(list, GPU_RESOURCE, is_given);
+            add_amount(list, gpu_vendor_resource(g->vendor), is_given);
             break;
         case GPU_MODE_REPLICAS:
             add_amount(list, g->is_renamed ? GPU_SHARED_RESOURCE : GPU_RESOURCE,
@@ -146,15 +148,17 @@ static void put_devices(const struct node_facts *f, json_t *list, bool is_alloca
     vec_done(&offered);
 }
 
-/* null removes amounts of replicas and slices that are gone. */
+/* null removes amounts of replicas, slices and other vendors' gpus that are gone. */
 static void remove_devices(const json_t *present, json_t *list)
 {
     const char *resource;
     json_t *value;
 
     json_object_foreach ((json_t *)(uintptr_t)present, resource, value) {
+        enum gpu_vendor vendor;
         bool is_ours = text_equal(resource, GPU_SHARED_RESOURCE) ||
-                       text_starts_with(resource, GPU_SLICE_RESOURCE);
+                       text_starts_with(resource, GPU_SLICE_RESOURCE) ||
+                       gpu_vendor_of(resource, &vendor);
 
         if (is_ours && !json_object_get(list, resource))
             json_put(list, resource, json_null());

@@ -57,6 +57,7 @@ static struct err *search_gpus(struct cli *c, struct cdi_search *s)
     struct gpu_watch_options o = {.self_path = c->self_path,
                                   .driver_root = root ? root : given,
                                   .machine = machine,
+                                  .sys = "", /* the file is about NVIDIA's driver */
                                   .on_change = on_cdi_gpus,
                                   .arg = s};
     struct loop_timer *late = NULL;

@@ -55,6 +55,9 @@ static struct err *check_hardware(const struct gpus_change *g, const json_t *tre
         return NULL;
     TRY(gpu_parse_json(tree, &gpu));
     TRY(gpu_wish_parse(g->mode, &wish));
+    if (gpu.vendor != GPU_NVIDIA && wish.kind != GPU_WISH_WHOLE)
+        return err_new(ERR_INVALID, "gpu %d (%s): gpus of %s are given whole only", gpu.index,
+                       gpu.product, gpu_vendor_text(gpu.vendor));
     if (wish.kind != GPU_WISH_SLICES && wish.kind != GPU_WISH_FLEXIBLE)
         return NULL;
     if (gpu.mig_mode < 0)

@@ -60,10 +60,23 @@ static json_t *node_age(const json_t *node, int64_t now_ns)
     return json_string(text);
 }
 
+/* The product of the node's first gpu, from the gpus view; NULL: it has none. */
+static const char *product_of(const json_t *gpus, const char *node)
+{
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach (json_object_get(gpus, "items"), i, gpu)
+        if (text_equal(json_text_at(gpu, "spec", "node", NULL), node))
+            return json_text_at(gpu, "spec", "product", NULL);
+    return NULL;
+}
+
 static json_t *nodes_row(const json_t *node, const json_t *gpus, int64_t now_ns)
 {
     const char *name = json_text_at(node, "metadata", "name", NULL);
-    const char *product = json_text_at(node, "metadata", "labels", "nvidia.com/gpu.product", NULL);
+    const char *label = json_text_at(node, "metadata", "labels", "nvidia.com/gpu.product", NULL);
+    const char *product = label ? label : product_of(gpus, name);
     const char *emulated = json_text_at(node, "metadata", "labels", "mete.dev/gpu.emulated", NULL);
     AUTO_FREE char *model =
         product ? mem_format("%s%s", product, text_equal(emulated, "true") ? " (emulated)" : "")

@@ -11,7 +11,7 @@ static struct err *bad_gpus(const char *text)
     return err_new(
         ERR_BAD_REQUEST,
         "--gpus \"%s\": want a number of GPUs or a part of one, with or without a model: "
-        "2, a100:2, 0.5, 20Gi, 0.3,20Gi, mig-1g.10gb, 2xmig-1g.10gb, shared",
+        "2, a100:2, 0.5, 20Gi, 0.3,20Gi, mig-1g.10gb, 2xmig-1g.10gb, shared, amd, 2xamd",
         text);
 }
 
@@ -37,7 +37,7 @@ struct err *job_gpus_parse(const char *text, int64_t *ret_count, char ret_model[
     struct gpu_ask ask = {0};
     AUTO(err_freep) struct err *e = job_ask_parse(text, &ask, ret_model);
 
-    if (!e && ask.kind == DEVICE_WHOLE) {
+    if (!e && ask.kind == DEVICE_WHOLE && ask.vendor == GPU_NVIDIA) {
         *ret_count = ask.count;
         return NULL;
     }

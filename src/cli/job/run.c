@@ -165,7 +165,7 @@ static const struct flag run_flags[] = {
      .type = FLAG_TEXT,
      .value = "N|PART|MODEL:N",
      .doc = "GPUs, all on one node: 2, a100:2. Parts of a GPU: 0.5 (compute and memory), 20Gi, "
-            "0.3,20Gi, mig-1g.10gb, 2xmig-1g.10gb, shared"},
+            "0.3,20Gi, mig-1g.10gb, 2xmig-1g.10gb, shared. Of other vendors: amd, 2xamd, i915, xe"},
     {.name = "name",
      .type = FLAG_TEXT,
      .value = "NAME",

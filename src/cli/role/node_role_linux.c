@@ -243,6 +243,7 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
     }
     o.driver_root = h->driver_root;
     o.machine = h->machine;
+    o.sys = getenv("METE_SYSFS"); /* NOLINT(concurrency-mt-unsafe): one thread */
     begin_shares(h, c);
     TRY(gpu_watch_new(&o, &h->gpus));
     begin_mps(h, c);

@@ -25,6 +25,7 @@
 #include "cli/role/up.h"
 #include "cli/session.h"
 #include "client/informer.h"
+#include "model/gpu_ask.h"
 
 enum {
     CONFIG_MAX = 1 << 20,
@@ -352,9 +353,27 @@ static void on_child_end(void *arg, const char *name, const char *how, unsigned 
                        how));
 }
 
+/* The words that ask `mete run` for one of the node's gpus. */
+static void first_ask(const json_t *node, char ret[GPU_ASK_TEXT_SIZE])
+{
+    struct gpu_ask ask = {.count = 1};
+
+    for (size_t v = 0; v < GPU_VENDORS; v++) {
+        const char *resource = gpu_vendor_resource((enum gpu_vendor)v);
+        const char *n = json_text_at(node, "status", "capacity", resource, NULL);
+
+        if (!n || text_equal(n, "0"))
+            continue;
+        ask.vendor = (enum gpu_vendor)v;
+        break;
+    }
+    gpu_ask_format(&ask, ret);
+}
+
 static void say_ready(struct up *u, const json_t *node)
 {
     AUTO_FREE char *gpus = summary_gpus(node);
+    char ask[GPU_ASK_TEXT_SIZE];
 
     cli_say(u->cli, "  %s", gpus ? gpus : "Found no GPU");
     if (!gpus && text_equal(u->gpus, "auto"))
@@ -366,8 +385,11 @@ static void say_ready(struct up *u, const json_t *node)
     if (u->metrics_fd >= 0)
         cli_say(u->cli, "  Metrics: http://%s:%u/metrics", u->options.metrics_host,
                 u->metrics_port);
-    cli_say(u->cli, "  Try:  mete run%s -- %s", gpus ? " --gpus 1" : "",
-            gpus ? "nvidia-smi" : "hostname");
+    first_ask(node, ask);
+    cli_say(u->cli, "  Try:  mete run%s%s -- %s", gpus ? " --gpus " : "", gpus ? ask : "",
+            !gpus                  ? "hostname"
+            : text_equal(ask, "1") ? "nvidia-smi"
+                                   : "ls /dev/dri");
     (void)fputs("ready\n", u->cli->out);
     (void)fflush(u->cli->out); /* the reader of stdout may be gone; jobs do not depend on it */
 }

@@ -161,6 +161,8 @@ static json_t *claims_devices(const json_t *node)
         const json_t *gpu = json_array_get(gpus, i);
         const json_t *slices = json_object_get(gpu, "slices");
 
+        if (json_text(gpu, "vendor"))
+            continue; /* the driver of these classes is NVIDIA's */
         if (!text_equal(json_text(gpu, "mode"), "slices"))
             (void)json_array_append_new(devices, device_of_gpu(node, gpu)); /* cannot fail */
         for (size_t k = 0; k < json_array_size(slices); k++)

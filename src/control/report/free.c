@@ -192,6 +192,8 @@ static bool ask_of_model(const struct report *r, struct arena *a, const struct g
     const struct gpu_asks asks = {.at = {*ask}, .n = 1};
     struct mete_gpu_ask *one;
 
+    if (ask->kind != DEVICE_WHOLE && !sched_is_of_nvidia(r->views->scheduler, *model))
+        return false;
     if (!sched_devices_ask(r->views->scheduler, a, &asks, set))
         return false;
     set->gpu_models = model;

@@ -45,7 +45,15 @@ static const char *const more_members[] = {"mode",
                                            "peers",
                                            "minor",
                                            "serial",
-                                           "mps"};
+                                           "mps",
+                                           "vendor",
+                                           "resource",
+                                           "driverVersion",
+                                           "gfx",
+                                           "computePartition",
+                                           "memoryPartition",
+                                           "partition",
+                                           "computeUnits"};
 
 static void copy_member(json_t *to, const json_t *from, const char *key)
 {

@@ -17,7 +17,8 @@ static bool is_plain(const struct scheduler *s, const struct gpu_asks *asked, bo
     if (asked->n != 1 || first->claim.size > 0)
         return false;
     if (first->kind == DEVICE_WHOLE)
-        return is_linked || !s->has_replicas || first->count > ASKED_MAX;
+        return is_linked || !s->has_replicas || first->vendor != GPU_NVIDIA ||
+               first->count > ASKED_MAX;
     return first->kind == DEVICE_SHARE && first->milli > 0;
 }
 
@@ -39,7 +40,30 @@ static const char *const *uuids_of(struct arena *a, struct str list, size_t *ret
     return uuids;
 }
 
-static struct mete_gpu_ask engine_ask(struct arena *a, const struct gpu_ask *ask)
+/*
+ * The models that an ask means. The engine knows no vendors: where there are gpus of several, an
+ * ask means the models of its own. A vendor without gpus has a model that no gpu has.
+ */
+static const char *const *models_of(const struct scheduler *s, struct arena *a,
+                                    const struct gpu_ask *ask, size_t *ret_n)
+{
+    const struct sched_models *models = &s->models[ask->vendor];
+    const char **list = arena_alloc(a, (models->names.n + 1) * sizeof(*list));
+    size_t n = 0;
+
+    *ret_n = 0;
+    if (ask->claim.size > 0 || (ask->vendor == GPU_NVIDIA && !sched_has_vendors(s)))
+        return NULL;
+    VEC_EACH (&models->names, name)
+        list[n++] = arena_strdup(a, *name);
+    if (n == 0)
+        list[n++] = gpu_vendor_resource(ask->vendor);
+    *ret_n = n;
+    return list;
+}
+
+static struct mete_gpu_ask engine_ask(const struct scheduler *s, struct arena *a,
+                                      const struct gpu_ask *ask)
 {
     struct mete_gpu_ask ret = {
         .count = (uint32_t)ask->count,
@@ -47,12 +71,14 @@ static struct mete_gpu_ask engine_ask(struct arena *a, const struct gpu_ask *ask
         .memory_bytes = ask->bytes,
         .profile = ask->kind == DEVICE_SLICE ? ask->profile : NULL,
         .is_replica = ask->kind == DEVICE_REPLICA,
-        .or_replica = ask->kind == DEVICE_WHOLE && ask->claim.size == 0,
+        .or_replica =
+            ask->kind == DEVICE_WHOLE && ask->vendor == GPU_NVIDIA && ask->claim.size == 0,
         .is_several = ask->is_several && (ask->kind == DEVICE_WHOLE || ask->kind == DEVICE_REPLICA),
         .is_by_memory = ask->kind == DEVICE_SHARE && ask->milli == 0,
     };
 
     ret.uuids = uuids_of(a, ask->gpus, &ret.n_uuids);
+    ret.models = models_of(s, a, ask, &ret.n_models);
     return ret;
 }
 
@@ -69,6 +95,7 @@ bool sched_devices_ask(const struct scheduler *s, struct arena *a, const struct 
         set->gpus = (uint32_t)(count > GPUS_MAX ? GPUS_MAX : count);
         set->gpu_milli = asked->at[0].milli;
         set->gpu_memory_bytes = asked->at[0].bytes;
+        set->gpu_models = models_of(s, a, &asked->at[0], &set->n_gpu_models);
         return true;
     }
     if (asked->has_more || count > ASKED_MAX)
@@ -77,7 +104,7 @@ bool sched_devices_ask(const struct scheduler *s, struct arena *a, const struct 
     kept = arena_alloc(a, asked->n * sizeof(*kept)); /* holds the profiles */
     for (size_t i = 0; i < asked->n; i++) {
         kept[i] = asked->at[i];
-        list[i] = engine_ask(a, &kept[i]);
+        list[i] = engine_ask(s, a, &kept[i]);
     }
     set->asks = list;
     set->n_asks = asked->n;

@@ -100,6 +100,8 @@ static json_t *read_gpus(const json_t *node, const char *name)
 
         json_put_text(kept, "uuid", json_text(gpu, "uuid"));
         json_put_text(kept, "model", json_text(gpu, "model"));
+        if (json_text(gpu, "resource"))
+            json_put_text(kept, "resource", json_text(gpu, "resource"));
         json_put_int(kept, "memoryBytes", ledger_gpu_of(gpu).memory_bytes);
         json_put_int(kept, "numaNode", json_int(gpu, "numaNode", -1));
         json_put_int(kept, "linkGroup", json_int(gpu, "linkGroup", -1));
@@ -302,6 +304,54 @@ static void note_replicas(struct scheduler *s, const json_t *facts)
     }
 }
 
+/* Notes the models of each vendor. Once there is a gpu of another vendor than NVIDIA, waiting
+ * workloads have to say which models they mean. */
+static void note_models(struct scheduler *s, const json_t *facts)
+{
+    json_t *gpu;
+    size_t i;
+
+    json_array_foreach (json_object_get(facts, "gpus"), i, gpu) {
+        const char *model = text_or_empty(json_text(gpu, "model"));
+        enum gpu_vendor vendor = GPU_NVIDIA;
+        bool is_known = false;
+
+        (void)gpu_vendor_of(json_text(gpu, "resource"), &vendor); /* absent: NVIDIA */
+        VEC_EACH (&s->models[vendor].names, name)
+            is_known = is_known || text_equal(*name, model);
+        if (is_known || !*model)
+            continue;
+        vec_add(&s->models[vendor].names, mem_strdup(model));
+        s->are_asks_old = s->are_asks_old || sched_has_vendors(s);
+    }
+}
+
+bool sched_has_vendors(const struct scheduler *s)
+{
+    for (size_t v = GPU_NVIDIA + 1; v < GPU_VENDORS; v++)
+        if (s->models[v].names.n > 0)
+            return true;
+    return false;
+}
+
+bool sched_is_of_nvidia(const struct scheduler *s, const char *model)
+{
+    for (size_t v = GPU_NVIDIA + 1; v < GPU_VENDORS; v++)
+        VEC_EACH (&s->models[v].names, name)
+            if (text_equal(*name, model))
+                return false;
+    return true;
+}
+
+void sched_models_free(struct scheduler *s)
+{
+    for (size_t v = 0; v < GPU_VENDORS; v++) {
+        VEC_EACH (&s->models[v].names, name)
+            free(*name);
+        vec_done(&s->models[v].names);
+    }
+}
+
 static struct sched_node *find_node(const struct scheduler *s, const char *name)
 {
     struct sched_node *n = NULL;
@@ -341,6 +391,7 @@ void scheduler_put_node(void *arg, const char *ns, const char *name, const json_
     json_decref(n->facts);
     n->facts = TAKE(facts);
     note_replicas(s, n->facts);
+    note_models(s, n->facts);
     tell_engine(s, n);
     scheduler_poke(s);
 }

@@ -224,6 +224,11 @@ struct sched_port {
     char *resource; /* "hostport/TCP/8080" */
 };
 
+/* The models of a vendor's gpus that nodes have reported. */
+struct sched_models {
+    VEC(char *) names;
+};
+
 struct scheduler {
     struct scheduler_options options;
     struct mete_engine *engine;
@@ -264,8 +269,9 @@ struct scheduler {
     struct cluster_watch *group_watches[GANG_DOORS];
     struct loop_timer *status_timer;
     bool has_shrunk;
-    bool has_replicas;   /* gpus are offered in replicas that serve for whole ones, too */
-    bool are_asks_old;   /* waiting workloads asked before `has_replicas` was set */
+    bool has_replicas; /* gpus are offered in replicas that serve for whole ones, too */
+    struct sched_models models[GPU_VENDORS]; /* of the gpus seen so far */
+    bool are_asks_old;   /* waiting workloads asked before `has_replicas` or `models` changed */
     bool has_unevicted;  /* some pods of evicted workloads are not marked for deletion yet */
     unsigned n_unsynced; /* watches that are being read, and the start itself */
     bool is_loading;     /* until all are synced: then the engine gets placed gangs and
@@ -308,6 +314,13 @@ void sched_devices_place(struct arena *a, const struct sched_pod *p, const struc
 size_t sched_devices_chosen(struct arena *a, const struct mete_pod_placement *p,
                             struct device **ret);
 bool sched_pod_has_device(const struct sched_pod *p, const struct device *d);
+
+/* scheduler_nodes.c */
+/* Is there a gpu of another vendor than NVIDIA? */
+bool sched_has_vendors(const struct scheduler *s);
+/* False: the model is one of another vendor. */
+bool sched_is_of_nvidia(const struct scheduler *s, const char *model);
+void sched_models_free(struct scheduler *s);
 
 /* scheduler_nodes.c */
 void scheduler_put_node(void *arg, const char *ns, const char *name, const json_t *node);

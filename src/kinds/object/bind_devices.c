@@ -151,7 +151,7 @@ static bool is_selected(const struct bind_gpu *g, const struct gpu_ask *ask)
 static bool gpu_give(struct bind_gpu *g, const struct gpu_ask *ask, struct device *ret)
 {
     *ret = device_whole(g->uuid);
-    if (g->is_chosen || !is_selected(g, ask))
+    if (g->is_chosen || g->facts.vendor != ask->vendor || !is_selected(g, ask))
         return false;
     switch (ask->kind) {
     case DEVICE_WHOLE:

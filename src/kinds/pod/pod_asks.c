@@ -77,8 +77,9 @@ static bool read_profile(const char *resource, char ret[MIG_NAME_SIZE])
 bool gpu_resource_is_known(const char *name)
 {
     char profile[MIG_NAME_SIZE];
+    enum gpu_vendor vendor;
 
-    return text_equal(name, GPU_RESOURCE) || text_equal(name, GPU_SHARED_RESOURCE) ||
+    return gpu_vendor_of(name, &vendor) || text_equal(name, GPU_SHARED_RESOURCE) ||
            text_equal(name, GPU_MEMORY) || text_equal(name, GPU_CORES) ||
            read_profile(name, profile);
 }
@@ -132,6 +133,18 @@ static void add_gpus(struct gpu_asks *asks, const json_t *container)
         ask.bytes = mib > INT64_MAX / MIB ? INT64_MAX : mib * MIB;
     }
     gpu_asks_add(asks, &ask);
+}
+
+/* Adds gpus of other vendors than NVIDIA. */
+static void add_vendors(struct gpu_asks *asks, const json_t *container)
+{
+    for (int v = GPU_NVIDIA + 1; v < GPU_VENDORS; v++) {
+        const enum gpu_vendor vendor = (enum gpu_vendor)v;
+        const struct gpu_ask ask = {
+            .vendor = vendor, .count = container_units(container, gpu_vendor_resource(vendor))};
+
+        gpu_asks_add(asks, &ask);
+    }
 }
 
 static void add_slices(struct gpu_asks *asks, const json_t *container)
@@ -232,6 +245,7 @@ struct gpu_asks container_gpu_asks(const json_t *pod, const json_t *container)
     add_gpus(&asks, container);
     gpu_asks_add(&asks, &share);
     add_slices(&asks, container);
+    add_vendors(&asks, container);
     if (owns_fraction(pod, container) && read_fraction(pod, &share))
         gpu_asks_add(&asks, &share);
     add_claims(&asks, pod, container);
@@ -466,7 +480,7 @@ void pod_ask_for(json_t *pod, json_t *container, const struct gpu_ask *ask)
 
     switch (ask->kind) {
     case DEVICE_WHOLE:
-        json_put_int(limits, GPU_RESOURCE, ask->count);
+        json_put_int(limits, gpu_vendor_resource(ask->vendor), ask->count);
         return;
     case DEVICE_REPLICA:
         json_put_int(limits, GPU_SHARED_RESOURCE, ask->count);
@@ -583,6 +597,21 @@ static void validate_beside(const json_t *pod, const char *name, const struct pa
     }
 }
 
+/* A device in the pod's list says nothing of its vendor, so there is only one. */
+static void validate_vendors(const json_t *pod, const struct path *at, struct causes *causes)
+{
+    const struct gpu_asks all = pod_gpu_asks(pod);
+
+    for (size_t i = 1; i < all.n; i++) {
+        if (all.at[i].vendor == all.at[0].vendor)
+            continue;
+        cause_forbidden(causes, PATH(PATH(at, "spec"), "containers"),
+                        "a pod asks for gpus of one vendor only: nvidia.com/..., amd.com/gpu, "
+                        "gpu.intel.com/i915 or gpu.intel.com/xe");
+        return;
+    }
+}
+
 void pod_validate_gpus(const json_t *pod, const struct path *at, struct causes *causes)
 {
     const struct path *annotations = PATH(PATH(at, "metadata"), "annotations");
@@ -590,6 +619,7 @@ void pod_validate_gpus(const json_t *pod, const struct path *at, struct causes *
     const char *memory = annotation(pod, MEMORY);
     uint32_t milli = 0;
 
+    validate_vendors(pod, at, causes);
     if (part && memory)
         cause_forbidden(causes, PATH_KEY(annotations, MEMORY),
                         "a share is either a gpu-fraction or a gpu-memory");

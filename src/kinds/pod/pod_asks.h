@@ -1,13 +1,15 @@
 /*
  * pod_asks.h - the resources and devices that a pod asks for
  *
- * The only reader of the resources "nvidia.com/..." and of the annotations about gpus:
+ * The only reader of the resources of gpus and of the annotations about them:
  *
  *   nvidia.com/gpu: N          whole gpus, or replicas where gpus are offered so under this name
  *   nvidia.com/gpu.shared: N   replicas
  *   nvidia.com/mig-PROFILE: N  slices; "." stands for "+" in the name of the profile
  *   nvidia.com/gpumem: MIB     with nvidia.com/gpu: N (default 1): N capped shares with so much
  *   nvidia.com/gpucores: PCT   memory and compute each, as HAMi has them
+ *   amd.com/gpu: N             whole gpus of AMD; gpu.intel.com/i915, gpu.intel.com/xe: of Intel. A
+ *                              pod asks for gpus of one vendor
  *   annotation gpu-fraction: "0.5"      a capped share for the pod's first container, as KAI has
  *   annotation gpu-memory: "20480"      it: a part of a gpu, or memory in MiB;
  *   annotation gpu-fraction-num-devices: "2", and gpu-fraction-container-name: NAME

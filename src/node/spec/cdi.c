@@ -133,6 +133,10 @@ static struct err *add_device(json_t *edits, const struct driver_root *root,
 {
     AUTO_FREE char *path = mem_format("/dev/nvidia%d", d->gpu->minor);
 
+    for (size_t i = 0; i < d->gpu->n_nodes; i++)
+        add_node(edits, d->gpu->nodes[i].path, d->gpu->nodes[i].major, d->gpu->nodes[i].minor);
+    if (d->gpu->vendor != GPU_NVIDIA)
+        return NULL;
     add_node(edits, path, root->gpu_major, d->gpu->minor);
     if (!d->instance)
         return NULL;
@@ -162,11 +166,15 @@ void cdi_driver_edits(json_t *edits, const struct driver_root *root,
 void cdi_name_devices(json_t *edits, const struct cdi_device *devices, size_t n)
 {
     AUTO(buf_done) struct buf text = {0};
+    size_t named = 0;
 
     buf_add_text(&text, CDI_VISIBLE "=");
     for (size_t i = 0; i < n; i++)
-        buf_printf(&text, "%s%s", i > 0 ? "," : "",
-                   devices[i].instance ? devices[i].instance : devices[i].gpu->uuid);
+        if (devices[i].gpu->vendor == GPU_NVIDIA)
+            buf_printf(&text, "%s%s", named++ > 0 ? "," : "",
+                       devices[i].instance ? devices[i].instance : devices[i].gpu->uuid);
+    if (named == 0)
+        return;
     (void)json_array_append_new(json_array_at(edits, "env"), json_string(text.at));
 }
 
@@ -179,7 +187,8 @@ struct err *cdi_gpu_edits(const struct cdi_device *devices, size_t n,
     for (size_t i = 0; i < n; i++)
         TRY(add_device(edits, root, &devices[i]));
     if (n > 0) {
-        cdi_driver_edits(edits, root, target);
+        if (root)
+            cdi_driver_edits(edits, root, target);
         cdi_name_devices(edits, devices, n);
     }
     *ret = TAKE(edits);

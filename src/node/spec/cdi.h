@@ -41,7 +41,8 @@ struct cdi_target {
 };
 
 /*
- * The edits for one container with these devices. `target` NULL: only nodes and variables.
+ * The edits for one container with these devices. `target` NULL: only nodes and variables. `root`:
+ * of NVIDIA's driver; NULL: no device is NVIDIA's. Gpus of other vendors have nodes alone.
  * ERR_UNAVAILABLE: the driver has no capability nodes of a MIG instance. The caller owns `*ret`.
  */
 struct err *cdi_gpu_edits(const struct cdi_device *devices, size_t n,

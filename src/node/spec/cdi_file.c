@@ -72,8 +72,8 @@ static struct err *make_devices(json_t *file, const struct gpu *gpus, size_t n,
         AUTO_FREE char *index = mem_format("%d", gpus[i].index);
         AUTO(json_freep) json_t *edits = NULL;
 
-        if (gpus[i].minor < 0 || !gpus[i].uuid[0])
-            continue; /* the gpu is lost */
+        if (gpus[i].vendor != GPU_NVIDIA || gpus[i].minor < 0 || !gpus[i].uuid[0])
+            continue; /* of another kind, or lost */
         if (gpus[i].n_slices > 0) {
             TRY(make_slices(file, &gpus[i], root, all));
             continue;

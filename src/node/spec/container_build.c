@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "kinds/pod/pod_asks.h"
 #include "node/host_root.h"
 #include "node/spec/cdi.h"
 #include "node/spec/container_devices.h"
@@ -15,8 +16,22 @@
 const struct driver_root *container_driver(const struct pod *p, const struct container *c)
 {
     const struct pods_options *o = &p->set->o;
+    const struct gpu_asks asks = container_gpu_asks(p->object, pod_container_spec(p, c));
+    int64_t of_others = 0;
 
-    return json_array_size(c->gpus) > 0 ? o->find_driver(o->arg) : NULL;
+    for (size_t i = 0; i < asks.n; i++)
+        of_others += asks.at[i].vendor == GPU_NVIDIA ? 0 : asks.at[i].count;
+    return (int64_t)json_array_size(c->gpus) > of_others ? o->find_driver(o->arg) : NULL;
+}
+
+/* The number of devices that need NVIDIA's driver. */
+static size_t count_nvidia(const struct container_devices *devices)
+{
+    size_t n = 0;
+
+    VEC_EACH (&devices->all, d)
+        n += d->gpu->vendor == GPU_NVIDIA;
+    return n;
 }
 
 /* The places of the driver's files in a container of an image or of the image `host`. */
@@ -77,7 +92,7 @@ static struct err *find_devices(const struct pod *p, const struct container *c,
                                 struct container_devices *ret)
 {
     TRY(container_devices_find(p, c, ret));
-    if (ret->all.n > 0 && !container_driver(p, c))
+    if (count_nvidia(ret) > 0 && !container_driver(p, c))
         return err_new(ERR_UNAVAILABLE, "the files of the gpus' driver are not known yet");
     return NULL;
 }
@@ -90,7 +105,7 @@ struct err *container_request(const struct pod *p, const struct container *c,
     AUTO_FREE struct cdi_device *list = NULL;
 
     TRY(find_devices(p, c, &devices));
-    if (devices.all.n == 0 || has_shares(&devices)) {
+    if (devices.all.n == 0 || count_nvidia(&devices) < devices.all.n || has_shares(&devices)) {
         *ret = NULL;
         return NULL;
     }
@@ -117,7 +132,7 @@ struct err *container_edits(const struct pod *p, const struct container *c,
         *ret = TAKE(edits);
         return NULL;
     }
-    if (devices.all.n > 0 && place)
+    if (count_nvidia(&devices) > 0 && place)
         target = driver_target(place);
     TRY(cdi_gpu_edits(list, devices.all.n, root, place ? &target : NULL, &edits));
     TRY(pod_edit_mps(p, &devices, edits));

@@ -118,6 +118,35 @@ static void pods_that_waited_for_whole_gpus_take_replicas_that_come_later(void *
     assert_has("three", "'GPU-2/replica:2'");
 }
 
+#define OTHER(uuid, vendor_model, resource)                                  \
+    "{'uuid':'" uuid "','index':0,'health':'healthy','model':'" vendor_model \
+    "','memoryBytes':206158430208,'vendor':'amd','resource':'" resource "'}"
+
+static void pods_get_gpus_of_the_vendor_that_they_ask_for(void **state)
+{
+    (void)state;
+    add_pod("early", "", "'amd.com/gpu':'1'");
+    sched_world_assert_on(&s, "early", "");
+    set_gpus("a", GPU("GPU-0", "") "," OTHER("GPU-1", "mi300x", "amd.com/gpu"), true);
+    assert_has("early", "'GPU-1'");
+    add_pod("nvidia", "", "'nvidia.com/gpu':'2'");
+    sched_world_assert_waits(&s, "nvidia", "needs 2 H100 on one node; the largest has 1 (a)");
+    add_pod("share", "'gpu-fraction':'0.5'", "");
+    assert_has("share", "'GPU-0/share:500,42949672960'");
+    add_pod("late", "", "'amd.com/gpu':'1'");
+    sched_world_assert_waits(&s, "late", "needs 1 MI300X; none of 1 is free");
+    sched_world_end_pod(&s, "early", "Succeeded");
+    assert_has("late", "'GPU-1'");
+    add_pod("half", "'gpu-fraction':'0.6'", ""); /* the gpu of AMD is not shared */
+    sched_world_assert_on(&s, "half", "");
+    add_pod("intel", "", "'gpu.intel.com/xe':'1'");
+    sched_world_assert_on(&s, "intel", "");
+    set_gpus("b", OTHER("GPU-2", "flex170", "gpu.intel.com/xe") "," GPU("GPU-3", ""), true);
+    assert_has("intel", "'GPU-2'");
+    assert_has("half", "'GPU-3/share:600,51539607552'");
+    world_must(ledger_check(s.w.store));
+}
+
 static void shares_have_compute_and_memory_of_a_gpu(void **state)
 {
     (void)state;
@@ -321,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(replicas_take_pods_until_all_are_held),
         TEST(pods_that_waited_for_whole_gpus_take_replicas_that_come_later),
+        TEST(pods_get_gpus_of_the_vendor_that_they_ask_for),
         TEST(shares_have_compute_and_memory_of_a_gpu),
         TEST(slices_are_the_instances_that_the_node_has),
         TEST(a_flexible_gpu_is_cut_as_pods_ask),

@@ -64,6 +64,30 @@ static void keeps_every_mode(void **state)
     assert_non_null(strstr(text_slices, "\"migMode\":1"));
 }
 
+static void keeps_what_gpus_of_amd_have(void **state)
+{
+    struct gpu g = GPU_UNKNOWN(3);
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    memcpy(g.uuid, "GPU-3", 6);
+    g.vendor = GPU_AMD;
+    g.amd = (struct gpu_amd){.gfx = "gfx942",
+                             .compute_partition = "CPX",
+                             .memory_partition = "NPS4",
+                             .partition = 0,
+                             .compute_units = 38,
+                             .simds = 152};
+    g.n_nodes = 2;
+    g.nodes[0] = (struct gpu_node){"/dev/kfd", 510, 0};
+    g.nodes[1] = (struct gpu_node){"/dev/dri/renderD128", 226, 128};
+    text = again(&g);
+    assert_non_null(strstr(text, "\"partition\":0,\"computeUnits\":38,\"simds\":152"));
+    assert_non_null(strstr(text, "\"vendor\":\"amd\",\"resource\":\"amd.com/gpu\","
+                                 "\"gfx\":\"gfx942\",\"computePartition\":\"CPX\","));
+    assert_non_null(strstr(text, "{\"path\":\"/dev/kfd\",\"major\":510,\"minor\":0}"));
+}
+
 static void says_what_is_wrong(void **state)
 {
     static const struct {
@@ -78,6 +102,13 @@ static void says_what_is_wrong(void **state)
          "gpu: slice: start: want 0 to 11"},
         {"{\"uuid\":\"G\",\"health\":\"healthy\",\"mode\":\"slices\",\"slices\":[{\"start\":1}]}",
          "gpu: slice: profile is missing"},
+        {"{\"uuid\":\"G\",\"health\":\"healthy\",\"resource\":\"example.com/gpu\"}",
+         "gpu: resource 'example.com/gpu' is not known"},
+        {"{\"uuid\":\"G\",\"health\":\"healthy\",\"nodes\":[{\"path\":\"/etc\",\"major\":1,"
+         "\"minor\":1}]}",
+         "gpu: node: want path, major and minor"},
+        {"{\"uuid\":\"G\",\"health\":\"healthy\",\"nodes\":[1,2,3,4]}",
+         "gpu: nodes: want at most 3"},
     };
 
     (void)state;
@@ -95,6 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_every_mode),
+        cmocka_unit_test(keeps_what_gpus_of_amd_have),
         cmocka_unit_test(says_what_is_wrong),
     };
 

@@ -86,6 +86,9 @@ static void reads_every_way_to_ask_for_gpus(void **state)
         {"'nvidia.com/gpu':'2','nvidia.com/gpumem':'4096','nvidia.com/gpucores':'30'", "2x0.3,4Gi"},
         {"'nvidia.com/gpu':'1','nvidia.com/gpu.shared':'1','nvidia.com/mig-1g.10gb':'1'",
          "1+shared+mig-1g.10gb"},
+        {"'amd.com/gpu':'8'", "8xamd"},
+        {"'gpu.intel.com/i915':'1'", "i915"},
+        {"'gpu.intel.com/xe':'2'", "2xxe"},
     };
 
     (void)state;
@@ -159,9 +162,10 @@ static void splits_the_devices_among_the_containers(void **state)
 
 static void a_manifest_asks_for_what_it_is_made_for(void **state)
 {
-    static const char *const texts[] = {"2",        "0.5",         "2x0.125",         "20Gi",
-                                        "0.3,20Gi", "2xshared",    "mig-1g.10gb",     "3x512Mi",
-                                        "0.999",    "2x0.99,80Gi", "4xmig-1g.10gb+me"};
+    static const char *const texts[] = {"2",        "0.5",         "2x0.125",          "20Gi",
+                                        "0.3,20Gi", "2xshared",    "mig-1g.10gb",      "3x512Mi",
+                                        "0.999",    "2x0.99,80Gi", "4xmig-1g.10gb+me", "2xamd",
+                                        "i915",     "xe"};
 
     (void)state;
     for (size_t i = 0; i < COUNT(texts); i++) {
@@ -230,6 +234,34 @@ static void contradicting_asks_have_their_causes(void **state)
         container_validate_gpus(json_array_get(json_at(pod, "spec", "containers", NULL), 0),
                                 PATH(NULL, "resources"), &causes);
         assert_string_equal(causes.n > 0 ? causes.text.at : "", cases[i].causes);
+    }
+}
+
+static void a_pod_asks_for_gpus_of_one_vendor(void **state)
+{
+    static const struct {
+        const char *limits;
+        size_t n;
+    } cases[] = {
+        {"'amd.com/gpu':'1'", 0},
+        {"'amd.com/gpu':'1','nvidia.com/gpu':'0'", 0},
+        {"'amd.com/gpu':'1','nvidia.com/gpu':'1'", 1},
+        {"'gpu.intel.com/i915':'1','gpu.intel.com/xe':'1'", 1},
+        {"'amd.com/gpu':'1','nvidia.com/mig-1g.10gb':'1'", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *pod = pod_with(cases[i].limits);
+        AUTO(causes_done) struct causes causes = {0};
+
+        pod_validate_gpus(pod, NULL, &causes);
+        assert_int_equal(causes.n, cases[i].n);
+        if (causes.n > 0)
+            assert_string_equal(causes.text.at,
+                                "spec.containers: Forbidden: a pod asks for gpus of one vendor "
+                                "only: nvidia.com/..., amd.com/gpu, gpu.intel.com/i915 or "
+                                "gpu.intel.com/xe");
     }
 }
 
@@ -348,6 +380,7 @@ int main(void)
         cmocka_unit_test(a_manifest_asks_for_what_it_is_made_for),
         cmocka_unit_test(asks_for_gpus_multiply_by_the_number_of_pods),
         cmocka_unit_test(contradicting_asks_have_their_causes),
+        cmocka_unit_test(a_pod_asks_for_gpus_of_one_vendor),
         cmocka_unit_test(contradicting_annotations_have_their_causes),
         cmocka_unit_test(containers_that_name_one_claim_share_its_devices),
         cmocka_unit_test(a_held_claim_asks_for_nothing_and_names_its_node),

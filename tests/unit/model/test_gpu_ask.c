@@ -32,6 +32,10 @@ static void reads_and_writes_each_form(void **state)
         {"2xmig-1g.10gb.me",
          {.kind = DEVICE_SLICE, .count = 2, .profile = "1g.10gb+me"},
          "2xmig-1g.10gb+me"},
+        {"amd", {.vendor = GPU_AMD, .count = 1}, NULL},
+        {"8xamd", {.vendor = GPU_AMD, .count = 8}, NULL},
+        {"1xi915", {.vendor = GPU_INTEL_I915, .count = 1}, "i915"},
+        {"2xxe", {.vendor = GPU_INTEL_XE, .count = 2}, NULL},
     };
 
     (void)state;

@@ -361,6 +361,77 @@ static void an_empty_list_may_be_absent(void **state)
     assert_false(node_object_has(full, patch));
 }
 
+static void labels_gpus_of_other_vendors_as_their_labellers_do(void **state)
+{
+    static const struct gpu others[] = {
+        {.uuid = "GPU-0",
+         .vendor = GPU_AMD,
+         .product = "AMD Radeon (TM) Pro W7900",
+         .pci_device = 0x74481002,
+         .memory_bytes = INT64_C(48301604864),
+         .driver_version = "6.8.5",
+         .amd = {.gfx = "gfx1100", .compute_units = 96, .simds = 192}},
+        {.uuid = "GPU-1", .vendor = GPU_AMD, .pci_device = 0x74a11002, .health = GPU_LOST},
+        {.uuid = "GPU-2",
+         .vendor = GPU_INTEL_I915,
+         .pci_device = 0x0bd58086,
+         .pci_class = 0x038000},
+        {.uuid = "GPU-3",
+         .vendor = GPU_INTEL_I915,
+         .pci_device = 0x0bd58086,
+         .pci_class = 0x038000},
+    };
+    static const char *const want[][2] = {
+        {"amd.com/gpu.device-id", NULL}, /* two are there: counted */
+        {"amd.com/gpu.device-id.7448", "1"},
+        {"beta.amd.com/gpu.device-id.74a1", "1"},
+        {"amd.com/gpu.product-name", "AMD_Radeon_TM_Pro_W7900"},
+        {"beta.amd.com/gpu.product-name", "AMD_Radeon_TM_Pro_W7900"},
+        {"beta.amd.com/gpu.product-name.AMD_Radeon_TM_Pro_W7900", "1"},
+        {"amd.com/gpu.vram", "45G"},
+        {"amd.com/gpu.cu-count", "96"},
+        {"amd.com/gpu.simd-count", "192"},
+        {"amd.com/gpu.family", "GC_11_0_0"},
+        {"amd.com/gpu.driver-version", "6.8.5"},
+        {"amd.com/gpu.compute-memory-partition", NULL},
+        {"amd.com/gpu.compute-partitioning-supported", "false"},
+        {"gpu.intel.com/device-id.0380-0bd5.present", "true"},
+        {"gpu.intel.com/device-id.0380-0bd5.count", "2"},
+        {"gpu.intel.com/device.count", "2"},
+        {"gpu.intel.com/family", "Max_Series"},
+        {"gpu.intel.com/product", "Max_1550"},
+        {"nvidia.com/gpu.present", NULL},
+    };
+    AUTO(json_freep)
+    json_t *present = json_pack(
+        "{s:{s:{s:s, s:s, s:s}}, s:{s:{s:s}}}", "metadata", "labels",
+        "gpu.intel.com/device-id.0380-56c0.present", "true", "amd.com/gpu.compute-memory-partition",
+        "spx_nps1", "amd.com/gpu.owner", "me", "status", "allocatable", "gpu.intel.com/xe", "1");
+    struct node_facts f = facts_of(4);
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *status = NULL;
+
+    (void)state;
+    f.gpus = others;
+    f.node = present;
+    object = node_object_make(&f, false);
+    for (size_t i = 0; i < COUNT(want); i++) {
+        if (want[i][1])
+            assert_string_equal(label(object, want[i][0]), want[i][1]);
+        else
+            assert_null(label(object, want[i][0]));
+    }
+    assert_true(json_is_null(
+        json_at(object, "metadata", "labels", "gpu.intel.com/device-id.0380-56c0.present", NULL)));
+    assert_null(json_at(object, "metadata", "labels", "amd.com/gpu.owner", NULL));
+    status = node_status_make(&f);
+    assert_string_equal(amount(status, "capacity", "amd.com/gpu"), "2");
+    assert_string_equal(amount(status, "allocatable", "amd.com/gpu"), "1");
+    assert_string_equal(amount(status, "allocatable", "gpu.intel.com/i915"), "2");
+    assert_string_equal(amount(status, "allocatable", "nvidia.com/gpu"), "0");
+    assert_true(json_is_null(json_at(status, "status", "allocatable", "gpu.intel.com/xe", NULL)));
+}
+
 static void reports_with_the_time(void **state)
 {
     const struct node_facts f = facts_of(0);
@@ -387,6 +458,7 @@ int main(void)
         cmocka_unit_test(the_strategy_single_wants_one_profile),
         cmocka_unit_test(gpus_of_one_nvlink_domain_have_its_label),
         cmocka_unit_test(the_strategy_none_offers_no_slices),
+        cmocka_unit_test(labels_gpus_of_other_vendors_as_their_labellers_do),
         cmocka_unit_test(reports_with_the_time),
         cmocka_unit_test(names_products_and_modes_as_feature_discovery_does),
         cmocka_unit_test(a_report_is_due_when_anything_but_its_time_differs),
