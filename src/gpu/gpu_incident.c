@@ -44,7 +44,7 @@ const char *gpu_remedy_advice(enum gpu_remedy r)
 
 static void incident_set(struct gpu_incident *i, const struct incident_cause *c, int64_t now_ns)
 {
-    if (i->health == GPU_HEALTHY)
+    if (i->health == GPU_HEALTHY || i->is_remedied) /* a new round has its own time */
         i->since_ns = now_ns;
     i->health = c->health > i->health ? c->health : i->health;
     i->remedy = c->remedy;
@@ -221,7 +221,7 @@ void gpu_incident_checked(struct gpu_incident *i, const char *problem, int64_t n
         return;
     }
     (void)snprintf(text, sizeof(text), "the check of the GPU failed: %.100s", problem);
-    i->health = GPU_UNHEALTHY;
+    i->health = GPU_HEALTHY;
     incident_set(i, &c, now_ns);
 }
 
@@ -230,6 +230,7 @@ void gpu_incident_apply(const struct gpu_incident *i, struct gpu *g)
     if (i->health == GPU_HEALTHY || g->health > i->health)
         return;
     g->health = i->health;
+    g->health_since_ns = i->since_ns;
     if (i->cause[0])
         (void)snprintf(g->health_reason, sizeof(g->health_reason), "%s", i->cause);
 }

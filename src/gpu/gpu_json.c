@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/stamp.h"
 #include "gpu/gpu_watch.h"
 #include "model/device.h"
 
@@ -169,6 +170,12 @@ json_t *gpu_format_json(const struct gpu *g)
     json_put_text(o, "health", gpu_health_text(g->health));
     if (g->health_reason[0])
         json_put_text(o, "healthReason", g->health_reason);
+    if (g->health_since_ns > 0) {
+        char since[STAMP_TEXT_SIZE];
+
+        stamp_format_nano(g->health_since_ns, since);
+        json_put_text(o, "healthSince", since);
+    }
     put_mode(o, g);
     put_vendor(o, g);
     return o;
@@ -286,6 +293,7 @@ struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
                     .link_group = (int)json_int(j, "linkGroup", -1),
                     .pci_device = json_int(j, "pciDevice", -1),
                     .power_limit_mw = json_int(j, "powerLimitMilliwatts", -1),
+                    .health_since_ns = stamp_or(json_text(j, "healthSince"), 0),
                     .is_emulated = json_bool(j, "emulated", false)};
 
     if (!json_is_object(j))

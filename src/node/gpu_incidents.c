@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "kinds/pod/pod_state.h"
 
 enum {
     HEALTH_GPUS_MAX = 64,
@@ -31,6 +32,8 @@ struct gpu_incidents {
     char *boot_id;
     struct xid_book *xids;
     struct file_mark xids_mark;
+    char *care_text;          /* of the annotation; NULL: absent */
+    json_t *care;             /* NULL: none, or damaged */
     struct loop_timer *timer; /* for checks that are due later */
     struct watched_gpu watched[CONDITIONS_MAX];
     size_t n_watched;
@@ -271,6 +274,39 @@ static bool health_see(const struct gpu_incidents *h, struct watched_gpu *w,
            has_changed;
 }
 
+/* Applies what administrators said of the gpu: drained, or its remedy is done. */
+static bool health_care(const struct gpu_incidents *h, struct watched_gpu *w, struct gpu *g)
+{
+    const json_t *care = json_object_get(h->care, w->incident.uuid);
+    const char *drained = json_text_filled(care, "drained");
+    bool is_resumed = w->incident.health != GPU_HEALTHY && !w->incident.is_remedied &&
+                      stamp_or(json_text(care, "resumed"), -1) == w->incident.since_ns;
+
+    if (drained) {
+        g->health = GPU_DRAINED;
+        (void)snprintf(g->health_reason, sizeof(g->health_reason), "%s", drained);
+    }
+    return is_resumed && gpu_incident_remedied(&w->incident, GPU_REMEDY_INSPECT);
+}
+
+bool gpu_incidents_set_node(struct gpu_incidents *h, const json_t *node)
+{
+    const char *text = json_text_at(node, "metadata", "annotations", NODE_GPU_CARE, NULL);
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (text_equal(text, h->care_text))
+        return false;
+    free(h->care_text);
+    h->care_text = text ? mem_strdup(text) : NULL;
+    json_decref(h->care);
+    h->care = NULL;
+    if (text)
+        e = json_parse(str_of(text), &h->care);
+    if (e)
+        LOG(WARN, "annotation of this node cannot be used", S("annotation", NODE_GPU_CARE), E(e));
+    return true;
+}
+
 const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu *list, size_t n)
 {
     h->n = n < HEALTH_GPUS_MAX ? n : HEALTH_GPUS_MAX;
@@ -281,7 +317,7 @@ const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu
 
         if (!w)
             continue;
-        if (health_see(h, w, &list[i]))
+        if (health_see(h, w, &list[i]) | health_care(h, w, &h->gpus[i]))
             health_changed(h, w);
         if (gpu_incident_is_check_due(&w->incident) && !w->is_checking &&
             loop_now_ns(h->o.loop) >= w->check_after_ns)
@@ -318,6 +354,8 @@ void gpu_incidents_free(struct gpu_incidents *h)
         return;
     loop_timer_free(h->timer);
     xid_book_free(h->xids);
+    free(h->care_text);
+    json_decref(h->care);
     free(h->path);
     free(h->boot_id);
     free(h);

@@ -42,6 +42,10 @@ struct err *gpu_incidents_new(const struct gpu_incidents_options *o,
                               struct gpu_incidents **ret) MUST_CHECK;
 void gpu_incidents_free(struct gpu_incidents *h); /* accepts NULL */
 
+/* Takes the Node as the server has it, with its annotation mete.dev/gpu-care. True: the care of its
+ * gpus has changed. */
+bool gpu_incidents_set_node(struct gpu_incidents *h, const json_t *node);
+
 /* Notes an XID of a gpu. */
 void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x);
 

@@ -415,6 +415,8 @@ static void on_own(void *arg, const json_t *object)
     struct node *n = arg;
     bool is_ready = text_equal(json_text(object_condition(object, "Ready"), "status"), "True");
 
+    if (gpu_incidents_set_node(n->incidents, object))
+        node_gpus_changed(n);
     if (gpu_modes_set_node(n->modes, object))
         tell_modes(n);
     else if (n->partitions)
@@ -430,6 +432,7 @@ static void on_own_removed(void *arg, const json_t *object)
 
     (void)object;
     (void)gpu_modes_set_node(n->modes, NULL);
+    (void)gpu_incidents_set_node(n->incidents, NULL);
     report_if_due(n); /* creates the Node again */
 }
 

@@ -140,3 +140,47 @@ def test_an_xid_counts_until_the_proof_also_over_restarts():
         m.start()
         wait_event(m, "GpuHealthy", "Node", "GPU 1 ")
         wait_healths(m, "healthy", "healthy")
+
+
+def test_one_gpu_is_drained_and_resumed():
+    with Mete(gpus="emulated:2xT4") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        m.ok("apply", "-f", "-", stdin=pod("a", "sleep 1000", gpus=1, terminationGracePeriodSeconds=1))
+        m.wait_phase("a", "Running")
+        index = holder_index(m, "a")
+        equal(m.mete("drain", f"{node}/gpu{index}").code, 2, "the reason is required")
+        r = m.mete("drain", f"{node}/gpu{index}", "--reason", "ticket 812")
+        equal((r.code, r.err), (0, f"GPU {index} of node {node} is drained: no new jobs start on it; 1 pod is on it\n"), r)
+        wait(lambda: gpus(m)[index]["status"].get("healthReason") == "ticket 812", "the reason is shown")
+        equal(gpus(m)[index]["status"]["health"], "drained")
+        equal(m.phase("a"), "Running")
+        m.ok("apply", "-f", "-", stdin=pod("two", "true", gpus=2))
+        r = m.mete("drain", f"{node}/gpu{index}", "--reason", "ticket 812", "--evict", "--timeout", "60s")
+        check(r.code == 0 and "is empty" in r.err, r)
+        m.ok("apply", "-f", "-", stdin=pod("b", "nvidia-smi -L", gpus=1))
+        m.wait_phase("b", "Succeeded")
+        check(gpus(m)[index]["spec"]["uuid"] not in m.ok("logs", "b"), "the pod runs on the other gpu")
+        wait(lambda: "not healthy" in m.mete("why", "two").out, "why says that a gpu is out of service")
+        m.stop()
+        m.start()
+        wait(lambda: gpus(m)[index]["status"]["health"] == "drained", "a restart changes nothing")
+        r = m.mete("resume", f"{node}/{gpus(m)[index]['spec']['uuid']}")
+        equal((r.code, r.err), (0, f"GPU {index} of node {node} is in use again\n"), r)
+        wait_healths(m, "healthy", "healthy")
+
+
+def test_an_administrator_says_that_the_remedy_is_done():
+    with Mete(gpus="emulated:2xT4") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        hear_xids(m, 0)
+        for xid, health in ((74, "suspect"), (95, "unhealthy"), (79, "lost")):
+            set_gpu(m, 0, f"xid={xid}")
+            wait_healths(m, health, "healthy")
+            r = m.mete("resume", f"{node}/gpu0")
+            equal((r.code, r.err), (0, f"GPU 0 of node {node} is checked now; if it passes, jobs start on it again\n"), r)
+            wait_healths(m, "healthy", "healthy")
+        with open(os.path.join(m.data, "xids.yaml"), "w") as f:
+            f.write("xids:\n- {code: 43, state: suspect, action: inspect, meaning: we look at these}\n")
+        set_gpu(m, 1, "xid=43")
+        wait_healths(m, "healthy", "suspect")
+        equal(gpus(m)[1]["status"]["healthReason"], "XID 43: we look at these")

@@ -1,5 +1,5 @@
 /*
- * drain.c - mete drain and resume: takes a node out of use, and puts the node back into use
+ * drain.c - mete drain and resume: takes a node or a gpu out of use, and puts it back into use
  *
  * As in Slurm, a drained node gets no new jobs, and running jobs continue. --evict evicts the pods
  * through the eviction API, which respects disruption budgets.
@@ -9,6 +9,8 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "cli/admin/drain_gpu.h"
+#include "cli/admin/gpu_annotation.h"
 #include "cli/commands.h"
 #include "cli/job/jobs.h"
 #include "cli/session.h"
@@ -18,15 +20,6 @@
 static const int64_t look_again_ns = 500 * NS_PER_MS;
 
 /* ---- the node ---- */
-
-/* Only whole nodes can be drained; draining a single gpu is not supported yet. */
-static struct err *check_name(struct cli *c, const char *name)
-{
-    if (!strchr(name, '/'))
-        return NULL;
-    cli_try(c, "mete drain %.*s --reason ...", (int)strcspn(name, "/"), name);
-    return cli_usage(c, "\"%s\": a single gpu cannot be drained yet, only a whole node", name);
-}
 
 static struct err *set_drained(struct session *s, const char *name, const char *reason)
 {
@@ -46,17 +39,36 @@ static struct err *set_drained(struct session *s, const char *name, const char *
 
 /* ---- its pods ---- */
 
-static struct err *list_pods(struct session *s, const char *node, json_t **ret)
+struct draining {
+    struct cli *cli;
+    struct session *session;
+    const char *node;
+    const char *what;            /* "node n1" */
+    const struct drain_gpu *gpu; /* NULL: the whole node */
+    size_t n_refused;            /* evictions that disruption budgets refused in this round */
+    bool has_told;               /* refused evictions were reported */
+};
+
+/* The pods to be ended. A new array. */
+static struct err *list_pods(const struct draining *d, json_t **ret)
 {
     AUTO_FREE char *path = path_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s"
                                        "%%2Cstatus.phase%%21%%3DSucceeded"
                                        "%%2Cstatus.phase%%21%%3DFailed",
-                                       node);
+                                       d->node);
     const struct list_query q = {.path = path};
     struct list_result list = {0};
+    json_t *pods = json_array();
+    json_t *pod;
+    size_t i;
 
-    TRY(session_list(s, &q, &list));
-    *ret = list.first;
+    TRY(session_list(d->session, &q, &list));
+    json_array_foreach (json_object_get(list.first, "items"), i, pod) {
+        if (!d->gpu || drain_gpu_holds(d->gpu, pod))
+            (void)json_array_append(pods, pod);
+    }
+    json_decref(list.first);
+    *ret = pods;
     return NULL;
 }
 
@@ -75,14 +87,6 @@ static struct err *wait_a_little(struct session *s)
     loop_timer_free(timer);
     return e;
 }
-
-struct draining {
-    struct cli *cli;
-    struct session *session;
-    const char *node;
-    size_t n_refused; /* evictions that disruption budgets refused in this round */
-    bool has_told;    /* refused evictions were reported */
-};
 
 /* A pod that its disruption budget protects is tried again in the next round. */
 static struct err *drain_evict(struct draining *d, const json_t *pod)
@@ -117,11 +121,9 @@ static struct err *drain_evict(struct draining *d, const json_t *pod)
 
 static struct err *evict_all(struct draining *d, const json_t *pods)
 {
-    const json_t *items = json_object_get(pods, "items");
-
     d->n_refused = 0;
-    for (size_t i = 0; i < json_array_size(items); i++) {
-        const json_t *pod = json_array_get(items, i);
+    for (size_t i = 0; i < json_array_size(pods); i++) {
+        const json_t *pod = json_array_get(pods, i);
 
         if (!json_text_at(pod, "metadata", "deletionTimestamp", NULL))
             TRY(drain_evict(d, pod));
@@ -129,7 +131,7 @@ static struct err *evict_all(struct draining *d, const json_t *pods)
     return NULL;
 }
 
-/* Evicts pods until the node is empty or the time is over. */
+/* Evicts pods until the node or gpu is empty, or the time is over. */
 static struct err *drain_empty(struct draining *d)
 {
     const struct invocation *in = d->cli->in;
@@ -140,44 +142,61 @@ static struct err *drain_empty(struct draining *d)
         AUTO(json_freep) json_t *pods = NULL;
         size_t n = 0;
 
-        TRY(list_pods(d->session, d->node, &pods));
-        n = json_array_size(json_object_get(pods, "items"));
+        TRY(list_pods(d, &pods));
+        n = json_array_size(pods);
         if (n == 0) {
-            cli_say(d->cli, "node %s is empty", d->node);
+            cli_say(d->cli, "%s is empty", d->what);
             return NULL;
         }
         if (flag_switch(in, "evict"))
             TRY(evict_all(d, pods));
         if (timeout_ns > 0 && loop_now_ns(session_loop(d->session)) >= until_ns)
             return err_new(ERR_TIMEOUT,
-                           "node %s still runs %zu pods; disruption budgets protect %zu of them",
-                           d->node, n, d->n_refused);
+                           "%s still runs %zu pods; disruption budgets protect %zu of them",
+                           d->what, n, d->n_refused);
         TRY(wait_a_little(d->session));
     }
+}
+
+/* Ends the pods, if that is asked for. */
+static struct err *drain_pods(struct draining *d)
+{
+    AUTO(json_freep) json_t *pods = NULL;
+    size_t n = 0;
+
+    TRY(list_pods(d, &pods));
+    n = json_array_size(pods);
+    cli_say(d->cli, "%s is drained: no new jobs start on it; %zu %s on it", d->what, n,
+            n == 1 ? "pod is" : "pods are");
+    if (!flag_switch(d->cli->in, "evict") && !flag_switch(d->cli->in, "wait"))
+        return NULL;
+    return drain_empty(d);
 }
 
 static struct err *drain_run(struct cli *c)
 {
     AUTO(session_freep) struct session *s = NULL;
-    const char *name = c->in->arguments.at[0];
+    AUTO(drain_gpu_done) struct drain_gpu gpu = {0};
     const char *reason = flag_text(c->in, "reason");
-    AUTO(json_freep) json_t *pods = NULL;
-    struct draining d = {.cli = c, .node = name};
-    size_t n = 0;
+    AUTO_FREE char *node = NULL;
+    AUTO_FREE char *what = NULL;
+    struct draining d = {.cli = c};
 
-    TRY(check_name(c, name));
     if (!reason || !*reason)
         return cli_usage(c, "drain needs --reason, which users see");
+    gpu_target_split(c->in->arguments.at[0], &node, &gpu.which);
+    gpu.node = node;
+    what = mem_format("node %s", node);
     TRY(session_open(c, &s));
+    if (gpu.which)
+        TRY(drain_gpu_set(s, &gpu, reason));
+    else
+        TRY(set_drained(s, node, reason));
     d.session = s;
-    TRY(set_drained(s, name, reason));
-    TRY(list_pods(s, name, &pods));
-    n = json_array_size(json_object_get(pods, "items"));
-    cli_say(c, "node %s is drained: no new jobs start on it; %zu %s on it", name, n,
-            n == 1 ? "pod is" : "pods are");
-    if (!flag_switch(c->in, "evict") && !flag_switch(c->in, "wait"))
-        return NULL;
-    return drain_empty(&d);
+    d.node = node;
+    d.gpu = gpu.which ? &gpu : NULL;
+    d.what = gpu.which ? gpu.name : what;
+    return drain_pods(&d);
 }
 
 static const struct flag drain_flags[] = {
@@ -187,11 +206,9 @@ static const struct flag drain_flags[] = {
      .doc = "reason, shown to all users. Required"},
     {.name = "evict",
      .type = FLAG_SWITCH,
-     .doc = "evict the node's pods, as their disruption budgets allow, and wait until the node is "
+     .doc = "evict the pods, as their disruption budgets allow, and wait until the node or GPU is "
             "empty"},
-    {.name = "wait",
-     .type = FLAG_SWITCH,
-     .doc = "wait until the node's pods have ended by themselves"},
+    {.name = "wait", .type = FLAG_SWITCH, .doc = "wait until the pods have ended by themselves"},
     {.name = "grace",
      .value = "SECONDS",
      .type = FLAG_COUNT,
@@ -202,11 +219,14 @@ static const struct flag drain_flags[] = {
 
 const struct command command_drain = {
     .name = "drain",
-    .arguments = "NODE",
-    .summary = "take a node out of use: no new jobs start on it",
+    .arguments = "NODE|NODE/GPU",
+    .summary = "take a node or a GPU out of use: no new jobs start on it",
     .doc = "Running jobs continue, unless --evict asks them to end. mete why shows the reason to "
-           "jobs\nthat wait for the node; mete resume puts the node back into use.",
+           "jobs\nthat wait for the node, mete gpus -o wide the reason of a GPU; mete resume puts "
+           "both back into use.\nA GPU is named by its index or its UUID.",
     .examples = {{"drain gpu-01 --reason fans", "lets the running jobs finish"},
+                 {"drain gpu-01/gpu3 --reason \"NVLink errors, ticket 812\"",
+                  "takes one GPU out of use; the node's others go on"},
                  {"drain gpu-01 --reason reboot --evict --timeout 10m", "empties the node"},
                  {0}},
     .flags = drain_flags,
@@ -220,20 +240,33 @@ const struct command command_drain = {
 static struct err *resume_run(struct cli *c)
 {
     AUTO(session_freep) struct session *s = NULL;
-    const char *name = c->in->arguments.at[0];
+    AUTO(drain_gpu_done) struct drain_gpu gpu = {0};
+    AUTO_FREE char *node = NULL;
 
-    TRY(check_name(c, name));
+    gpu_target_split(c->in->arguments.at[0], &node, &gpu.which);
+    gpu.node = node;
     TRY(session_open(c, &s));
-    TRY(set_drained(s, name, NULL));
-    cli_say(c, "node %s is in use again", name);
+    if (!gpu.which) {
+        TRY(set_drained(s, node, NULL));
+        cli_say(c, "node %s is in use again", node);
+        return NULL;
+    }
+    TRY(drain_gpu_set(s, &gpu, NULL));
+    if (gpu.is_ill)
+        cli_say(c, "%s is checked now; if it passes, jobs start on it again", gpu.name);
+    else
+        cli_say(c, "%s is in use again", gpu.name);
     return NULL;
 }
 
 const struct command command_resume = {
     .name = "resume",
-    .arguments = "NODE",
-    .summary = "put a drained node back into use",
+    .arguments = "NODE|NODE/GPU",
+    .summary = "put a drained node or GPU back into use",
+    .doc = "Of a GPU that is out of service by itself, resume says that its reset, reboot or "
+           "inspection is done:\nit is checked, and jobs start on it again if it passes.",
     .examples = {{"resume gpu-01", "lets jobs start on the node again"},
+                 {"resume gpu-01/gpu3", "lets jobs start on the GPU again"},
                  {"resume gpu-01 --data /srv/mete", "uses the server of another data directory"},
                  {0}},
     .groups = FLAGS_SERVER,

@@ -207,6 +207,8 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
     copy_member(status, gpu, "health");
     if (json_text(gpu, "healthReason"))
         copy_member(status, gpu, "healthReason");
+    if (json_text(gpu, "healthSince"))
+        copy_member(status, gpu, "healthSince");
     if (holders) {
         json_put(status, "holder", json_incref(json_array_get(holders, 0)));
         json_put(status, "holders", holders);

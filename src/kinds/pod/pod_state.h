@@ -25,6 +25,9 @@
                                           namespaces may have shares and replicas of one gpu */
 #define NODE_GPU_MODES  "mete.dev/gpu-modes"
 #define NODE_GPU_CONFIG "mete.dev/gpu-config"
+/* Annotation of a node: what administrators say of its gpus, {"GPU-...": {"drained": REASON,
+ * "resumed": the healthSince of the incident whose remedy is done}}. */
+#define NODE_GPU_CARE "mete.dev/gpu-care"
 
 /* The pod's node, or "". Borrowed. */
 const char *pod_node(const json_t *pod);

@@ -59,13 +59,14 @@ void pod_decide_gpu(struct pod *p)
     }
 }
 
-/* Were the container's gpus read since `since_ns`? The reading of a gpu out of service is over. */
+/* Were the container's gpus read since `since_ns`? A gpu that does not answer is not
+ * waited for. */
 static bool are_gpus_read(const struct pod *p, const struct container *c, int64_t since_ns)
 {
     for (size_t i = 0; i < json_array_size(c->gpus); i++) {
         const struct gpu *g = container_gpu(p, c, i);
 
-        if (g && g->health == GPU_HEALTHY &&
+        if (g && g->health < GPU_UNHEALTHY &&
             !p->set->o.is_gpu_read(p->set->o.arg, g->uuid, since_ns))
             return false;
     }
