@@ -367,13 +367,20 @@ FUNCTION(nvmlDeviceGetVbiosVersion, nvmlDevice_t device, char *out, unsigned siz
     return give_text("emulated", out, size);
 }
 
-/* 2 is Tesla, as data centre boards reported for long. */
+enum {
+    BRAND_TESLA = 2,
+    BRAND_NVIDIA_RTX = 13,
+    BRAND_NVIDIA = 14
+};
+
+/* Boards have the brand that their name begins with. */
 FUNCTION(nvmlDeviceGetBrand, nvmlDevice_t device, unsigned *out)
 {
     ENTER(device, g);
 
-    (void)g;
-    return give(2, out);
+    if (strncmp(g->name, "Tesla ", 6) == 0)
+        return give(BRAND_TESLA, out);
+    return give(strncmp(g->name, "NVIDIA RTX ", 11) == 0 ? BRAND_NVIDIA_RTX : BRAND_NVIDIA, out);
 }
 
 FUNCTION(nvmlDeviceGetArchitecture, nvmlDevice_t device, unsigned *out)

@@ -151,6 +151,31 @@ FUNCTION(nvmlDeviceGetMaxClockInfo, nvmlDevice_t device, unsigned type, unsigned
                                     : NVML_ERROR_INVALID_ARGUMENT;
 }
 
+/* No program sets clocks of applications, so they are the board's own. */
+FUNCTION(nvmlDeviceGetApplicationsClock, nvmlDevice_t device, unsigned type, unsigned *out)
+{
+    return nvmlDeviceGetMaxClockInfo(device, type, out);
+}
+
+FUNCTION(nvmlDeviceGetDefaultApplicationsClock, nvmlDevice_t device, unsigned type, unsigned *out)
+{
+    return nvmlDeviceGetMaxClockInfo(device, type, out);
+}
+
+FUNCTION(nvmlDeviceGetMaxCustomerBoostClock, nvmlDevice_t device, unsigned type, unsigned *out)
+{
+    return nvmlDeviceGetMaxClockInfo(device, type, out);
+}
+
+/* `id`: 0 the present clock, 1 of applications, 2 its default, 3 the highest that can be set. */
+FUNCTION(nvmlDeviceGetClock, nvmlDevice_t device, unsigned type, unsigned id, unsigned *out)
+{
+    if (id > 3)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    return id == 0 ? nvmlDeviceGetClockInfo(device, type, out)
+                   : nvmlDeviceGetMaxClockInfo(device, type, out);
+}
+
 FUNCTION(nvmlDeviceGetPerformanceState, nvmlDevice_t device, unsigned *out)
 {
     ENTER(device, g);

@@ -20,6 +20,8 @@ void nvml_inventory_load(struct gpu_driver *d)
     LOAD(d, inventory.ecc, "nvmlDeviceGetEccMode", NULL);
     LOAD(d, inventory.power_limit, "nvmlDeviceGetEnforcedPowerLimit",
          "nvmlDeviceGetPowerManagementLimit");
+    LOAD(d, inventory.power_default, "nvmlDeviceGetPowerManagementDefaultLimit", NULL);
+    LOAD(d, inventory.power_range, "nvmlDeviceGetPowerManagementLimitConstraints", NULL);
     LOAD(d, inventory.max_clock, "nvmlDeviceGetMaxClockInfo", NULL);
     LOAD(d, inventory.cpu_affinity, "nvmlDeviceGetCpuAffinity", NULL);
 }
@@ -60,6 +62,22 @@ static void read_cpus(const struct gpu_driver *d, nvmlDevice_t device, struct gp
         (void)snprintf(g->cpu_affinity, sizeof(g->cpu_affinity), "%s", text);
 }
 
+static void read_power(const struct gpu_driver *d, nvmlDevice_t device, struct gpu *g)
+{
+    unsigned value = 0;
+    unsigned most = 0;
+
+    if (CALL(d->inventory.power_limit, device, &value) == NVML_SUCCESS)
+        g->power_limit_mw = value;
+    if (CALL(d->inventory.power_default, device, &value) == NVML_SUCCESS && value <= INT32_MAX)
+        g->power_limit_default_mw = (int)value;
+    if (CALL(d->inventory.power_range, device, &value, &most) != NVML_SUCCESS || most > INT32_MAX ||
+        value > most)
+        return;
+    g->power_limit_min_mw = (int)value;
+    g->power_limit_max_mw = (int)most;
+}
+
 void nvml_inventory_read(struct gpu_driver *d, nvmlDevice_t device, const struct nvmlPciInfo *pci,
                          struct gpu *g)
 {
@@ -72,10 +90,11 @@ void nvml_inventory_read(struct gpu_driver *d, nvmlDevice_t device, const struct
     }
     if (CALL(d->inventory.architecture, device, &value) == NVML_SUCCESS && value <= INT32_MAX)
         g->architecture = (int)value;
-    if (CALL(d->inventory.ecc, device, &value, &pending) == NVML_SUCCESS)
+    if (CALL(d->inventory.ecc, device, &value, &pending) == NVML_SUCCESS) {
         g->ecc_mode = value == 1;
-    if (CALL(d->inventory.power_limit, device, &value) == NVML_SUCCESS)
-        g->power_limit_mw = value;
+        g->ecc_pending = pending == 1;
+    }
+    read_power(d, device, g);
     if (CALL(d->inventory.max_clock, device, NVML_CLOCK_SM, &value) == NVML_SUCCESS)
         g->sm_clock_max_mhz = (int)value;
     if (CALL(d->inventory.max_clock, device, NVML_CLOCK_MEM, &value) == NVML_SUCCESS)

@@ -9,6 +9,8 @@ struct nvml_inventory_calls {
     int (*architecture)(nvmlDevice_t, unsigned *);
     int (*ecc)(nvmlDevice_t, unsigned *current, unsigned *pending);
     int (*power_limit)(nvmlDevice_t, unsigned *);
+    int (*power_default)(nvmlDevice_t, unsigned *);
+    int (*power_range)(nvmlDevice_t, unsigned *least, unsigned *most);
     int (*max_clock)(nvmlDevice_t, unsigned, unsigned *);
     int (*cpu_affinity)(nvmlDevice_t, unsigned words, unsigned long *);
 };

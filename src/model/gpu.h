@@ -103,7 +103,11 @@ struct gpu {
     int mig_mode;       /* 1 on, 0 off; -1: the gpu has no MIG */
     int mig_pending;    /* the mode after the next reset */
     int ecc_mode;       /* 1 on, 0 off */
+    int ecc_pending;    /* the mode after the next reset */
     int64_t power_limit_mw;
+    int power_limit_default_mw; /* and the limits that an administrator may set */
+    int power_limit_min_mw;
+    int power_limit_max_mw;
     int sm_clock_max_mhz;
     int memory_clock_max_mhz;
     char cpu_affinity[128];     /* the nearest CPUs: "0-31,64-95" */
@@ -131,14 +135,15 @@ struct gpu {
 };
 
 /* A gpu of which nothing is known but its index. */
-#define GPU_UNKNOWN(i)                                                                            \
-    {                                                                                             \
-        .index = (i), .minor = -1, .memory_bytes = -1, .memory_reserved_bytes = -1,               \
-        .compute_major = -1, .compute_minor = -1, .numa_node = -1, .link_group = -1,              \
-        .n_links = -1, .n_switch_links = -1, .architecture = -1, .pci_device = -1,                \
-        .pci_class = -1, .mig_mode = -1, .mig_pending = -1, .ecc_mode = -1, .power_limit_mw = -1, \
-        .sm_clock_max_mhz = -1, .memory_clock_max_mhz = -1,                                       \
-        .amd = {.partition = -1, .compute_units = -1, .simds = -1},                               \
+#define GPU_UNKNOWN(i)                                                                         \
+    {                                                                                          \
+        .index = (i), .minor = -1, .memory_bytes = -1, .memory_reserved_bytes = -1,            \
+        .compute_major = -1, .compute_minor = -1, .numa_node = -1, .link_group = -1,           \
+        .n_links = -1, .n_switch_links = -1, .architecture = -1, .pci_device = -1,             \
+        .pci_class = -1, .mig_mode = -1, .mig_pending = -1, .ecc_mode = -1, .ecc_pending = -1, \
+        .power_limit_mw = -1, .power_limit_default_mw = -1, .power_limit_min_mw = -1,          \
+        .power_limit_max_mw = -1, .sm_clock_max_mhz = -1, .memory_clock_max_mhz = -1,          \
+        .amd = {.partition = -1, .compute_units = -1, .simds = -1},                            \
     }
 
 /* The readings of a gpu or slice; GPU_VALUE_UNKNOWN: the driver does not tell. */
@@ -157,6 +162,10 @@ struct gpu_sample {
 
 /* The short model of a product name: "NVIDIA H100 80GB HBM3" gives "h100". */
 void gpu_model_of(const char *product, char ret[GPU_TEXT_SIZE]);
+
+/* The family by compute capability, as NVIDIA's labels name it: "ampere", "hopper", ...;
+ * "undefined". */
+const char *gpu_family(int major, int minor);
 
 /* Does a change of the MIG mode need a reset of the gpu? So it is before Hopper. */
 bool gpu_mig_needs_reset(const struct gpu *g);

@@ -107,33 +107,6 @@ static void put_number(json_t *labels, const char *resource, const char *suffix,
         put_text(labels, resource, suffix, text);
 }
 
-static const char *family_of(const struct gpu *g)
-{
-    switch (g->compute_major) {
-    case 1:
-        return "tesla";
-    case 2:
-        return "fermi";
-    case 3:
-        return "kepler";
-    case 5:
-        return "maxwell";
-    case 6:
-        return "pascal";
-    case 7:
-        return g->compute_minor < 5 ? "volta" : "turing";
-    case 8:
-        return g->compute_minor < 9 ? "ampere" : "ada-lovelace";
-    case 9:
-        return "hopper";
-    case 10:
-    case 12:
-        return "blackwell";
-    default:
-        return "undefined";
-    }
-}
-
 static void put_sharing(json_t *labels, const char *resource, unsigned replicas, bool is_mps)
 {
     put_number(labels, resource, "replicas", replicas);
@@ -206,7 +179,7 @@ static void put_gpu(const struct gpu_labels_facts *f, json_t *labels)
                                                : 1,
                 g->is_mps);
     if (g->compute_major > 0) {
-        put_text(labels, gpu, "family", family_of(g));
+        put_text(labels, gpu, "family", gpu_family(g->compute_major, g->compute_minor));
         put_number(labels, gpu, "compute.major", g->compute_major);
         put_number(labels, gpu, "compute.minor", g->compute_minor);
     }

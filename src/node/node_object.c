@@ -87,6 +87,9 @@ json_t *node_object_make(const struct node_facts *f, bool is_whole)
         if (f->driver && f->driver->driver_version[0])
             json_put_text(json_object_at(meta, "annotations"), "mete.dev/driver",
                           f->driver->driver_version);
+        if (f->driver && f->driver->cuda_version[0])
+            json_put_text(json_object_at(meta, "annotations"), "mete.dev/cuda",
+                          f->driver->cuda_version);
     }
     if (!is_whole)
         return object;

@@ -69,6 +69,14 @@ def test_the_inventory_is_the_drivers():
         equal(g["memoryBytes"] >> 20, 81559)
         check(g["memoryReservedBytes"] > 0 and g["powerLimitMilliwatts"] == 700000 and g["links"] == 18, g)
         equal((g["smClockMaxMhz"], g["memoryClockMaxMhz"]), (1980, 2619))
+        equal((g["powerLimitMinMilliwatts"], g["powerLimitDefaultMilliwatts"], g["powerLimitMaxMilliwatts"]), (200000, 700000, 700000))
+        equal((g["eccMode"], g["eccPending"], g["migMode"], g["numaNode"], g["cpus"]), (1, 1, 0, 0, "0-31"))
+        r = m.mete("gpus", "-o", "json")
+        spec = json.loads(r.out)["items"][0]["spec"]
+        equal([spec[key] for key in ("family", "computeCapability", "driverVersion", "cudaVersion")], ["hopper", "9.0", "570.124.06", "12.8"])
+        equal(spec["memoryUsableBytes"], spec["memoryBytes"] - spec["memoryReservedBytes"])
+        wide = wait(lambda: (r := m.mete("gpus", "-o", "wide").out) and "/1980MHz" in r and "-/" not in r and r, "the clocks are there")
+        check(all(word in wide for word in ("hopper", "9.0", "570.124.06", "12.8", "0-31", "79.1Gi", "396/1980MHz", "700W")), wide)
         first = json.loads(m.mete("topo", "-o", "json").out)["items"][0]["status"]["devices"][0]
         equal((first["links"], first["pci"]), (18, g["pci"]))
         check("NUMA" in m.mete("gpus", "-o", "wide").out)

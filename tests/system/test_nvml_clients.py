@@ -89,6 +89,21 @@ for name, function in sorted(vars(n).items()):
 print(json.dumps(said))
 """
 
+# Properties of the boards, by NVIDIA's bindings.
+BOARDS = """
+import json
+import pynvml as n
+n.nvmlInit()
+h = n.nvmlDeviceGetHandleByIndex(1)
+fabric = n.c_nvmlGpuFabricInfo_v3_t()
+n.nvmlDeviceGetGpuFabricInfoV(h, n.byref(fabric))
+print(json.dumps([n.nvmlDeviceGetBrand(h), n.nvmlDeviceGetApplicationsClock(h, n.NVML_CLOCK_SM), n.nvmlDeviceGetClock(h, n.NVML_CLOCK_SM, 0),
+                  list(n.nvmlDeviceGetCpuAffinity(h, 2)), list(n.nvmlDeviceGetCpuAffinityWithinScope(h, 2, n.NVML_AFFINITY_SCOPE_SOCKET)),
+                  list(n.nvmlDeviceGetMemoryAffinity(h, 1, n.NVML_AFFINITY_SCOPE_NODE)),
+                  n.nvmlDeviceGetTopologyCommonAncestor(h, n.nvmlDeviceGetHandleByIndex(0)),
+                  n.nvmlDeviceGetNvLinkRemoteDeviceType(h, 17), fabric.state, fabric.healthSummary]))
+"""
+
 # What a board of a data centre says with these arguments.
 BASICS = [
     "nvmlDeviceGetArchitecture", "nvmlDeviceGetBAR1MemoryInfo", "nvmlDeviceGetBrand", "nvmlDeviceGetClockInfo", "nvmlDeviceGetComputeMode",
@@ -119,6 +134,11 @@ def test_the_python_bindings_read_the_emulated_gpus():
             first, second = json.loads(python(m, LIST.format(load=load)))
             equal(first, ["NVIDIA H100 80GB HBM3", 81559, [[p.pid, 1024 + 520]]], load)
             equal(second[2], [], load)
+
+
+def test_the_bindings_read_clocks_and_places():
+    with machine("2xH100") as m:
+        equal(json.loads(python(m, BOARDS)), [14, 1980, 396, [2**32 - 1 << 32, 0], [2**32 - 1 << 32, 0], [2], 50, 2, 3, 1])
 
 
 def test_all_functions_that_the_bindings_know_are_there():

@@ -138,6 +138,32 @@ static json_t *why_of(const json_t *spec, const json_t *status)
     return json_text_new(health && health[0] ? health : json_text(spec, "modeProblem"));
 }
 
+/* "1410/1980MHz": the present and the highest clock. */
+static json_t *clock_of(const json_t *spec, const json_t *sample)
+{
+    int64_t now = json_int(sample, "smClockMhz", -1);
+    int64_t most = json_int(spec, "smClockMaxMhz", -1);
+    AUTO_FREE char *text = now >= 0 && most >= 0
+                               ? mem_format("%" PRId64 "/%" PRId64 "MHz", now, most)
+                           : most >= 0 ? mem_format("-/%" PRId64 "MHz", most)
+                                       : NULL;
+
+    return json_text_new(text);
+}
+
+/* Adds what rarely changes: the cells of the wide form. */
+static void add_inventory(json_t *row, const json_t *spec, const json_t *sample)
+{
+    static const char *const texts[] = {"family", "computeCapability", "driverVersion",
+                                        "cudaVersion", "cpus"};
+
+    for (size_t i = 0; i < COUNT(texts); i++)
+        (void)json_array_append_new(row, json_text_new(json_text(spec, texts[i])));
+    (void)json_array_append_new(row, bytes_of(spec, "memoryUsableBytes"));
+    (void)json_array_append_new(row, clock_of(spec, sample));
+    (void)json_array_append_new(row, number_text(spec, "powerLimitMilliwatts", 1000, "W"));
+}
+
 static json_t *gpus_row(const json_t *gpu)
 {
     const json_t *spec = json_object_get(gpu, "spec");
@@ -166,16 +192,18 @@ static json_t *gpus_row(const json_t *gpu)
     (void)json_array_append_new(row, known_number(spec, "links"));
     (void)json_array_append_new(row, switch_of(spec, "migMode"));
     (void)json_array_append_new(row, switch_of(spec, "eccMode"));
+    add_inventory(row, spec, sample);
     (void)json_array_append_new(row, why_of(spec, status));
     return row;
 }
 
 static void gpus_columns(struct listing *l)
 {
-    static const char *const names[] = {"NODE",    "#GPU",   "MODEL",      "MODE",  "HEALTH",
-                                        "HELD BY", "!USER",  "!ISOLATION", "#LOAD", "%USED",
-                                        "%MEMORY", "#TEMP",  "#POWER",     "!UUID", "!PCI",
-                                        "!NUMA",   "!LINKS", "!MIG",       "!ECC",  "!WHY"};
+    static const char *const names[] = {
+        "NODE",       "#GPU",  "MODEL",  "MODE",     "HEALTH",     "HELD BY",       "!USER",
+        "!ISOLATION", "#LOAD", "%USED",  "%MEMORY",  "#TEMP",      "#POWER",        "!UUID",
+        "!PCI",       "!NUMA", "!LINKS", "!MIG",     "!ECC",       "!FAMILY",       "!COMPUTE",
+        "!DRIVER",    "!CUDA", "!CPUS",  "!%USABLE", "!#SM CLOCK", "!#POWER LIMIT", "!WHY"};
 
     for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);

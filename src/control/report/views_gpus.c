@@ -1,5 +1,6 @@
 /* views_gpus.c - the view of gpus */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -41,6 +42,10 @@ static const char *const more_members[] = {"mode",
                                            "cpus",
                                            "clique",
                                            "switchLinks",
+                                           "eccPending",
+                                           "powerLimitDefaultMilliwatts",
+                                           "powerLimitMinMilliwatts",
+                                           "powerLimitMaxMilliwatts",
                                            "fabric",
                                            "peers",
                                            "minor",
@@ -178,6 +183,29 @@ static void put_use(const struct views *v, const char *node, const json_t *gpu, 
     }
 }
 
+/* Puts what follows from other members, and the versions of the node's driver. */
+static void put_derived(const json_t *node, const json_t *gpu, json_t *spec)
+{
+    const json_t *annotations = json_at(node, "metadata", "annotations", NULL);
+    int64_t major = json_int(gpu, "computeMajor", -1);
+    int64_t minor = json_int(gpu, "computeMinor", -1);
+    int64_t bytes = json_int(gpu, "memoryBytes", -1);
+    int64_t reserved = json_int(gpu, "memoryReservedBytes", -1);
+    AUTO_FREE char *compute = NULL;
+
+    if (major >= 0 && major < INT32_MAX && minor >= 0 && minor < INT32_MAX) {
+        compute = mem_format("%" PRId64 ".%" PRId64, major, minor);
+        json_put_text(spec, "computeCapability", compute);
+        json_put_text(spec, "family", gpu_family((int)major, (int)minor));
+    }
+    if (bytes >= 0 && reserved >= 0 && reserved <= bytes)
+        json_put_int(spec, "memoryUsableBytes", bytes - reserved);
+    if (json_text(annotations, "mete.dev/driver"))
+        json_put_text(spec, "driverVersion", json_text(annotations, "mete.dev/driver"));
+    if (json_text(annotations, "mete.dev/cuda"))
+        json_put_text(spec, "cudaVersion", json_text(annotations, "mete.dev/cuda"));
+}
+
 /* The view of one gpu. Its name is the uuid, which fits in a path. */
 static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
 {
@@ -203,6 +231,7 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
         if (json_object_get(gpu, more_members[i]) &&
             !json_is_null(json_object_get(gpu, more_members[i])))
             copy_member(spec, gpu, more_members[i]);
+    put_derived(node, gpu, spec);
     status = json_object_at(o, "status");
     copy_member(status, gpu, "health");
     if (json_text(gpu, "healthReason"))
