@@ -7,6 +7,7 @@
 #include "control/control_scheduler.h"
 #include "control/report/free.h"
 #include "control/report/inventory.h"
+#include "control/report/queue_metrics.h"
 #include "control/report/views.h"
 #include "control/report/what_if.h"
 
@@ -23,7 +24,8 @@ static struct err *control_start(struct control *c, const struct control_options
     struct control_scheduler_options scheduler = {.loop = o->loop,
                                                   .cluster = o->cluster,
                                                   .policy = o->policy,
-                                                  .scheduler_names = o->scheduler_names};
+                                                  .scheduler_names = o->scheduler_names,
+                                                  .observer = o->observer};
     struct control_cluster_options loops = {.loop = o->loop,
                                             .store = o->store,
                                             .objects = o->objects,
@@ -147,6 +149,15 @@ void control_each_device(void *control, device_row_fn fn, void *fn_arg)
     struct control *c = control;
 
     inventory_each(c->inventory, fn, fn_arg);
+}
+
+void control_write_metrics(void *control, struct exposition *x, const struct metrics_question *q)
+{
+    struct control *c = control;
+
+    (void)q; /* no family of ours has users */
+    queue_metrics_write(c->scheduler->scheduler, loop_wall_ns(c->views.loop), x);
+    inventory_write(c->inventory, x);
 }
 
 struct arrivals *control_arrivals(struct control *c)

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/loop.h"
+#include "kinds/metrics.h"
 #include "kinds/report.h"
 #include "store/store.h"
 
@@ -37,6 +38,7 @@ struct control_options {
     const char *ca;          /* CA certificate of the API, PEM, for pods; NULL: none */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
     struct cluster *cluster;     /* of the scheduler, outlives the loops; NULL: one over `store` */
+    struct observer observer;    /* of waits, starts and cycles */
     gpu_sample_fn gpu_sample;    /* for the view of gpus; NULL: their use is unknown */
     container_gpu_fn container_gpu;
     void *gpu_sample_arg; /* of both */
@@ -66,10 +68,10 @@ struct err *control_recording(void *control, const struct report_question *q, re
                               void *done_arg, struct report **ret) MUST_CHECK;
 void control_cancel_recording(struct report *r);
 
-/* The gpus and their holders, for struct device_table (kinds/metrics.h). */
-struct device_row;
-void control_each_device(void *control, void (*fn)(void *fn_arg, const struct device_row *row),
-                         void *fn_arg);
+/* The gpus and their holders, for struct device_table. */
+void control_each_device(void *control, device_row_fn fn, void *fn_arg);
+/* Queues, what waits in them, and the nodes, for struct metrics_source. */
+void control_write_metrics(void *control, struct exposition *x, const struct metrics_question *q);
 
 /* The arrivals that the scheduler saw, and its engine; both borrowed. */
 struct arrivals;

@@ -21,6 +21,7 @@ struct err *control_scheduler_new(const struct control_scheduler_options *o,
                                           .cluster = o->cluster,
                                           .policy = o->policy,
                                           .scheduler_names = o->scheduler_names,
+                                          .observer = o->observer,
                                           .record = on_line,
                                           .record_arg = c};
     struct err *e;

@@ -23,6 +23,7 @@ struct control_scheduler_options {
     struct cluster *cluster;     /* borrowed */
     const char *policy;          /* of the engine; NULL: the default policy */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
+    struct observer observer;
 };
 
 struct err *control_scheduler_new(const struct control_scheduler_options *o,

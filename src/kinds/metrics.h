@@ -22,6 +22,29 @@ struct metrics_maker {
     void *arg;
 };
 
+/* Durations that rooms tell of as they end. */
+enum observed {
+    OBSERVED_WAIT,  /* of a pod, from its creation to its binding; label: its queue */
+    OBSERVED_START, /* of a pod, from its binding to its start */
+    OBSERVED_CYCLE, /* of the scheduler */
+    OBSERVED_SYNC,  /* of a batch of the store, until it is durable */
+    OBSERVED_COUNT
+};
+
+/* Takes a duration. `label` and `example`, the pod's "ns/name", may be NULL. */
+struct observer {
+    void (*took)(void *arg, enum observed what, const char *label, int64_t ns,
+                 const char *example); /* NULL: nobody listens */
+    void *arg;
+};
+
+static inline void observe(const struct observer *o, enum observed what, const char *label,
+                           int64_t ns, const char *example)
+{
+    if (o->took)
+        o->took(o->arg, what, label, ns, example);
+}
+
 /* Adds the families of one room to a page; a family has one source. */
 struct metrics_source {
     void (*write)(void *arg, struct exposition *x, const struct metrics_question *q);

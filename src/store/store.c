@@ -146,6 +146,8 @@ static void on_storage_done(void *arg, enum storage_result result, const char *w
 
     assert(s->is_flying);
     s->is_flying = false;
+    if (s->options.on_sync && (result == STORAGE_DURABLE || result == STORAGE_DURABLE_LOW))
+        s->options.on_sync(s->options.sync_arg, loop_now_ns(s->options.loop) - s->flown_ns);
     switch (result) {
     case STORAGE_DURABLE:
     case STORAGE_DURABLE_LOW:
@@ -175,6 +177,7 @@ static void batch_fly(struct store *s, int64_t compact_through)
                                      .is_probe = s->is_probe_due};
     s->is_probe_due = false;
     s->is_flying = true;
+    s->flown_ns = loop_now_ns(s->options.loop);
     s->options.storage->ops->commit(s->options.storage->self, &s->sent, on_storage_done, s);
 }
 

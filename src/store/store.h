@@ -89,6 +89,9 @@ struct store_options {
     void (*on_fatal)(void *arg,
                      const struct err *e); /* the disk failed: report `e` and end the process */
     void *arg;
+    void (*on_sync)(void *sync_arg,
+                    int64_t ns); /* a batch is durable, after so long; may be NULL */
+    void *sync_arg;
 };
 
 /* Reads the whole storage. ERR_INTERNAL: the format is damaged or newer; the message says what to

@@ -49,6 +49,7 @@ struct store {
     struct batch flying; /* in the storage's hands, as `sent` */
     struct storage_batch sent;
     bool is_flying;
+    int64_t flown_ns; /* monotonic, when the batch in flight was sent */
     bool is_starting; /* start_timer is set */
     struct loop_timer *start_timer;
 

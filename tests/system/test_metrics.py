@@ -54,10 +54,33 @@ def held_by_a_pod(m):
     check(all("user" not in labels for labels, _ in page(m, "/metrics?drop=user").of("mete_gpu_held")), "no users")
     equal(get_unix(m)[0], 200)
     history_of(m, held[0][0]["UUID"])
+    waits_for_the_rest(m)
     m.ok("delete", "pod", "holder", "--grace-period=0", "--force")
     wait(lambda: not page(m).of("mete_gpu_held"), "the gpus are free again")
     check(m.read("/apis/mete.dev/v1/history?pod=default/holder")["rows"], "an ended pod has a history")
     check(0 < page(m).value("mete_history_bytes") < page(m).value("mete_history_max_bytes"), "within the bound")
+
+
+def waits_for_the_rest(m):
+    """A pod that does not fit, and what was counted while the other one started."""
+    m.ok("apply", "-f", "-", stdin=pod("large", "true", gpus=8))
+    wait(lambda: page(m).value("mete_jobs_waiting", queue="default", **{"class": "place", "reason": "NoNodeFits"}) == 1,
+         "the pod waits for room")
+    p = page(m)
+    equal(p.value("mete_gpus_wanted", queue="default"), 8)
+    check(p.value("mete_oldest_wait_seconds", queue="default") >= 0, p.series)
+    equal(p.value("mete_quota_used_gpus", queue="default"), 2)
+    equal(p.value("mete_wait_seconds_count", queue="default"), 1)
+    equal(p.value("mete_start_seconds_count"), 1)
+    for name in ("mete_schedule_seconds", "mete_store_sync_seconds"):
+        check(p.value(name + "_count") > 0, name)
+        equal(p.value(name + "_bucket", le="+Inf"), p.value(name + "_count"), name)
+    equal(p.value("mete_node_condition", condition="Ready", status="true"), 1)
+    check(p.value("process_resident_memory_bytes") > 1 << 20 and p.value("mete_disk_free_bytes") > 0, "the server itself")
+    exemplars = Page(get(m, accept=OPEN)[2]).exemplars
+    check(("mete_wait_seconds_bucket", {"job": "default/holder"}) in exemplars, exemplars)
+    wait(lambda: page(m).value("mete_gpu_idle_held_seconds_total", queue="default", namespace="default"), "idle time is counted")
+    m.ok("delete", "pod", "large")
 
 
 def history_of(m, uuid):

@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/role/learning.h"
+#include "cli/role/process_metrics.h"
 #include "cli/role/role_linux.h"
 #include "control/control.h"
 #include "kinds/object/objects.h"
@@ -59,10 +60,11 @@ struct server {
 static void server_done(struct server *s)
 {
     api_free(s->api);
-    exporter_free(s->exporter);
     meter_free(s->meter);
     learning_free(s->learning);
     control_free(s->control);
+    exporter_free(s->exporter);
+    s->exporter = NULL;
     store_free(s->store);
     objects_free(s->objects);
     storage_free(s->storage);
@@ -130,6 +132,14 @@ static void find_address(char host[INET6_ADDRSTRLEN], char port[8])
                    (unsigned)ntohs(is_v6 ? address.v6.sin6_port : address.v4.sin_port));
 }
 
+static void server_on_sync(void *arg, int64_t ns)
+{
+    const struct server *s = arg;
+
+    if (s->exporter)
+        exporter_observe(s->exporter, OBSERVED_SYNC, NULL, ns, NULL);
+}
+
 static struct err *open_store(struct server *s)
 {
     AUTO_FREE char *audit_dir = mem_format("%s/audit", s->dir);
@@ -138,7 +148,11 @@ static struct err *open_store(struct server *s)
     char port[8] = "";
     struct storage_sqlite_options storage = {
         .loop = s->role.loop, .dir = s->dir, .is_threaded = true};
-    struct store_options store = {.loop = s->role.loop, .on_fatal = on_fatal, .arg = s};
+    struct store_options store = {.loop = s->role.loop,
+                                  .on_fatal = on_fatal,
+                                  .arg = s,
+                                  .on_sync = server_on_sync,
+                                  .sync_arg = s};
     struct objects_options objects = {.loop = s->role.loop,
                                       .random = make_random,
                                       .host_roots = &s->host_roots,
@@ -222,7 +236,12 @@ static struct err *open_doors(struct server *s, const struct cli *c)
     control.gpu_sample = meter_gpu_sample;
     control.container_gpu = meter_container_gpu;
     control.gpu_sample_arg = s->meter;
+    control.observer = (struct observer){.took = exporter_observe, .arg = s->exporter};
     TRY(control_new(&control, &s->control));
+    exporter_add_source(s->exporter,
+                        (struct metrics_source){.write = process_metrics_write, .arg = s->dir});
+    exporter_add_source(s->exporter,
+                        (struct metrics_source){.write = control_write_metrics, .arg = s->control});
     exporter_set_devices(s->exporter,
                          (struct device_table){.each = control_each_device, .arg = s->control});
     s->views[0] = (struct api_view){.kind = kind_find("mete.dev", "workloads"),

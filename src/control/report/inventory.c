@@ -15,6 +15,7 @@ struct inventory_node {
     char *name;
     char *driver;
     bool takes_pods;
+    json_t *conditions; /* of its status */
     VEC(struct gpu) gpus;
 };
 
@@ -41,6 +42,7 @@ static void inventory_node_done(struct inventory_node *n)
     store_object_unref(n->object);
     free(n->name);
     free(n->driver);
+    json_decref(n->conditions);
     vec_done(&n->gpus);
 }
 
@@ -88,6 +90,7 @@ static struct inventory_node inventory_decode(const struct store_object *o)
     n.driver = mem_strdup(text_or_empty(driver));
     n.takes_pods = text_equal(json_text(object_condition(tree, "Ready"), "status"), "True") &&
                    !json_bool_at(tree, "spec", "unschedulable", NULL);
+    n.conditions = json_incref(json_at(tree, "status", "conditions", NULL));
     inventory_read_gpus(tree, &n);
     return n;
 }
@@ -159,5 +162,46 @@ void inventory_each(void *inventory, device_row_fn fn, void *fn_arg)
     VEC_EACH (&i->nodes, n) {
         VEC_EACH (&n->gpus, gpu)
             inventory_row(i, n, gpu, fn, fn_arg);
+    }
+}
+
+static void write_condition(struct exposition *x, const struct inventory_node *n,
+                            const json_t *condition)
+{
+    const char *status = json_text(condition, "status");
+    AUTO(buf_done) struct buf labels = {0};
+
+    labels_add(&labels, "node", n->name);
+    labels_add(&labels, "condition", json_text(condition, "type"));
+    labels_add(&labels, "status",
+               text_equal(status, "True")    ? "true"
+               : text_equal(status, "False") ? "false"
+                                             : "unknown");
+    exposition_add(x, labels.at, 1, 0);
+}
+
+void inventory_write(struct inventory *i, struct exposition *x)
+{
+    static const struct metric_family conditions = {
+        "mete_node_condition", METRIC_GAUGE,
+        "1 for the present status of each condition of a node."};
+    static const struct metric_family takes = {"mete_node_takes_pods", METRIC_GAUGE,
+                                               "1: the node is ready and not cordoned."};
+
+    inventory_refresh(i);
+    exposition_family(x, &conditions);
+    VEC_EACH (&i->nodes, n) {
+        json_t *condition;
+        size_t k;
+
+        json_array_foreach (n->conditions, k, condition)
+            write_condition(x, n, condition);
+    }
+    exposition_family(x, &takes);
+    VEC_EACH (&i->nodes, n) {
+        AUTO(buf_done) struct buf labels = {0};
+
+        labels_add(&labels, "node", n->name);
+        exposition_add(x, labels.at, n->takes_pods, 0);
     }
 }

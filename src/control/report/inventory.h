@@ -16,5 +16,8 @@ struct inventory;
 struct inventory *inventory_new(struct store *store, const struct scheduler *scheduler);
 void inventory_free(struct inventory *i); /* accepts NULL */
 
+/* Adds the families of nodes to a page of metrics. */
+void inventory_write(struct inventory *i, struct exposition *x);
+
 /* For struct device_table. */
 void inventory_each(void *inventory, device_row_fn fn, void *fn_arg);

@@ -75,10 +75,13 @@ struct decided {
 
 static struct decided cycle_decide(struct scheduler *s, struct arena *a)
 {
+    int64_t begun_ns = loop_now_ns(s->options.loop);
     struct mete_decisions d;
     struct decided ret;
 
     mete_cycle(s->engine, loop_wall_ns(s->options.loop), CYCLE_STEPS, &d);
+    observe(&s->options.observer, OBSERVED_CYCLE, NULL, loop_now_ns(s->options.loop) - begun_ns,
+            NULL);
     ret = (struct decided){
         .placements = arena_alloc(a, (d.n_placements + 1) * sizeof(*ret.placements)),
         .n_placements = d.n_placements,

@@ -16,6 +16,7 @@
 
 #include "control/cluster.h"
 #include "control/events.h"
+#include "kinds/metrics.h"
 #include "mete/engine.h"
 
 struct scheduler;
@@ -26,7 +27,8 @@ struct scheduler_options {
     struct events *events;
     const char *policy;          /* of the engine; NULL: the default policy */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
-    int64_t answer_ns;     /* deadline of bindings and evictions (scheduler_deadline.c); 0: 60 s */
+    int64_t answer_ns; /* deadline of bindings and evictions (scheduler_deadline.c); 0: 60 s */
+    struct observer observer;
     mete_record_fn record; /* the engine's record lines; NULL: dropped */
     void *record_arg;
 };
@@ -59,6 +61,18 @@ bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool i
  */
 struct err *scheduler_what_if(struct scheduler *s, const json_t *changes, const json_t *namespaces,
                               json_t **ret) MUST_CHECK;
+
+/* A waiting pod. Borrowed texts. */
+struct scheduler_waiting {
+    const char *queue;
+    const char *class_text; /* of the reason that the pod was told last */
+    const char *code_text;
+    int64_t submit_ns; /* realtime */
+    int64_t gpus;      /* gpus and parts of gpus that the pod asks for */
+};
+/* Calls `fn` for each waiting pod. */
+void scheduler_each_waiting(const struct scheduler *s,
+                            void (*fn)(void *arg, const struct scheduler_waiting *w), void *arg);
 
 /* Holder `i` of a gpu, by the ledger. Borrowed texts. False: there are fewer. */
 struct scheduler_holder {

@@ -141,6 +141,9 @@ static void work_is_bound(struct scheduler *s, struct sched_work *w)
         LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node),
             U("gpus", (*p)->devices.n));
         tell_bound(s, *p);
+        (*p)->bound_ns = loop_now_ns(s->options.loop);
+        observe(&s->options.observer, OBSERVED_WAIT, (*p)->queue,
+                loop_wall_ns(s->options.loop) - (*p)->submit_ns, (*p)->key);
     }
     if (w->evicted_because)
         scheduler_poke(s);

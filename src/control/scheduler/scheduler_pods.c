@@ -159,7 +159,10 @@ void sched_pod_queue(struct scheduler *s, struct sched_pod *p, bool is_extra)
 
 static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
+    struct gpu_asks asked = pod_gpu_asks(pod);
+
     p->asks = scheduler_ask_hash(pod);
+    p->gpus = gpu_asks_count(&asked);
     scheduler_read_parts(p, pod);
     read_told(p, pod);
     p->phase = SCHED_WAITING;
@@ -334,6 +337,11 @@ static void note_state(struct scheduler *s, struct sched_pod *p, const json_t *p
     p->is_ready = pod_is_ready(pod);
     if (p->is_running == is_running && p->is_deleting == is_deleting)
         return;
+    if (is_running && p->bound_ns > 0) {
+        observe(&s->options.observer, OBSERVED_START, NULL,
+                loop_now_ns(s->options.loop) - p->bound_ns, p->key);
+        p->bound_ns = 0;
+    }
     p->is_running = is_running;
     p->is_deleting = is_deleting;
     if (p->group)

@@ -67,6 +67,8 @@ struct sched_pod {
     int64_t job_id;
     int64_t submit_ns;
     uint64_t asks;    /* hash of its requests */
+    int64_t gpus;     /* gpus and parts of gpus that it asks for */
+    int64_t bound_ns; /* monotonic; 0: not bound since the start of this server, or running */
     uint64_t labels;  /* hash of its labels */
     char *label_text; /* keys and values, each with its NUL, then an empty key */
     char *queue;
@@ -92,7 +94,8 @@ struct sched_pod {
 
     bool is_listed; /* in `told` or `untold` of the scheduler */
     bool is_told;
-    const char *told_code; /* static; NULL: unknown, from before a restart */
+    const char *told_code; /* static, as told_class; NULL: unknown, from before a restart */
+    const char *told_class;
     char *told;
     int64_t told_ns; /* monotonic */
 };

@@ -161,9 +161,32 @@ static void tell_pod(struct scheduler *s, struct sched_pod *p)
         free(p->told);
         p->told = mem_strdup(r.message);
     }
-    if (p->is_told && r.code != METE_REASON_NOT_YET_EVALUATED)
+    if (p->is_told && r.code != METE_REASON_NOT_YET_EVALUATED) {
         p->told_code = r.code_text;
+        p->told_class = r.class_text;
+    }
     scheduler_list_waiting(s, p);
+}
+
+static void each_of(struct sched_pod *list,
+                    void (*fn)(void *arg, const struct scheduler_waiting *w), void *arg)
+{
+    const struct sched_pod *p;
+
+    LIST_EACH (list, p)
+        fn(arg,
+           &(struct scheduler_waiting){.queue = p->queue,
+                                       .class_text = p->told_class ? p->told_class : "turn",
+                                       .code_text = p->told_code ? p->told_code : "NotYetEvaluated",
+                                       .submit_ns = p->submit_ns,
+                                       .gpus = p->gpus});
+}
+
+void scheduler_each_waiting(const struct scheduler *s,
+                            void (*fn)(void *arg, const struct scheduler_waiting *w), void *arg)
+{
+    each_of(s->untold, fn, arg);
+    each_of(s->told, fn, arg);
 }
 
 void scheduler_on_tell(void *arg)

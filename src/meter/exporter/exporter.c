@@ -11,6 +11,7 @@ struct exporter *exporter_new(struct meter *meter)
 
     e->meter = meter;
     e->arena = arena_new();
+    exporter_begin_observing(e);
     return e;
 }
 
@@ -18,7 +19,9 @@ void exporter_free(struct exporter *e)
 {
     if (!e)
         return;
+    exporter_end_observing(e);
     vec_done(&e->rows);
+    vec_done(&e->parts);
     arena_free(e->arena);
     free(e);
 }
@@ -47,6 +50,7 @@ void exporter_make(void *exporter, const struct metrics_question *q, struct buf 
         exporter_write_dcgm(e, &x, true);
     if (q->has_mete) {
         exporter_write_gpus(e, &x);
+        exporter_write_observed(e, &x);
         for (size_t i = 0; i < e->n_sources; i++)
             e->sources[i].write(e->sources[i].arg, &x, q);
     }

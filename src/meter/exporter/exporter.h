@@ -25,5 +25,9 @@ enum {
 /* The families of `source` follow those of earlier sources. */
 void exporter_add_source(struct exporter *e, struct metrics_source source);
 
+/* For struct observer. */
+void exporter_observe(void *exporter, enum observed what, const char *label, int64_t ns,
+                      const char *example);
+
 /* For struct metrics_maker. */
 void exporter_make(void *exporter, const struct metrics_question *q, struct buf *ret);

@@ -66,6 +66,48 @@ static void write_readings(const struct exporter *e, struct exposition *x)
     }
 }
 
+/* Use by container; and what is known also of a gpu that does not answer. */
+static void write_parts(const struct exporter *e, struct exposition *x)
+{
+    static const struct {
+        struct metric_family family;
+        unsigned decimals;
+    } families[] = {
+        {{"mete_container_gpu_sm_ratio", METRIC_GAUGE,
+          "Part of the busy time of a gpu or slice that a container uses."},
+         3},
+        {{"mete_container_gpu_memory_bytes", METRIC_GAUGE,
+          "Memory of a gpu or slice that a container uses."},
+         0},
+        {{"mete_container_gpu_processes", METRIC_GAUGE,
+          "Processes of a container on a gpu or slice; without a pod: processes of no container."},
+         0},
+    };
+    static const struct metric_family at = {"mete_gpu_last_sample_timestamp_seconds", METRIC_GAUGE,
+                                            "Time of the last sample, however old."};
+    static const struct metric_family xids = {
+        "mete_gpu_xid_total", METRIC_COUNTER,
+        "XIDs since the first sample; several equal ones in a row count once."};
+
+    for (size_t k = 0; k < sizeof(families) / sizeof(families[0]); k++) {
+        exposition_family(x, &families[k].family);
+        VEC_EACH (&e->parts, part) {
+            if (part->values[k] >= 0)
+                exposition_add(x, part->labels, part->values[k], families[k].decimals);
+        }
+    }
+    exposition_family(x, &at);
+    VEC_EACH (&e->rows, d) {
+        if (d->history)
+            exposition_add(x, d->mete, d->history->last_s, 0);
+    }
+    exposition_family(x, &xids);
+    VEC_EACH (&e->rows, d) {
+        if (d->history && !d->is_slice)
+            exposition_add(x, d->mete, d->history->xids, 0);
+    }
+}
+
 static bool is_last_of_gpu(const struct exporter *e, size_t i)
 {
     return i + 1 == e->rows.n || !e->rows.at[i + 1].is_slice;
@@ -206,6 +248,7 @@ void exporter_write_gpus(struct exporter *e, struct exposition *x)
 
     write_readings(e, x);
     write_leaves(e, x);
+    write_parts(e, x);
     for (size_t i = 0; i < e->rows.n; i++) {
         if (!e->rows.at[i].is_slice)
             count_at(&counts, &e->rows.at[i])->n[state_of(e, i)]++;

@@ -1,6 +1,6 @@
 /* exporter_rows.c - the gpus and slices of a page, with their labels */
 
-#include "kinds/pod/pod_view.h"
+#include "client/node_stats.h"
 #include "meter/exporter/exporter_private.h"
 
 int64_t exported_value(const struct exported *d, enum gpu_field f)
@@ -140,6 +140,7 @@ static void add_device(struct exporter *e, const struct device_row *row,
                 .is_slice = slice != NULL,
                 .dcgm = dcgm_labels(e, row, slice, is_held ? &holder : NULL),
                 .mete = mete_labels(e, row, slice, NULL),
+                .history = h,
                 .held = is_held ? mete_labels(e, row, slice, &holder) : NULL,
                 .model = row->gpu->model,
                 .node = row->node,
@@ -150,18 +151,81 @@ static void add_device(struct exporter *e, const struct device_row *row,
             });
 }
 
+/* The holder of the row that the pod of a container is; NULL: none. */
+static const struct device_holder *holder_named(const struct device_row *row, const char *ns,
+                                                const char *pod)
+{
+    for (size_t i = 0; i < row->n_holders; i++) {
+        if (text_equal(row->holders[i].ns, ns) && text_equal(row->holders[i].pod, pod))
+            return &row->holders[i];
+    }
+    return NULL;
+}
+
+/* Processes of no container have no pod. */
+static const char *part_labels(const struct exporter *e, const struct device_row *row,
+                               const struct gpu_slice *slice, const struct container_gpu *c)
+{
+    const struct pod_history *p = use_history_pod(meter_history_of(e->meter), c->pod_uid);
+    const struct device_holder *h = p ? holder_named(row, p->ns, p->name) : NULL;
+    AUTO(buf_done) struct buf b = {0};
+
+    add_mete_labels(e, &b, row, slice);
+    labels_add(&b, "namespace", p ? p->ns : NULL);
+    labels_add(&b, "pod", p ? p->name : c->pod_uid);
+    labels_add(&b, "container", c->name);
+    labels_add(&b, "queue", h ? h->queue : NULL);
+    if (!e->question->drops_users)
+        labels_add(&b, "user", h ? h->user : NULL);
+    if (h && h->job_id > 0)
+        labels_add(&b, "job", arena_format(e->arena, "%lld", (long long)h->job_id));
+    return labels_keep(e, &b);
+}
+
+/* Two attempts of a container are one series. */
+static void add_part(struct exporter *e, const char *labels, const struct container_gpu *c)
+{
+    const int64_t values[3] = {c->sm_milli, c->memory_bytes, c->n_processes};
+    size_t row = e->rows.n - 1;
+
+    VEC_EACH (&e->parts, part) {
+        if (part->row != row || !text_equal(part->labels, labels))
+            continue;
+        for (size_t i = 0; i < 3; i++)
+            part->values[i] += values[i] > 0 ? values[i] : 0;
+        return;
+    }
+    vec_add(&e->parts, (struct exported_part){.labels = labels,
+                                              .row = row,
+                                              .values = {values[0], values[1], values[2]}});
+}
+
+static void add_parts(struct exporter *e, const struct device_row *row,
+                      const struct gpu_slice *slice)
+{
+    const char *uuid = slice ? slice->uuid : row->gpu->uuid;
+    const struct container_gpu *c;
+
+    for (size_t i = 0; *uuid && (c = meter_container_gpu(e->meter, row->node, uuid, i)); i++)
+        add_part(e, part_labels(e, row, slice, c), c);
+}
+
 static void on_device(void *arg, const struct device_row *row)
 {
     struct exporter *e = arg;
 
     add_device(e, row, NULL);
-    for (size_t i = 0; row->gpu->mode == GPU_MODE_SLICES && i < row->gpu->n_slices; i++)
+    add_parts(e, row, NULL);
+    for (size_t i = 0; row->gpu->mode == GPU_MODE_SLICES && i < row->gpu->n_slices; i++) {
         add_device(e, row, &row->gpu->slices[i]);
+        add_parts(e, row, &row->gpu->slices[i]);
+    }
 }
 
 void exporter_collect(struct exporter *e)
 {
     vec_clear(&e->rows);
+    vec_clear(&e->parts);
     if (e->devices.each)
         e->devices.each(e->devices.arg, on_device, e);
 }

@@ -134,6 +134,7 @@ static struct device_history *device_of(struct use_history *h, const char *uuid,
     d = mem_alloc(sizeof(*d));
     d->first_s = now_s;
     d->uuid = mem_strdup(uuid);
+    d->xid = -1;
     d->pcie_bytes_s[0] = -1;
     d->pcie_bytes_s[1] = -1;
     for (size_t i = 0; i < HISTORY_DEVICE_BANDS; i++) {
@@ -180,6 +181,9 @@ static void use_history_take_gpu(struct use_history *h, const struct gpu_sample 
     for (size_t i = 0; i < HISTORY_DEVICE_BANDS; i++)
         band_add(&d->bands[i], &h->budget, now_s, values);
     device_take_rates(d, g);
+    if (d->xid >= 0 && g->value[GPU_FIELD_XID_LAST] > 0 && g->value[GPU_FIELD_XID_LAST] != d->xid)
+        d->xids++;
+    d->xid = g->value[GPU_FIELD_XID_LAST];
     d->last_s = now_s;
 }
 
