@@ -39,7 +39,9 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .revoked_arg = a,
                                 .audit = o->audit,
                                 .audits_reads = o->audits_reads,
-                                .audit_keep_ns = o->audit_keep_ns};
+                                .audit_keep_ns = o->audit_keep_ns,
+                                .make_link = o->make_link,
+                                .link_arg = o->link_arg};
     AUTO_FREE char *signing_key = o->pki_dir ? mem_format("%s/sa.key", o->pki_dir) : NULL;
     struct http_options http = {.loop = o->loop,
                                 .unix_fd = o->unix_fd,
@@ -47,20 +49,30 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .pki_dir = o->pki_dir,
                                 .handle = core_handle};
 
+    struct http_door doors[2];
+
     /* the maker is borrowed and const; a door's logic takes a plain pointer */
     struct http_door metrics = {
         .fd = o->metrics_fd, .handle = metrics_handle, .arg = (void *)(uintptr_t)o->metrics};
 
-    if (o->metrics && o->metrics_fd >= 0) {
-        http.doors = &metrics;
-        http.n_doors = 1;
-    }
+    if (o->metrics && o->metrics_fd >= 0)
+        doors[http.n_doors++] = metrics;
+    if (o->page)
+        doors[http.n_doors++] = *o->page;
+    http.doors = doors;
     core.signing_key_file = signing_key;
     TRY(core_new(&core, &a->core));
     http.arg = a->core;
     TRY(http_server_new(&http, &a->http));
     *ret = TAKE(a);
     return NULL;
+}
+
+void api_handle(void *arg, struct exchange *x)
+{
+    struct api *a = arg;
+
+    core_handle(a->core, x);
 }
 
 void api_free(struct api *a)

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/loop.h"
+#include "http/http.h"
 #include "kinds/object/objects.h"
 #include "kinds/report.h"
 
@@ -51,9 +52,16 @@ struct api_options {
     int64_t audit_keep_ns;         /* age at which the audit's lines are removed; 0: never */
     const char *nodes_file;        /* access/node_credentials.h; read again when it changes; may be
                                       missing or NULL */
+    const struct http_door *page;  /* the web page; NULL: none */
+    /* Makes a one-time link to the web page for the caller of `r`. The caller frees it. NULL: there
+     * is no page. */
+    char *(*make_link)(void *arg, const struct api_request *r, const char *user);
+    void *link_arg;
 };
 
 struct err *api_new(const struct api_options *o, struct api **ret) MUST_CHECK;
+/* A request_fn: `arg` is the api. For requests that come by other ways than its sockets. */
+void api_handle(void *arg, struct exchange *x);
 void api_free(struct api *a); /* accepts NULL; closes all connections */
 static inline void api_freep(struct api **a)
 {

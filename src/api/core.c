@@ -34,6 +34,8 @@ struct core {
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
     struct audit *audit; /* NULL: requests are not recorded */
+    char *(*make_link)(void *arg, const struct api_request *r, const char *user);
+    void *link_arg;
     struct kept_tree trees[TREES_KEPT];
     size_t next_tree;
 };
@@ -59,6 +61,8 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     c->metrics = o->metrics;
     c->take_stats = o->take_stats;
     c->stats_arg = o->stats_arg;
+    c->make_link = o->make_link;
+    c->link_arg = o->link_arg;
     c->arena = arena_new();
     c->links = node_links_new();
     if (o->signing_key_file)
@@ -164,6 +168,11 @@ bool core_wants_stats(const struct core *c)
 void core_take_stats(const struct core *c, const char *node, struct node_stats *taken)
 {
     c->take_stats(c->stats_arg, node, taken);
+}
+
+char *core_make_link(const struct core *c, const struct api_request *r, const char *user)
+{
+    return c->make_link ? c->make_link(c->link_arg, r, user) : NULL;
 }
 
 json_t *core_tree(struct core *c, const struct store_object *o)

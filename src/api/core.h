@@ -28,6 +28,8 @@ struct core_options {
     const struct metrics_maker *metrics; /* NULL: none */
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
+    char *(*make_link)(void *arg, const struct api_request *r, const char *user); /* or NULL */
+    void *link_arg;
     const char *signing_key_file;   /* signs service accounts' tokens; NULL: refuse them */
     token_revoked_fn token_revoked; /* NULL: not called */
     void *revoked_arg;
@@ -92,6 +94,8 @@ const struct audit_log *core_audit_log(const struct core *c);                   
 bool core_wants_stats(const struct core *c);
 /* For a core that wants samples: takes one, and ends it. */
 void core_take_stats(const struct core *c, const char *node, struct node_stats *taken);
+/* NULL: there is no web page. The caller frees the link. */
+char *core_make_link(const struct core *c, const struct api_request *r, const char *user);
 const struct api_view *core_view(const struct core *c, const struct kind *k); /* NULL: none */
 
 /* The tree of an object, as a new reference, or NULL. The last trees are cached: many watches need

@@ -40,6 +40,8 @@ struct err *handle_eviction(struct call *c);
 
 /* audit_read.c */
 struct err *handle_audit(struct call *c);
+/* sign_in.c */
+struct err *handle_sign_in(struct call *c);
 
 /* report.c */
 struct err *handle_report(struct call *c);

@@ -132,7 +132,7 @@ class Mete:
         out = open(self.log, "ab")
         self.up = subprocess.Popen(
             [self.program, "up", "--data", self.data, "--gpus", self.gpus, "--listen", "127.0.0.1:0",
-             "--metrics", self.metrics, *self.arguments],
+             "--metrics", self.metrics, "--dashboard", "127.0.0.1:0", *self.arguments],
             stdout=subprocess.PIPE, stderr=out, env=self.env, start_new_session=True)
         out.close()
         os.set_blocking(self.up.stdout.fileno(), False)

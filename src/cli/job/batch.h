@@ -3,14 +3,8 @@
 
 #include "cli/job/jobs.h"
 
-/* Is the object a Job, not a pod? */
-bool batch_is(const json_t *object);
-
 /* "/apis/batch/v1/namespaces/NS/jobs/NAME". The caller frees it. */
 char *batch_path(const json_t *job);
-
-/* As job_of, with sums over the Job's pods; no node, no exit code. */
-struct job batch_of(const json_t *job);
 
 /* Finds a Job by its number; NULL: no Job has this number. A new reference. */
 struct err *batch_find_id(struct session *s, const char *id, json_t **ret) MUST_CHECK;

@@ -9,6 +9,7 @@ enum {
     ROLE_FD_UNIX = 6,     /* server: listening sockets */
     ROLE_FD_TLS = 7,
     ROLE_FD_METRICS = 8, /* with --has-metrics only */
+    ROLE_FD_PAGE = 9,    /* absent with --dashboard off */
 };
 
 /* Shortest time and number of arrivals between two learnings. */

@@ -23,6 +23,8 @@
 #include "kinds/object/objects.h"
 #include "meter/exporter/exporter.h"
 #include "meter/meter.h"
+#include "page/jobs_report.h"
+#include "page/page.h"
 #include "store/storage.h"
 #include "store/store.h"
 
@@ -42,9 +44,11 @@ struct server {
     struct meter *meter;
     struct exporter *exporter;
     struct metrics_maker metrics;
-    bool has_metrics;         /* ROLE_FD_METRICS is a listening socket */
+    bool has_metrics;  /* ROLE_FD_METRICS is a listening socket */
+    struct page *page; /* NULL: off */
+    struct jobs_index *jobs;
     struct api_view views[4]; /* borrowed by the api */
-    struct report_maker reports[6];
+    struct report_maker reports[7];
     const char *prices[3]; /* borrowed by the meter */
     char *own_prices;
     struct host_roots host_roots;
@@ -60,6 +64,8 @@ struct server {
 static void server_done(struct server *s)
 {
     api_free(s->api);
+    page_free(s->page);
+    jobs_index_free(s->jobs);
     meter_free(s->meter);
     learning_free(s->learning);
     control_free(s->control);
@@ -202,12 +208,45 @@ static void open_meter(struct server *s)
                                           .arg = s->meter};
 }
 
+/* `url` "": no web page. */
+static void open_page(struct server *s, const char *url, const char *host_name)
+{
+    const char *colon = strrchr(url, ':');
+    struct page_options o = {.loop = s->role.loop,
+                             .store = s->store,
+                             .random = make_random,
+                             .host_name = text_or_empty(host_name),
+                             .url = url};
+    int64_t port = 0;
+
+    s->jobs = jobs_index_new(s->role.loop, s->objects);
+    s->reports[6] = (struct report_maker){.path = JOBS_REPORT_PATH,
+                                          .begin = jobs_report_begin,
+                                          .cancel = jobs_report_cancel,
+                                          .arg = s->jobs};
+    if (!colon)
+        return;
+    err_free(num_parse_int64(str_of(colon + 1), 0, UINT16_MAX, &port)); /* of `mete up` */
+    o.port = (unsigned)port;
+    s->page = page_new(&o);
+}
+
+static char *make_link(void *arg, const struct api_request *r, const char *user)
+{
+    return page_make_link(arg, r, user);
+}
+
 static struct err *open_doors(struct server *s, const struct cli *c)
 {
     AUTO_FREE char *ca_path = mem_format("%s/ca.crt", s->pki);
     AUTO(buf_done) struct buf ca = {0};
     struct control_options control = {
         .loop = s->role.loop, .store = s->store, .policy = "mete", .objects = s->objects};
+    const struct http_door page = {.fd = ROLE_FD_PAGE,
+                                   .is_tls =
+                                       text_starts_with(flag_text(c->in, "page-url"), "https:"),
+                                   .handle = page_handle,
+                                   .arg = s->page};
     struct api_options api = {
         .loop = s->role.loop,
         .store = s->store,
@@ -227,6 +266,9 @@ static struct err *open_doors(struct server *s, const struct cli *c)
         .metrics_fd = s->has_metrics ? ROLE_FD_METRICS : -1,
         .audit = audit_files_log(s->audit),
         .audits_reads = text_equal(flag_text(c->in, "audit-reads"), "all"),
+        .page = s->page ? &page : NULL,
+        .make_link = s->page ? make_link : NULL,
+        .link_arg = s->page,
     };
 
     TRY(num_parse_duration(str_of(flag_text(c->in, "audit-keep")), &api.audit_keep_ns));
@@ -268,7 +310,10 @@ static struct err *open_doors(struct server *s, const struct cli *c)
                                           .begin = control_what_if_begin,
                                           .cancel = control_what_if_cancel,
                                           .arg = s->control};
-    return api_new(&api, &s->api);
+    TRY(api_new(&api, &s->api));
+    if (s->page)
+        page_serve(s->page, api_handle, s->api);
+    return NULL;
 }
 
 static struct err *open_learning(struct server *s, const struct cli *c)
@@ -308,6 +353,7 @@ static struct err *server_run(struct cli *c)
         e = open_store(&s);
     if (!e) {
         open_meter(&s);
+        open_page(&s, flag_text(c->in, "page-url"), flag_text(c->in, "name"));
         e = open_doors(&s, c);
     }
     if (!e)

@@ -47,6 +47,8 @@ struct up {
     int tls_fd;
     unsigned metrics_port;
     int metrics_fd;  /* -1: off */
+    int page_fd;     /* -1: no web page */
+    char *page_url;  /* "": no web page */
     int lifeline[2]; /* children hold the read end; it ends with this process */
     int ready[2];    /* each child writes its letter when it serves */
     struct session *session;
@@ -61,6 +63,7 @@ struct up {
     bool is_stopping;
     bool is_port_taken; /* the port is in use by another program, as the following */
     bool is_metrics_port_taken;
+    bool is_page_port_taken;
     struct err *failure;
 };
 
@@ -78,10 +81,12 @@ static void up_done(struct up *u)
     fd_close(u->unix_fd);
     fd_close(u->tls_fd);
     fd_close(u->metrics_fd);
+    fd_close(u->page_fd);
     data_dir_done(&u->dir);
     up_options_done(&u->options);
     free(u->node_name);
     free(u->node_path);
+    free(u->page_url);
     free(u->gpus);
     VEC_EACH (&u->root_flags, text)
         free(*text);
@@ -125,6 +130,7 @@ static struct err *read_options(struct up *u)
     given.gpu_config = flag_text(in, "gpu-config");
     given.listen = flag_text(in, "listen");
     given.metrics = flag_text(in, "metrics");
+    given.dashboard = flag_text(in, "dashboard");
     given.log_level = flag_text(in, "log-level");
     given.log_format = flag_text(in, "log-format");
     given.runtime = flag_text(in, "runtime");
@@ -207,6 +213,40 @@ static struct err *up_listen(struct up *u)
     return e ? err_wrap(e, "metrics") : NULL;
 }
 
+/* Other machines reach the page by TLS only. */
+static bool is_of_this_machine(const char *host)
+{
+    return text_starts_with(host, "127.") || text_equal(host, "::1") ||
+           text_equal(host, "localhost");
+}
+
+static struct err *page_listen(struct up *u)
+{
+    const char *host = u->options.page_host;
+    bool is_any = text_equal(host, "0.0.0.0") || text_equal(host, "::");
+    const char *name = is_any ? u->node_name : host;
+    unsigned port = 0;
+    struct err *e;
+
+    u->page_url = mem_strdup("");
+    if (!host)
+        return NULL;
+    e = listen_tcp(host, u->options.page_port, &u->page_fd, &port);
+    if (e && err_code(e) == ERR_CONFLICT && u->options.is_page_default) {
+        LOG(WARN, "another program has the port of the web page, which gets a free one", E(e));
+        err_free(e);
+        e = listen_tcp(host, 0, &u->page_fd, &port);
+    }
+    u->is_page_port_taken = e && err_code(e) == ERR_CONFLICT;
+    if (e)
+        return err_wrap(e, "web page");
+    free(u->page_url);
+    u->page_url =
+        mem_format("http%s://%s%s%s:%u", is_of_this_machine(host) ? "" : "s",
+                   strchr(name, ':') ? "[" : "", name, strchr(name, ':') ? "]" : "", port);
+    return NULL;
+}
+
 static struct err *up_prepare(struct up *u)
 {
     (void)umask(022);
@@ -218,6 +258,7 @@ static struct err *up_prepare(struct up *u)
     VEC_EACH (&u->options.host_roots.list, root)
         vec_add(&u->root_flags, mem_format("%s%s", root->path, root->is_read_only ? ":ro" : ""));
     TRY(up_listen(u));
+    TRY(page_listen(u));
     TRY(listen_unix(u->dir.socket, &u->unix_fd));
     TRY(data_dir_identities(&u->dir, u->options.host, u->port, u->node_name));
     TRY(make_pipe(u->lifeline));
@@ -262,13 +303,17 @@ static struct err *start_server(struct up *u)
                  u->options.audit_reads,
                  "--audit-keep",
                  u->options.audit_keep,
+                 "--name",
+                 u->node_name,
+                 "--page-url",
+                 u->page_url,
                  u->metrics_fd >= 0 ? "--has-metrics" : NULL,
                  NULL},
-        .fds = {-1, STDERR_FILENO,
-                STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0], [ROLE_FD_READY] = u->ready[1],
-                [ROLE_FD_CHILDREN] = u->dir.children_fd, [ROLE_FD_UNIX] = u->unix_fd,
-                [ROLE_FD_TLS] = u->tls_fd, [ROLE_FD_METRICS] = u->metrics_fd},
-        .n_fds = ROLE_FD_METRICS + 1,
+        .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
+                [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd,
+                [ROLE_FD_UNIX] = u->unix_fd, [ROLE_FD_TLS] = u->tls_fd,
+                [ROLE_FD_METRICS] = u->metrics_fd, [ROLE_FD_PAGE] = u->page_fd},
+        .n_fds = ROLE_FD_PAGE + 1,
         .uid = u->dir.uid,
         .gid = u->dir.gid,
     };
@@ -370,7 +415,17 @@ static void first_ask(const json_t *node, char ret[GPU_ASK_TEXT_SIZE])
     gpu_ask_format(&ask, ret);
 }
 
-static void say_ready(struct up *u, const json_t *node)
+static void say_page(struct up *u, const json_t *link)
+{
+    if (!*u->page_url)
+        return;
+    cli_say(u->cli, "  Web page: %s  (one-time link, valid for 10 minutes; mete login makes more)",
+            u->page_url);
+    if (link)
+        cli_say(u->cli, "  %s", text_or_empty(json_text(link, "url")));
+}
+
+static void say_ready(struct up *u, const json_t *node, const json_t *link)
 {
     AUTO_FREE char *gpus = summary_gpus(node);
     char ask[GPU_ASK_TEXT_SIZE];
@@ -385,6 +440,7 @@ static void say_ready(struct up *u, const json_t *node)
     if (u->metrics_fd >= 0)
         cli_say(u->cli, "  Metrics: http://%s:%u/metrics", u->options.metrics_host,
                 u->metrics_port);
+    say_page(u, link);
     first_ask(node, ask);
     cli_say(u->cli, "  Try:  mete run%s%s -- %s", gpus ? " --gpus " : "", gpus ? ask : "",
             !gpus                  ? "hostname"
@@ -394,16 +450,39 @@ static void say_ready(struct up *u, const json_t *node)
     (void)fflush(u->cli->out); /* the reader of stdout may be gone; jobs do not depend on it */
 }
 
+static void up_ready(struct up *u, const json_t *link)
+{
+    say_ready(u, u->node, link);
+    notify_manager("READY=1");
+}
+
+/* Without a link Mete is ready, too: `mete login` makes one. */
+static void on_link(void *arg, const struct err *e, const struct client_reply *reply)
+{
+    AUTO(json_freep) json_t *link = NULL;
+    AUTO(err_freep) struct err *failed = client_error(e, reply);
+
+    if (!failed)
+        failed = json_parse(reply->body, &link);
+    if (failed)
+        LOG(WARN, "no link to the web page", E(failed));
+    up_ready(arg, link);
+}
+
 /* The node's own word counts as well as its object: the object may still be the one of an earlier
  * node, whose last report was in this very second. */
 static void check_ready(struct up *u)
 {
+    const struct client_request link = {.method = "POST", .path = "/mete.dev/v1/sign-in"};
+
     if (u->is_ready || u->is_stopping || !u->is_serving || !u->is_node_ready ||
         !summary_is_ready(u->node, u->started_ns))
         return;
     u->is_ready = true;
-    say_ready(u, u->node);
-    notify_manager("READY=1");
+    if (*u->page_url)
+        client_send(session_client(u->session), &link, on_link, u, NULL);
+    else
+        up_ready(u, NULL);
 }
 
 static void on_node(void *arg, const json_t *node)
@@ -499,6 +578,7 @@ static struct err *up_run(struct cli *c)
                    .unix_fd = -1,
                    .tls_fd = -1,
                    .metrics_fd = -1,
+                   .page_fd = -1,
                    .lifeline = {-1, -1},
                    .ready = {-1, -1},
                    .dir.lock_fd = -1,
@@ -511,7 +591,9 @@ static struct err *up_run(struct cli *c)
         cli_try(c, u.is_port_taken           ? "mete up --listen 127.0.0.1:0   (a free port)"
                    : u.is_metrics_port_taken ? "mete up --metrics 127.0.0.1:0   (a free port), or "
                                                "--metrics off"
-                                             : "mete down   or another --data DIR");
+                   : u.is_page_port_taken
+                       ? "mete up --dashboard 127.0.0.1:0   (a free port), or --dashboard off"
+                       : "mete down   or another --data DIR");
     up_done(&u);
     return e;
 }
@@ -548,6 +630,12 @@ static const struct flag up_flags[] = {
      .value = "HOST:PORT",
      .doc = "address of the metrics for Prometheus, which everyone who reaches it may read; port "
             "0: any free port; off: no metrics. Default: 127.0.0.1:9400"},
+    {.name = "dashboard",
+     .type = FLAG_TEXT,
+     .value = "HOST:PORT",
+     .doc =
+         "address of the web page, or off; port 0: any free port; with TLS if other machines can "
+         "reach it. Default: 127.0.0.1:7480"},
     {.name = "host-path-root",
      .type = FLAG_TEXT,
      .value = "DIR[:ro]",

@@ -49,6 +49,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "migConfig",
                                           "listen",
                                           "metrics",
+                                          "dashboard",
                                           "logLevel",
                                           "logFormat",
                                           "hostPathRoots",
@@ -64,7 +65,6 @@ static const char *const config_keys[] = {"apiVersion",
                                           "auditReads",
                                           "auditKeep",
                                           NULL};
-static const char *const config_planned[] = {"dashboard", NULL};
 
 static bool is_among(const char *const *words, const char *word)
 {
@@ -91,8 +91,6 @@ static struct err *check_config(const json_t *config)
         !text_equal(json_text(config, "kind"), "Config"))
         return err_new(ERR_BAD_REQUEST, "want apiVersion: mete.dev/v1, kind: Config");
     json_object_foreach ((json_t *)(uintptr_t)config, key, value) {
-        if (is_among(config_planned, key))
-            return err_new(ERR_BAD_REQUEST, "\"%s\" is not supported yet", key);
         if (!is_among(config_keys, key))
             return err_new(ERR_BAD_REQUEST, "unknown member \"%s\"", key);
         if (text_equal(key, "hostPathRoots"))
@@ -217,6 +215,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     struct up_options o = {0};
     AUTO_FREE char *listen = NULL;
     AUTO_FREE char *metrics = NULL;
+    AUTO_FREE char *dashboard = NULL;
     struct err *e;
 
     if (config)
@@ -224,6 +223,8 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     listen = option_choose(given->listen, config, "listen", "127.0.0.1:7443");
     metrics = option_choose(given->metrics, config, "metrics", "127.0.0.1:9400");
     TRY(listen_parse("listen", listen, &o.host, &o.port));
+    dashboard = option_choose(given->dashboard, config, "dashboard", "127.0.0.1:7480");
+    o.is_page_default = !given->dashboard && !json_text(config, "dashboard");
     o.data = option_choose(given->data, config, "data", "/var/lib/mete");
     o.gpus = option_choose(given->gpus, config, "gpus", "auto");
     o.mig_config = option_choose(given->mig_config, config, "migConfig", "");
@@ -246,6 +247,8 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     e = check_words(&o);
     if (!e && !text_equal(metrics, "off"))
         e = listen_parse("metrics", metrics, &o.metrics_host, &o.metrics_port);
+    if (!e && !text_equal(dashboard, "off"))
+        e = listen_parse("dashboard", dashboard, &o.page_host, &o.page_port);
     if (!e)
         e = read_roots(given, config, &o.host_roots);
     if (e) {
@@ -264,6 +267,7 @@ void up_options_done(struct up_options *o)
     free(o->mig_config);
     free(o->host);
     free(o->metrics_host);
+    free(o->page_host);
     free(o->log_level);
     free(o->log_format);
     free(o->runtime);

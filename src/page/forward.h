@@ -1,0 +1,31 @@
+/*
+ * forward.h - requests of a session as requests to the API, in this process
+ *
+ * The API sees the session's credential instead of the connection's. The browser's cookie and
+ * Authorization, and headers that name another user, do not pass.
+ */
+#pragma once
+
+#include "page/logins.h"
+
+struct forward_target {
+    request_fn handle; /* the API's */
+    void *arg;
+};
+
+/* Passes the browser's request on. `security` are header lines that each answer gets besides. */
+void forward_request(const struct forward_target *t, const struct credential *who,
+                     struct exchange *x, const char *security);
+
+/* `body` is borrowed; "" when the answer was too large or broken off (status 502). */
+typedef void (*forward_done_fn)(void *arg, int status, struct str body);
+
+struct forward_get;
+
+/*
+ * Asks the API for `path` with `query`. `done` is called once, maybe from inside this call, and
+ * ends it; `*ret` is NULL then. forward_cancel: `done` is not called after it.
+ */
+void forward_get(const struct forward_target *t, const struct credential *who, const char *path,
+                 const char *query, forward_done_fn done, void *arg, struct forward_get **ret);
+void forward_cancel(struct forward_get *g); /* accepts NULL */

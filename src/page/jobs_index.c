@@ -1,0 +1,355 @@
+/* jobs_index.c - the index of jobs: made in steps, then kept by two watches */
+
+#include "page/jobs_index.h"
+
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "kinds/job/job_facts.h"
+#include "kinds/queue.h"
+
+enum {
+    DECODES_A_STEP = 128 /* about 2 ms */
+};
+
+const char *const jobs_state_names[JOBS_STATES] = {"waiting",   "starting", "running", "ending",
+                                                   "suspended", "finished", "failed"};
+
+struct jobs_word {
+    struct map_handle handle;
+    uint32_t number;
+    char text[];
+};
+
+struct jobs_index {
+    struct loop *loop;
+    struct objects *objects;
+    struct store *store;
+    struct loop_timer *timer;
+    struct store_watch *pods;
+    struct store_watch *batches;
+    struct jobs_entry *entries;
+    VEC(struct jobs_row) rows;
+    VEC(uint32_t) spare;
+    struct jobs_word *by_text;
+    VEC(const struct jobs_word *) words;
+    struct jobs_wait *waits;
+    const struct store_range *walked; /* NULL: nothing is walked */
+    char *after_ns;
+    char *after_name;
+    bool is_made;
+};
+
+static const struct store_range jobs_pods = {.group = "", .resource = "pods"};
+static const struct store_range jobs_batches = {.group = "batch", .resource = "jobs"};
+
+struct jobs_index *jobs_index_new(struct loop *loop, struct objects *objects)
+{
+    struct jobs_index *x = mem_alloc(sizeof(*x));
+
+    x->loop = loop;
+    x->objects = objects;
+    x->store = objects_store(objects);
+    return x;
+}
+
+void jobs_index_free(struct jobs_index *x)
+{
+    struct jobs_entry *entry;
+    struct jobs_entry *next_entry;
+    struct jobs_word *word;
+    struct jobs_word *next_word;
+
+    if (!x)
+        return;
+    loop_timer_free(x->timer);
+    store_watch_free(x->pods);
+    store_watch_free(x->batches);
+    map_each (handle, x->entries, entry, next_entry) {
+        map_remove(handle, x->entries, entry);
+        free(entry);
+    }
+    map_each (handle, x->by_text, word, next_word) {
+        map_remove(handle, x->by_text, word);
+        free(word);
+    }
+    vec_done(&x->rows);
+    vec_done(&x->spare);
+    vec_done(&x->words);
+    free(x->after_ns);
+    free(x->after_name);
+    free(x);
+}
+
+/* ---- words ---- */
+
+bool jobs_index_find_word(const struct jobs_index *x, const char *text, uint32_t *ret)
+{
+    struct jobs_word *found = NULL;
+
+    map_find_text(handle, x->by_text, text, found);
+    if (found)
+        *ret = found->number;
+    return found != NULL;
+}
+
+static uint32_t word_of(struct jobs_index *x, const char *text)
+{
+    struct jobs_word *made;
+    uint32_t number = (uint32_t)x->words.n;
+
+    if (jobs_index_find_word(x, text, &number))
+        return number;
+    made = mem_alloc(sizeof(*made) + strlen(text) + 1);
+    made->number = number;
+    memcpy(made->text, text, strlen(text) + 1);
+    map_add(handle, x->by_text, made->text, strlen(made->text), made);
+    vec_add(&x->words, made);
+    return number;
+}
+
+size_t jobs_index_words(const struct jobs_index *x)
+{
+    return x->words.n;
+}
+
+const char *jobs_index_word(const struct jobs_index *x, uint32_t word)
+{
+    return x->words.at[word]->text;
+}
+
+/* ---- rows ---- */
+
+static struct jobs_entry *entry_find(const struct jobs_index *x, const struct store_key *key,
+                                     bool is_batch)
+{
+    AUTO_FREE char *text = mem_format("%c%s/%s", is_batch ? 'j' : 'p', key->ns, key->name);
+    struct jobs_entry *found = NULL;
+
+    map_find_text(handle, x->entries, text, found);
+    return found;
+}
+
+static struct jobs_entry *entry_make(struct jobs_index *x, const struct store_key *key,
+                                     bool is_batch)
+{
+    size_t ns = strlen(key->ns);
+    size_t name = strlen(key->name);
+    struct jobs_entry *made = mem_alloc(sizeof(*made) + 2 * (ns + name) + 6);
+    char *texts = made->key + ns + name + 3;
+
+    made->key[0] = is_batch ? 'j' : 'p';
+    memcpy(made->key + 1, key->ns, ns);
+    made->key[ns + 1] = '/';
+    memcpy(made->key + ns + 2, key->name, name);
+    memcpy(texts, key->ns, ns);
+    memcpy(texts + ns + 1, key->name, name);
+    made->ns = texts;
+    made->name = texts + ns + 1;
+    made->is_batch = is_batch;
+    made->row = (uint32_t)x->rows.n;
+    if (x->spare.n > 0)
+        made->row = x->spare.at[--x->spare.n];
+    else
+        vec_add(&x->rows, (struct jobs_row){0});
+    map_add(handle, x->entries, made->key, strlen(made->key), made);
+    return made;
+}
+
+static void entry_drop(struct jobs_index *x, struct jobs_entry *entry)
+{
+    x->rows.at[entry->row] = (struct jobs_row){0};
+    vec_add(&x->spare, entry->row);
+    map_remove(handle, x->entries, entry);
+    free(entry);
+}
+
+static uint8_t state_of(const char *name)
+{
+    for (uint8_t i = 0; i < JOBS_STATES; i++)
+        if (text_equal(jobs_state_names[i], name))
+            return i;
+    return JOBS_WAITING;
+}
+
+static void row_fill(struct jobs_index *x, struct jobs_row *row, const json_t *tree)
+{
+    const struct job job = job_of(tree);
+    const char *queue = queue_of(tree);
+    int64_t id = 0;
+
+    err_free(num_parse_int64(str_of(job.id), 0, INT64_MAX, &id)); /* no number: 0 */
+    row->id = id;
+    row->created_ns = job.created_ns;
+    row->started_ns = job.started_ns;
+    row->ended_ns = job.is_ended ? job.ended_ns : 0;
+    row->ns = word_of(x, job.ns);
+    row->user = word_of(x, job.user);
+    row->queue = word_of(x, queue ? queue : QUEUE_DEFAULT);
+    row->n_gpus = (uint32_t)gpu_asks_count(&job.asks);
+    row->state = state_of(job.state);
+}
+
+/* Pods of a Job are told by their Job. */
+static bool is_part(const json_t *tree)
+{
+    return json_text_at(tree, "metadata", "labels", "batch.kubernetes.io/controller-uid", NULL) !=
+           NULL;
+}
+
+static void index_put(struct jobs_index *x, const struct store_object *o, bool is_batch)
+{
+    struct jobs_entry *entry = entry_find(x, &o->key, is_batch);
+    AUTO(json_freep) json_t *tree = NULL;
+    AUTO(err_freep) struct err *e = objects_decode_shared(x->objects, o, &tree);
+
+    if (e || (!is_batch && is_part(tree))) {
+        if (entry)
+            entry_drop(x, entry);
+        return;
+    }
+    if (!entry)
+        entry = entry_make(x, &o->key, is_batch);
+    row_fill(x, &x->rows.at[entry->row], tree);
+    x->rows.at[entry->row].entry = entry;
+}
+
+static void index_change(struct jobs_index *x, const struct store_change *change, bool is_batch)
+{
+    struct jobs_entry *entry;
+
+    if (!change)
+        return;
+    if (change->type != STORE_DELETED) {
+        index_put(x, change->object, is_batch);
+        return;
+    }
+    entry = entry_find(x, &change->object->key, is_batch);
+    if (entry)
+        entry_drop(x, entry);
+}
+
+static void on_pod(void *arg, const struct store_change *change, int64_t revision)
+{
+    (void)revision;
+    index_change(arg, change, false);
+}
+
+static void on_batch(void *arg, const struct store_change *change, int64_t revision)
+{
+    (void)revision;
+    index_change(arg, change, true);
+}
+
+/* ---- the first walk ---- */
+
+static void index_made(struct jobs_index *x)
+{
+    struct jobs_wait *w;
+
+    x->is_made = true;
+    while ((w = x->waits) != NULL) {
+        LIST_REMOVE(x->waits, w);
+        w->fn(w->arg);
+    }
+}
+
+/* False: the range is walked. */
+static bool index_step(struct jobs_index *x)
+{
+    const struct store_key after = {.group = x->walked->group,
+                                    .resource = x->walked->resource,
+                                    .ns = x->after_ns,
+                                    .name = x->after_name};
+    const struct store_object *o = store_next(x->store, x->walked, x->after_ns ? &after : NULL);
+
+    if (!o)
+        return false;
+    index_put(x, o, x->walked == &jobs_batches);
+    free(x->after_ns);
+    free(x->after_name);
+    x->after_ns = mem_strdup(o->key.ns);
+    x->after_name = mem_strdup(o->key.name);
+    return true;
+}
+
+static void index_walk(void *arg)
+{
+    struct jobs_index *x = arg;
+
+    for (size_t i = 0; i < DECODES_A_STEP; i++) {
+        if (x->is_made)
+            break;
+        if (index_step(x))
+            continue;
+        free(TAKE(x->after_ns));
+        free(TAKE(x->after_name));
+        if (x->walked == &jobs_batches)
+            index_made(x);
+        else
+            x->walked = &jobs_batches;
+    }
+    if (!x->is_made)
+        loop_timer_set(x->timer, 0);
+    else if (x->waits)
+        index_made(x);
+}
+
+static struct err *index_begin(struct jobs_index *x)
+{
+    int64_t now = store_revision(x->store);
+
+    if (x->pods && x->batches)
+        return NULL;
+    if (!x->pods)
+        TRY(store_watch_new(x->store, &jobs_pods, now, on_pod, x, &x->pods));
+    TRY(store_watch_new(x->store, &jobs_batches, now, on_batch, x, &x->batches));
+    x->walked = &jobs_pods;
+    x->timer = loop_timer_new(x->loop, index_walk, x);
+    return NULL;
+}
+
+struct err *jobs_index_wait(struct jobs_index *x, struct jobs_wait *w)
+{
+    TRY(index_begin(x));
+    LIST_ADD(x->waits, w);
+    loop_timer_set(x->timer, 0);
+    return NULL;
+}
+
+void jobs_index_forget(struct jobs_index *x, struct jobs_wait *w)
+{
+    LIST_REMOVE(x->waits, w);
+}
+
+struct loop *jobs_index_loop(const struct jobs_index *x)
+{
+    return x->loop;
+}
+
+size_t jobs_index_rows(const struct jobs_index *x)
+{
+    return x->rows.n;
+}
+
+const struct jobs_row *jobs_index_row(const struct jobs_index *x, size_t i)
+{
+    return &x->rows.at[i];
+}
+
+json_t *jobs_index_object(const struct jobs_index *x, const struct jobs_row *row)
+{
+    const struct store_range *range = row->entry->is_batch ? &jobs_batches : &jobs_pods;
+    const struct store_object *o =
+        store_get(x->store, (struct store_key){.group = range->group,
+                                               .resource = range->resource,
+                                               .ns = row->entry->ns,
+                                               .name = row->entry->name});
+    AUTO(err_freep) struct err *e = NULL;
+    json_t *tree = NULL;
+
+    if (o)
+        e = objects_decode_shared(x->objects, o, &tree);
+    return tree;
+}

@@ -1,0 +1,73 @@
+/*
+ * jobs_index.h - every job in a few words of memory, for lists that are filtered, sorted and
+ * counted
+ *
+ * A job is a batch/v1 Job, or a pod that belongs to none. The index is made when it is first asked
+ * for, in small steps, and then follows the store.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "kinds/object/objects.h"
+
+enum jobs_state {
+    JOBS_WAITING,
+    JOBS_STARTING,
+    JOBS_RUNNING,
+    JOBS_ENDING,
+    JOBS_SUSPENDED,
+    JOBS_FINISHED,
+    JOBS_FAILED,
+    JOBS_STATES
+};
+
+extern const char *const jobs_state_names[JOBS_STATES];
+
+/* Where the whole object is. */
+struct jobs_entry {
+    struct map_handle handle;
+    uint32_t row;
+    bool is_batch;
+    const char *ns;
+    const char *name;
+    char key[]; /* "p" or "j", namespace, '/', name; NUL in between */
+};
+
+struct jobs_row {
+    const struct jobs_entry *entry; /* NULL: the row is free */
+    int64_t id;
+    int64_t created_ns;
+    int64_t started_ns;
+    int64_t ended_ns;
+    uint32_t ns; /* words of the index, as below */
+    uint32_t user;
+    uint32_t queue;
+    uint32_t n_gpus;
+    uint8_t state; /* enum jobs_state */
+};
+
+struct jobs_index;
+struct jobs_index *jobs_index_new(struct loop *loop, struct objects *objects);
+void jobs_index_free(struct jobs_index *x); /* accepts NULL */
+
+/* Calls `fn` when the index is made: later, from the loop. */
+struct jobs_wait {
+    loop_fn fn;
+    void *arg;
+    struct jobs_wait *prev, *next;
+};
+struct err *jobs_index_wait(struct jobs_index *x, struct jobs_wait *w) MUST_CHECK;
+void jobs_index_forget(struct jobs_index *x, struct jobs_wait *w);
+struct loop *jobs_index_loop(const struct jobs_index *x);
+
+size_t jobs_index_rows(const struct jobs_index *x); /* free ones, too */
+const struct jobs_row *jobs_index_row(const struct jobs_index *x, size_t i);
+
+/* Words: namespaces, users and queues, by number. */
+size_t jobs_index_words(const struct jobs_index *x);
+const char *jobs_index_word(const struct jobs_index *x, uint32_t word);
+/* False: no job has this word. */
+bool jobs_index_find_word(const struct jobs_index *x, const char *text, uint32_t *ret);
+
+/* The job's object, as a new reference, or NULL. */
+json_t *jobs_index_object(const struct jobs_index *x, const struct jobs_row *row);

@@ -1,0 +1,490 @@
+/* jobs_report.c - the list of jobs: one pass over the index, in steps, that keeps the best rows */
+
+#include "page/jobs_report.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "kinds/job/job_facts.h"
+#include "kinds/queue.h"
+
+enum {
+    ROWS_A_STEP = 65536,
+    OFFSET_MAX = 10000,
+    LIMIT_MAX = 500,
+    LIMIT_DEFAULT = 50,
+    WANTED_MAX = 64
+};
+
+enum jobs_order {
+    BY_ID,
+    BY_NAME,
+    BY_USER,
+    BY_QUEUE,
+    BY_STATE,
+    BY_GPUS,
+    BY_SUBMITTED,
+    BY_STARTED,
+    BY_ENDED
+};
+
+static const char *const order_names[] = {"id",   "name",      "user",    "queue", "state",
+                                          "gpus", "submitted", "started", "ended"};
+
+/* Words of a filter; n 0: all fit. */
+struct wanted {
+    uint32_t at[WANTED_MAX];
+    size_t n;
+    bool is_none; /* the filter names only words that no job has */
+};
+
+struct queue_sum {
+    uint64_t n_waiting;
+    uint64_t n_running;
+    uint64_t gpus_waiting;
+    uint64_t gpus_running;
+    int64_t oldest_ns;
+};
+
+struct report {
+    struct jobs_index *index;
+    struct jobs_wait wait;
+    struct loop_timer *timer;
+    report_done_fn done;
+    void *arg;
+    /* the question */
+    json_t *parameters;
+    json_t *namespaces; /* NULL: all */
+    unsigned states;    /* bits */
+    struct wanted ns, user, queue;
+    const char *text; /* NULL: all */
+    int64_t number;   /* -1: `text` is no number */
+    enum jobs_order order;
+    bool is_backwards;
+    size_t offset;
+    size_t limit;
+    /* the answer so far */
+    size_t next;
+    size_t total;
+    size_t counts[JOBS_STATES];
+    VEC(uint8_t) may_show;      /* by word: 0 unknown, 1 yes, 2 no */
+    VEC(struct queue_sum) sums; /* by word */
+    VEC(uint32_t) best;         /* a heap: the worst row first */
+};
+
+static void report_free(struct report *r)
+{
+    loop_timer_free(r->timer);
+    json_decref(r->parameters);
+    json_decref(r->namespaces);
+    vec_done(&r->may_show);
+    vec_done(&r->sums);
+    vec_done(&r->best);
+    free(r);
+}
+
+/* ---- the question ---- */
+
+static struct err *read_states(const char *text, unsigned *ret)
+{
+    struct str rest = str_of(text);
+    unsigned states = 0;
+
+    while (rest.at && rest.size > 0) {
+        struct str one = str_cut(&rest, ',');
+        unsigned bit = 0;
+
+        for (unsigned i = 0; i < JOBS_STATES; i++)
+            if (str_equal(one, str_of(jobs_state_names[i])))
+                bit = 1U << i;
+        if (!bit)
+            return err_new(ERR_BAD_REQUEST,
+                           "state \"%.32s\": want waiting, starting, running, "
+                           "ending, suspended, finished or failed",
+                           text);
+        states |= bit;
+    }
+    *ret = states;
+    return NULL;
+}
+
+static struct err *read_order(const char *text, struct report *r)
+{
+    const char *name = text ? text : "-id";
+
+    r->is_backwards = name[0] == '-';
+    name += r->is_backwards;
+    for (unsigned i = 0; i < COUNT(order_names); i++) {
+        if (!text_equal(order_names[i], name))
+            continue;
+        r->order = (enum jobs_order)i;
+        return NULL;
+    }
+    return err_new(ERR_BAD_REQUEST,
+                   "sort \"%.32s\": want id, name, user, queue, state, gpus, "
+                   "submitted, started or ended",
+                   text);
+}
+
+static struct err *read_number(const json_t *parameters, const char *key, int64_t fallback,
+                               int64_t max, size_t *ret)
+{
+    const char *text = json_text(parameters, key);
+    int64_t n = fallback;
+
+    if (text) {
+        struct err *e = num_parse_int64(str_of(text), 0, max, &n);
+
+        if (e)
+            return err_wrap(e, "%s", key);
+    }
+    *ret = (size_t)n;
+    return NULL;
+}
+
+static struct err *question_read(struct report *r)
+{
+    static const char *const known[] = {"state", "namespace", "user",   "queue",
+                                        "q",     "sort",      "offset", "limit"};
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (r->parameters, key, value) {
+        bool is_known = false;
+
+        for (size_t i = 0; i < COUNT(known); i++)
+            is_known |= text_equal(key, known[i]);
+        if (!is_known)
+            return err_new(ERR_BAD_REQUEST, "unknown parameter \"%.64s\"", key);
+    }
+    TRY(read_states(json_text(r->parameters, "state"), &r->states));
+    TRY(read_order(json_text_filled(r->parameters, "sort"), r));
+    TRY(read_number(r->parameters, "offset", 0, OFFSET_MAX, &r->offset));
+    TRY(read_number(r->parameters, "limit", LIMIT_DEFAULT, LIMIT_MAX, &r->limit));
+    r->text = json_text_filled(r->parameters, "q");
+    r->number = -1;
+    if (r->text)
+        err_free(num_parse_int64(str_of(r->text), 0, INT64_MAX, &r->number)); /* else a name */
+    return NULL;
+}
+
+/* Words are looked up when the index is made. */
+static void read_wanted(const struct report *r, const char *key, struct wanted *ret)
+{
+    struct str rest = str_of(json_text_filled(r->parameters, key));
+
+    ret->is_none = rest.at != NULL;
+    while (rest.at && rest.size > 0 && ret->n < WANTED_MAX) {
+        struct str one = str_cut(&rest, ',');
+        AUTO_FREE char *word = mem_strndup(one.at, one.size);
+
+        if (jobs_index_find_word(r->index, word, &ret->at[ret->n]))
+            ret->n++;
+    }
+    ret->is_none = ret->is_none && ret->n == 0;
+}
+
+/* ---- rows ---- */
+
+static bool is_wanted(const struct wanted *w, uint32_t word)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->at[i] == word)
+            return true;
+    return w->n == 0 && !w->is_none;
+}
+
+static bool may_show(struct report *r, uint32_t ns)
+{
+    while (r->may_show.n <= ns) {
+        const char *name = jobs_index_word(r->index, (uint32_t)r->may_show.n);
+
+        vec_add(&r->may_show, report_may_show(r->namespaces, name) ? 1 : 2);
+    }
+    return r->may_show.at[ns] == 1;
+}
+
+static bool row_fits(struct report *r, const struct jobs_row *row)
+{
+    if (!row->entry || !may_show(r, row->ns))
+        return false;
+    if (!is_wanted(&r->ns, row->ns) || !is_wanted(&r->user, row->user) ||
+        !is_wanted(&r->queue, row->queue))
+        return false;
+    return !r->text || row->id == r->number || strcasestr(row->entry->name, r->text);
+}
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_words(const struct report *r, uint32_t a, uint32_t b)
+{
+    return a == b ? 0 : strcmp(jobs_index_word(r->index, a), jobs_index_word(r->index, b));
+}
+
+static int compare_rows(const struct report *r, const struct jobs_row *a, const struct jobs_row *b)
+{
+    switch (r->order) {
+    case BY_ID:
+        break;
+    case BY_NAME:
+        return strcmp(a->entry->name, b->entry->name);
+    case BY_USER:
+        return compare_words(r, a->user, b->user);
+    case BY_QUEUE:
+        return compare_words(r, a->queue, b->queue);
+    case BY_STATE:
+        return compare_numbers(a->state, b->state);
+    case BY_GPUS:
+        return compare_numbers(a->n_gpus, b->n_gpus);
+    case BY_SUBMITTED:
+        return compare_numbers(a->created_ns, b->created_ns);
+    case BY_STARTED:
+        return compare_numbers(a->started_ns, b->started_ns);
+    case BY_ENDED:
+        return compare_numbers(a->ended_ns, b->ended_ns);
+    }
+    return compare_numbers(a->id, b->id);
+}
+
+/* Does row `a` stand before row `b` in the list? Equal rows: the newest first. */
+static bool is_before(const struct report *r, uint32_t a, uint32_t b)
+{
+    const struct jobs_row *x = jobs_index_row(r->index, a);
+    const struct jobs_row *y = jobs_index_row(r->index, b);
+    int order = !x->entry || !y->entry ? 0 : compare_rows(r, x, y);
+
+    if (order != 0)
+        return r->is_backwards ? order > 0 : order < 0;
+    return x->id != y->id ? x->id > y->id : a < b;
+}
+
+static void heap_sink(struct report *r, size_t i, size_t n)
+{
+    uint32_t *at = r->best.at;
+
+    for (;;) {
+        size_t worst = i;
+
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+            if (is_before(r, at[worst], at[child]))
+                worst = child;
+        if (worst == i)
+            return;
+        uint32_t moved = at[i];
+
+        at[i] = at[worst];
+        at[worst] = moved;
+        i = worst;
+    }
+}
+
+static void heap_add(struct report *r, uint32_t row)
+{
+    size_t i = r->best.n;
+
+    if (r->best.n == r->offset + r->limit) {
+        if (r->best.n == 0 || !is_before(r, row, r->best.at[0]))
+            return;
+        r->best.at[0] = row;
+        heap_sink(r, 0, r->best.n);
+        return;
+    }
+    vec_add(&r->best, row);
+    while (i > 0 && is_before(r, r->best.at[(i - 1) / 2], row)) {
+        r->best.at[i] = r->best.at[(i - 1) / 2];
+        i = (i - 1) / 2;
+        r->best.at[i] = row;
+    }
+}
+
+/* Brings the heap into the order of the list. */
+static void heap_sort(struct report *r)
+{
+    for (size_t n = r->best.n; n > 1; n--) {
+        uint32_t worst = r->best.at[0];
+
+        r->best.at[0] = r->best.at[n - 1];
+        r->best.at[n - 1] = worst;
+        heap_sink(r, 0, n - 1);
+    }
+}
+
+static void count_queue(struct report *r, const struct jobs_row *row)
+{
+    struct queue_sum *sum;
+
+    if (row->state > JOBS_RUNNING)
+        return;
+    while (r->sums.n <= row->queue)
+        vec_add(&r->sums, (struct queue_sum){0});
+    sum = &r->sums.at[row->queue];
+    if (row->state != JOBS_WAITING) {
+        sum->n_running++;
+        sum->gpus_running += row->n_gpus;
+        return;
+    }
+    sum->n_waiting++;
+    sum->gpus_waiting += row->n_gpus;
+    if (sum->oldest_ns == 0 || row->created_ns < sum->oldest_ns)
+        sum->oldest_ns = row->created_ns;
+}
+
+static void row_look(struct report *r, uint32_t i)
+{
+    const struct jobs_row *row = jobs_index_row(r->index, i);
+
+    if (!row_fits(r, row))
+        return;
+    r->counts[row->state]++;
+    count_queue(r, row);
+    if (r->states && !(r->states & (1U << row->state)))
+        return;
+    r->total++;
+    heap_add(r, i);
+}
+
+/* ---- the answer ---- */
+
+static void put_time(json_t *o, const char *key, int64_t ns)
+{
+    char text[STAMP_TEXT_SIZE];
+
+    stamp_format(ns, text);
+    json_put(o, key, ns ? json_string(text) : json_null());
+}
+
+static json_t *item_tree(const struct jobs_row *row, const json_t *object)
+{
+    const struct job job = job_of(object);
+    const char *queue = queue_of(object);
+    json_t *o = json_object();
+
+    json_put_int(o, "id", row->id);
+    json_put_text(o, "object", row->entry->is_batch ? "job" : "pod");
+    json_put_text(o, "name", job.name);
+    json_put_text(o, "namespace", job.ns);
+    json_put(o, "user", json_text_new(job.user));
+    json_put_text(o, "queue", queue ? queue : QUEUE_DEFAULT);
+    json_put_text(o, "state", job.state);
+    json_put(o, "reason", json_text_new(*job.reason ? job.reason : job.progress));
+    json_put(o, "gpus", job_gpus_cell(&job));
+    json_put(o, "node", json_text_new(job.node));
+    json_put(o, "exitCode",
+             job.is_ended && job.exit_code >= 0 ? json_integer(job.exit_code) : json_null());
+    put_time(o, "submittedAt", job.created_ns);
+    put_time(o, "startedAt", job.started_ns);
+    put_time(o, "endedAt", job.is_ended ? job.ended_ns : 0);
+    return o;
+}
+
+static json_t *queues_tree(const struct report *r)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < r->sums.n; i++) {
+        const struct queue_sum *sum = &r->sums.at[i];
+        json_t *o;
+
+        if (sum->n_waiting == 0 && sum->n_running == 0)
+            continue;
+        o = json_object();
+        json_put_text(o, "name", jobs_index_word(r->index, i));
+        json_put_int(o, "waiting", (int64_t)sum->n_waiting);
+        json_put_int(o, "running", (int64_t)sum->n_running);
+        json_put_int(o, "gpusWaiting", (int64_t)sum->gpus_waiting);
+        json_put_int(o, "gpusRunning", (int64_t)sum->gpus_running);
+        put_time(o, "oldestWaitSince", sum->oldest_ns);
+        (void)json_array_append_new(list, o); /* a fresh object: cannot fail */
+    }
+    return list;
+}
+
+static json_t *report_tree(struct report *r)
+{
+    json_t *o = json_object();
+    json_t *counts;
+    json_t *items;
+
+    heap_sort(r);
+    json_put_text(o, "apiVersion", "mete.dev/v1");
+    json_put_text(o, "kind", "JobList");
+    json_put_int(o, "total", (int64_t)r->total);
+    json_put_int(o, "offset", (int64_t)r->offset);
+    counts = json_object_at(o, "counts");
+    for (size_t i = 0; i < JOBS_STATES; i++)
+        json_put_int(counts, jobs_state_names[i], (int64_t)r->counts[i]);
+    json_put(o, "queues", queues_tree(r));
+    items = json_array_at(o, "items");
+    for (size_t i = r->offset; i < r->best.n; i++) {
+        const struct jobs_row *row = jobs_index_row(r->index, r->best.at[i]);
+        AUTO(json_freep) json_t *object = row->entry ? jobs_index_object(r->index, row) : NULL;
+
+        if (object)
+            (void)json_array_append_new(items, item_tree(row, object)); /* fresh, as above */
+    }
+    return o;
+}
+
+static void report_step(void *arg)
+{
+    struct report *r = arg;
+    size_t n = jobs_index_rows(r->index);
+    AUTO(json_freep) json_t *tree = NULL;
+
+    for (size_t i = 0; i < ROWS_A_STEP && r->next < n; i++)
+        row_look(r, (uint32_t)r->next++);
+    if (r->next < n) {
+        loop_timer_set(r->timer, 0);
+        return;
+    }
+    tree = report_tree(r);
+    r->done(r->arg, NULL, tree);
+    report_free(r);
+}
+
+static void report_on_made(void *arg)
+{
+    struct report *r = arg;
+
+    r->wait.fn = NULL;
+    read_wanted(r, "namespace", &r->ns);
+    read_wanted(r, "user", &r->user);
+    read_wanted(r, "queue", &r->queue);
+    report_step(r);
+}
+
+struct err *jobs_report_begin(void *arg, const struct report_question *q, report_done_fn done,
+                              void *done_arg, struct report **ret)
+{
+    struct report *r = mem_alloc(sizeof(*r));
+    struct err *e;
+
+    r->index = arg;
+    r->parameters = json_deep_copy(q->parameters);
+    r->namespaces = q->namespaces ? json_deep_copy(q->namespaces) : NULL;
+    r->done = done;
+    r->arg = done_arg;
+    r->wait = (struct jobs_wait){.fn = report_on_made, .arg = r};
+    e = question_read(r);
+    if (!e)
+        e = jobs_index_wait(r->index, &r->wait);
+    if (e) {
+        report_free(r);
+        return e;
+    }
+    r->timer = loop_timer_new(jobs_index_loop(r->index), report_step, r);
+    *ret = r;
+    return NULL;
+}
+
+void jobs_report_cancel(struct report *r)
+{
+    if (r->wait.fn)
+        jobs_index_forget(r->index, &r->wait);
+    report_free(r);
+}

@@ -1,0 +1,1 @@
+async function c(){return(await fetch("/page/me")).ok}const e=new URLSearchParams(location.hash.slice(1)).get("k"),t=document.querySelector("#in"),n=document.querySelector("#k");e&&t&&n?(history.replaceState(null,"","/in"),n.value=e,t.submit()):document.querySelector("[role=alert]")||c().then(o=>o&&location.replace("/"));
