@@ -70,6 +70,39 @@ static CUresult side_find(const struct place *p, const struct CUDA_MEMCPY3D *cop
     return CUDA_SUCCESS;
 }
 
+/* The gpu that has the memory; NULL: the host. */
+static const struct device *device_of(uint64_t address)
+{
+    const struct memory *m = memory_find(address);
+
+    return m && m->kind != MEMORY_HOST && m->kind != MEMORY_REGISTERED ? m->device : NULL;
+}
+
+static void count_bytes(uint64_t *counter, uint64_t bytes)
+{
+    (void)__atomic_fetch_add(counter, bytes, __ATOMIC_RELAXED);
+}
+
+/* Counts what a copy moves through PCIe or NVLink. */
+static void count_traffic(uint64_t to_at, uint64_t from_at, uint64_t bytes)
+{
+    const struct device *to = device_of(to_at);
+    const struct device *from = device_of(from_at);
+    struct gpusim_gpu *gpus = cuda_view.writable->gpus;
+    bool is_linked;
+
+    if ((to ? to->g : NULL) == (from ? from->g : NULL))
+        return;
+    is_linked = to && from && view_are_linked(to->g, from->g);
+    if (from)
+        count_bytes(is_linked ? &gpus[from->index].nvlink_bytes[0]
+                              : &gpus[from->index].pcie_bytes[0],
+                    bytes);
+    if (to)
+        count_bytes(is_linked ? &gpus[to->index].nvlink_bytes[1] : &gpus[to->index].pcie_bytes[1],
+                    bytes);
+}
+
 CUresult copy_3d_run(const struct CUDA_MEMCPY3D *copy)
 {
     const struct place from_place = {copy->srcMemoryType, copy->srcHost,     copy->srcDevice,
@@ -85,6 +118,7 @@ CUresult copy_3d_run(const struct CUDA_MEMCPY3D *copy)
         return CUDA_SUCCESS;
     CHECK(side_find(&from_place, copy, &from));
     CHECK(side_find(&to_place, copy, &to));
+    count_traffic(to.at, from.at, (uint64_t)copy->WidthInBytes * copy->Height * copy->Depth);
     for (size_t z = 0; z < copy->Depth; z++) {
         for (size_t y = 0; y < copy->Height; y++)
             CHECK(copy_bytes(to.at + z * to.layer + y * to.row,

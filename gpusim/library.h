@@ -30,8 +30,12 @@ extern unsigned library_references;
 int library_find(nvmlDevice_t device, const struct gpusim_gpu **ret);
 void library_wait_ms(uint32_t ms);
 
-/* Busy percent of the gpu's engine over the last second, by the work of clients. */
+/* Busy percent of the gpu over the last second, by the work of clients; of MIG instances by their
+ * parts of it. */
 unsigned library_load_of(const struct gpusim_gpu *g);
+unsigned library_degrees(const struct gpusim_gpu *g);
+/* The energy that the work of a compute instance took so far; index in the gpu's computes. */
+uint64_t library_compute_mj(const struct gpusim_gpu *g, unsigned compute);
 
 /* ---- MIG devices: nvml_mig.c ---- */
 

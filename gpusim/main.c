@@ -7,11 +7,13 @@
  *   gpusim scenario FILE SCRIPT             lines "at SECONDS set GPU|machine KEY=VALUE..."
  *   gpusim show FILE                        a line a gpu
  *
- * Keys of a gpu: utilization, memory-utilization, temperature, power (W), sm-clock, lost (0|1),
- * hang (ms, -1 for ever), xid (adds one), process (PID:MIB adds one, 0 clears them), throttle
- * (none, power, thermal, hw-thermal, brake), ecc-corrected and ecc-uncorrected (add so many),
- * remapped-corrected and remapped-uncorrected (rows), remap-pending, remap-failed (0|1), reset (1
- * ends faults and volatile counts, and lets a pending MIG mode begin).
+ * Keys of a gpu: utilization, memory-utilization and tensor (%), temperature and power (W) without
+ * work, sm-clock, lost (0|1), hang (ms, -1 for ever), xid (adds one), process (PID:MIB adds one, 0
+ * clears them), throttle (none, power, thermal, hw-thermal, brake), remapped-corrected and
+ * remapped-uncorrected (rows), remap-pending, remap-failed (0|1), reset (1 ends faults and volatile
+ * counts, and lets a pending MIG mode begin). These add to a counter: ecc-corrected,
+ * ecc-uncorrected, nvlink-errors, pcie-replays, pcie-sent, pcie-received, nvlink-sent,
+ * nvlink-received (bytes).
  *
  * Keys of the machine: driver (loaded, unloaded, mismatched), order (the gpus in NVML's order, such
  * as 1,0).
@@ -141,7 +143,7 @@ static const struct number_key {
     {"utilization", offsetof(struct gpusim_gpu, utilization_pct), 1},
     {"memory-utilization", offsetof(struct gpusim_gpu, memory_utilization_pct), 1},
     {"temperature", offsetof(struct gpusim_gpu, temperature_c), 1},
-    {"power", offsetof(struct gpusim_gpu, power_mw), 1000},
+    {"tensor", offsetof(struct gpusim_gpu, tensor_pct), 1},
     {"sm-clock", offsetof(struct gpusim_gpu, sm_clock_mhz), 1},
     {"lost", offsetof(struct gpusim_gpu, is_lost), 1},
     {"hang", offsetof(struct gpusim_gpu, hang_ms), 1},
@@ -150,6 +152,31 @@ static const struct number_key {
     {"remap-pending", offsetof(struct gpusim_gpu, remapped[2]), 1},
     {"remap-failed", offsetof(struct gpusim_gpu, remapped[3]), 1},
 };
+
+/* Counters, to which a number adds. */
+static const struct {
+    const char *name;
+    size_t at;
+} counter_keys[] = {
+    {"nvlink-errors", offsetof(struct gpusim_gpu, nvlink_errors)},
+    {"pcie-replays", offsetof(struct gpusim_gpu, pcie_replays)},
+    {"pcie-sent", offsetof(struct gpusim_gpu, pcie_bytes[0])},
+    {"pcie-received", offsetof(struct gpusim_gpu, pcie_bytes[1])},
+    {"nvlink-sent", offsetof(struct gpusim_gpu, nvlink_bytes[0])},
+    {"nvlink-received", offsetof(struct gpusim_gpu, nvlink_bytes[1])},
+};
+
+/* Sets the power without work. The energy so far stays: it is counted from boot. */
+static void set_power(struct gpusim_gpu *g, uint32_t power_mw)
+{
+    struct timespec now = {0};
+    uint64_t now_ms;
+
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    g->energy_mj += g->power_mw * now_ms / 1000 - power_mw * now_ms / 1000;
+    g->power_mw = power_mw;
+}
 
 static void add_errors(uint64_t counters[2], uint64_t n)
 {
@@ -165,7 +192,15 @@ static struct err *set_number(struct gpusim_gpu *g, struct str key, int64_t v)
         *(uint32_t *)(void *)((char *)g + number_keys[i].at) = (uint32_t)v * number_keys[i].factor;
         return NULL;
     }
-    if (str_equal(key, STR("xid"))) {
+    for (size_t i = 0; i < COUNT(counter_keys); i++) {
+        if (!str_equal(key, str_of(counter_keys[i].name)))
+            continue;
+        *(uint64_t *)(void *)((char *)g + counter_keys[i].at) += (uint64_t)v;
+        return NULL;
+    }
+    if (str_equal(key, STR("power"))) {
+        set_power(g, (uint32_t)v * 1000);
+    } else if (str_equal(key, STR("xid"))) {
         g->xids[g->n_xids % GPUSIM_XIDS_MAX] = (uint64_t)v;
         __sync_synchronize();
         g->n_xids++;

@@ -2,7 +2,8 @@
  * nvml_gpm.c - GPU performance metrics: the busy part of the time between two samples
  *
  * Boards from Hopper on have them. In MIG mode they are the only source of utilization: of a gpu
- * instance, or of the whole gpu as its instances' parts.
+ * instance, or of the whole gpu as its instances' parts. What `gpusim set` says of the gpu is the
+ * least that it shows.
  */
 
 #include <stdlib.h>
@@ -17,13 +18,16 @@ enum {
     GPM_GRAPHICS_BUSY = 1,
     GPM_SM_BUSY = 2,
     GPM_TENSOR_BUSY = 5,
-    GPM_MEMORY_BUSY = 10,
+    GPM_DRAM_BUSY = 10,
     ARCHITECTURE_HOPPER = 9
 };
 
 struct gpm_sample {
     uint64_t at_ns; /* 0: nothing is in it */
     uint64_t busy_ns;
+    unsigned busy_pct; /* without clients, as the following */
+    unsigned tensor_pct;
+    unsigned dram_pct;
 };
 
 struct gpm_metric {
@@ -116,7 +120,10 @@ FUNCTION(nvmlGpmSampleGet, nvmlDevice_t device, struct gpm_sample *sample)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (!has_gpm(g))
         return NVML_ERROR_NOT_SUPPORTED;
-    *sample = (struct gpm_sample){.at_ns = now_ns};
+    *sample = (struct gpm_sample){.at_ns = now_ns,
+                                  .busy_pct = g->utilization_pct,
+                                  .tensor_pct = g->tensor_pct,
+                                  .dram_pct = g->memory_utilization_pct};
     if (g->mig_mode && g->mig_slices > 0)
         sample->busy_ns = busy_of_computes(g, true, 0, g->mig_slices, now_ns);
     else
@@ -135,8 +142,11 @@ FUNCTION(nvmlGpmMigSampleGet, nvmlDevice_t device, unsigned instance, struct gpm
         return sample ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
     if (!has_gpm(g) || !g->mig_mode)
         return NVML_ERROR_NOT_SUPPORTED;
-    *sample = (struct gpm_sample){
-        .at_ns = now_ns, .busy_ns = busy_of_computes(g, false, instance, p->slices, now_ns)};
+    *sample =
+        (struct gpm_sample){.at_ns = now_ns,
+                            .busy_ns = busy_of_computes(g, false, instance, p->slices, now_ns),
+                            .tensor_pct = g->tensor_pct,
+                            .dram_pct = g->memory_utilization_pct};
     return NVML_SUCCESS;
 }
 
@@ -150,10 +160,23 @@ static unsigned gpm_divisor(unsigned id)
         return 1;
     case GPM_TENSOR_BUSY:
         return 2;
-    case GPM_MEMORY_BUSY:
+    case GPM_DRAM_BUSY:
         return 4;
     default:
         return 0;
+    }
+}
+
+/* What the gpu shows without clients. */
+static unsigned least_pct(const struct gpm_sample *s, unsigned id)
+{
+    switch (id) {
+    case GPM_TENSOR_BUSY:
+        return s->tensor_pct;
+    case GPM_DRAM_BUSY:
+        return s->dram_pct;
+    default:
+        return s->busy_pct;
     }
 }
 
@@ -179,6 +202,8 @@ FUNCTION(nvmlGpmMetricsGet, struct gpm_request *request)
 
         m->result = divisor > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
         m->value = divisor > 0 ? (double)(busy_ns / divisor) * 100 / (double)time_ns : 0;
+        if (divisor > 0 && m->value < least_pct(request->second, m->id))
+            m->value = least_pct(request->second, m->id);
     }
     return NVML_SUCCESS;
 }

@@ -1,20 +1,12 @@
-/* nvml_health.c - ECC, row remapping, throttling, limits, and field values of an emulated gpu */
-
-#include <time.h>
+/* nvml_health.c - ECC, row remapping, throttling, limits and board of an emulated gpu */
 
 #include "library.h"
-
-/* In nvml_readings.c. */
-EXPORT int nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device, unsigned long long *out);
-EXPORT int nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned *out);
 
 enum {
     ECC_TYPES = 2,
     ECC_COUNTERS = 2,
     LOCATION_DRAM = 2,
-    LOCATIONS = 8,
-    FIELD_UNSIGNED = 1,
-    FIELD_UNSIGNED_LONG_LONG = 3
+    LOCATIONS = 8
 };
 
 /* ---- memory errors ---- */
@@ -147,25 +139,6 @@ FUNCTION(nvmlDeviceGetPowerManagementLimitConstraints, nvmlDevice_t device, unsi
     return NVML_SUCCESS;
 }
 
-/* Version, sensor, degrees. */
-struct temperature {
-    unsigned version;
-    unsigned sensor;
-    int degrees;
-};
-
-FUNCTION(nvmlDeviceGetTemperatureV, nvmlDevice_t device, struct temperature *out)
-{
-    ENTER(device, g);
-
-    if (!out || out->sensor != NVML_TEMPERATURE_GPU)
-        return NVML_ERROR_INVALID_ARGUMENT;
-    if (out->version != 0x0100000c)
-        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    out->degrees = (int)g->temperature_c;
-    return NVML_SUCCESS;
-}
-
 /* ---- video engines: no emulated program uses them ---- */
 
 static int give_idle_engine(nvmlDevice_t device, unsigned *out, unsigned *period_us)
@@ -216,7 +189,7 @@ BOARD_NUMBER(nvmlDeviceGetDisplayMode, 0)
 BOARD_NUMBER(nvmlDeviceGetDisplayActive, 0)
 BOARD_NUMBER(nvmlDeviceGetVirtualizationMode, 0)
 BOARD_NUMBER(nvmlDeviceGetMultiGpuBoard, 0)
-BOARD_NUMBER(nvmlDeviceGetPcieReplayCounter, 0)
+BOARD_NUMBER(nvmlDeviceGetPcieReplayCounter, (unsigned)g->pcie_replays)
 BOARD_NUMBER(nvmlDeviceGetMaxPcieLinkWidth, 16)
 BOARD_NUMBER(nvmlDeviceGetCurrPcieLinkWidth, 16)
 
@@ -251,68 +224,4 @@ FUNCTION(nvmlDeviceGetNumGpuCores, nvmlDevice_t device, unsigned *out)
 
     is_large = g->compute_major >= 9 || (g->compute_major == 8 && g->compute_minor > 0);
     return give(g->multiprocessors * (is_large ? 128 : 64), out);
-}
-
-/* ---- field values ---- */
-
-static unsigned recovery_action(const struct gpusim_gpu *g)
-{
-    if (g->is_lost)
-        return 2; /* reboot */
-    return g->remapped[2] ? 1 : 0;
-}
-
-/* Finds the value of a field. False: the emulation has none. */
-static bool field_value(const struct gpusim_gpu *g, nvmlDevice_t device, unsigned field,
-                        unsigned long long *ret)
-{
-    unsigned value = 0;
-
-    if (field == 1 || field == 2)
-        *ret = g->memory_reserved_bytes > 0;
-    else if (field >= 3 && field <= 6) /* corrected and uncorrected; volatile, then aggregate */
-        *ret = g->ecc[(field - 3) % 2][(field - 3) / 2];
-    else if (field == 82)
-        *ret = g->temperature_c + 8;
-    else if (field == 83 || field == 191)
-        return nvmlDeviceGetTotalEnergyConsumption(device, ret) == NVML_SUCCESS;
-    else if (field >= 142 && field <= 145)
-        *ret = g->remapped[field - 142];
-    else if (field == 185 || field == 186) {
-        if (nvmlDeviceGetPowerUsage(device, &value) != NVML_SUCCESS)
-            return false;
-        *ret = value;
-    } else if (field == 230)
-        *ret = recovery_action(g);
-    else
-        return false;
-    return true;
-}
-
-/* Counters have 64 bits. */
-static bool is_wide(unsigned field)
-{
-    return (field >= 3 && field <= 6) || field == 83 || field == 191;
-}
-
-FUNCTION(nvmlDeviceGetFieldValues, nvmlDevice_t device, int n, struct nvmlFieldValue *values)
-{
-    struct timespec now = {0};
-    ENTER(device, g);
-
-    if (n < 1 || !values)
-        return NVML_ERROR_INVALID_ARGUMENT;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    for (int i = 0; i < n; i++) {
-        struct nvmlFieldValue *v = &values[i];
-        unsigned long long value = 0;
-
-        v->timestamp = (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-        v->latencyUsec = 0;
-        v->nvmlReturn =
-            field_value(g, device, v->fieldId, &value) ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
-        v->valueType = is_wide(v->fieldId) ? FIELD_UNSIGNED_LONG_LONG : FIELD_UNSIGNED;
-        v->value.ullVal = value;
-    }
-    return NVML_SUCCESS;
 }

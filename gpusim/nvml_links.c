@@ -77,32 +77,6 @@ FUNCTION(nvmlDeviceGetNvLinkRemotePciInfo_v2, nvmlDevice_t device, unsigned link
     return pci_fill(l->remote_pci, out);
 }
 
-static unsigned count_links(const struct gpusim_gpu *g)
-{
-    return g->n_links < GPUSIM_LINKS_MAX ? g->n_links : GPUSIM_LINKS_MAX;
-}
-
-static bool are_same(const char a[32], const char b[32])
-{
-    return strncmp(a, b, 32) == 0;
-}
-
-static bool are_linked(const struct gpusim_gpu *a, const struct gpusim_gpu *b)
-{
-    for (unsigned i = 0; i < count_links(a); i++) {
-        if (!a->links[i].is_active)
-            continue;
-        if (are_same(a->links[i].remote_pci, b->pci))
-            return true;
-        for (unsigned j = 0;
-             j < count_links(b) && a->links[i].remote_type == NVML_LINK_REMOTE_SWITCH; j++) {
-            if (b->links[j].is_active && are_same(a->links[i].remote_pci, b->links[j].remote_pci))
-                return true;
-        }
-    }
-    return false;
-}
-
 static unsigned level_of(const struct gpusim_gpu *a, const struct gpusim_gpu *b)
 {
     static const unsigned levels[] = {NVML_TOPOLOGY_SINGLE, NVML_TOPOLOGY_MULTIPLE,
@@ -154,7 +128,7 @@ FUNCTION(nvmlDeviceGetP2PStatus, nvmlDevice_t device, nvmlDevice_t other, unsign
 
     if (index > 4)
         return NVML_ERROR_INVALID_ARGUMENT;
-    return give(index == 2 && !are_linked(a, b) ? 5 : 0, out);
+    return give(index == 2 && !view_are_linked(a, b) ? 5 : 0, out);
 }
 
 FUNCTION(nvmlDeviceGetGpuFabricInfo, nvmlDevice_t device, struct nvmlGpuFabricInfo *out)

@@ -195,6 +195,7 @@ FUNCTION(nvmlComputeInstanceDestroy, nvmlComputeInstance_t handle)
         return NVML_ERROR_IN_USE;
     gpu = view_index(&library_view, g);
     gpu_lock(&library_view, gpu);
+    mig_writable(g)->energy_mj += library_compute_mj(g, (unsigned)(c - g->computes));
     mig_writable(g)->computes[c - g->computes] = (struct gpusim_compute){0};
     gpu_unlock(&library_view, gpu);
     return NVML_SUCCESS;

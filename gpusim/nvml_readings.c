@@ -1,19 +1,7 @@
-/* nvml_readings.c - readings of an emulated gpu: memory, load, power, clocks, processes */
-
-#include <time.h>
+/* nvml_readings.c - readings of an emulated gpu: memory, load, clocks, processes */
 
 #include "engine.h"
 #include "library.h"
-
-unsigned library_load_of(const struct gpusim_gpu *g)
-{
-    struct engine e;
-    uint64_t now_ns = clock_ns();
-
-    engine_load(&e, &library_view, view_index(&library_view, g), GPUSIM_WHOLE);
-    engine_advance(&e, now_ns);
-    return loads_pct(e.state.loads, now_ns);
-}
 
 static unsigned greater(unsigned a, unsigned b)
 {
@@ -74,55 +62,6 @@ FUNCTION(nvmlDeviceGetUtilizationRates, nvmlDevice_t device, struct nvmlUtilizat
         return NVML_ERROR_NOT_SUPPORTED;
     *out = (struct nvmlUtilization){.gpu = greater(g->utilization_pct, library_load_of(g)),
                                     .memory = g->memory_utilization_pct};
-    return NVML_SUCCESS;
-}
-
-FUNCTION(nvmlDeviceGetTemperature, nvmlDevice_t device, unsigned sensor, unsigned *out)
-{
-    ENTER(device, g);
-
-    return sensor == NVML_TEMPERATURE_GPU ? give(g->temperature_c, out)
-                                          : NVML_ERROR_INVALID_ARGUMENT;
-}
-
-FUNCTION(nvmlDeviceGetPowerUsage, nvmlDevice_t device, unsigned *out)
-{
-    ENTER(device, g);
-
-    /* Work of clients adds up to nine tenths of what the limit leaves. */
-    return give(g->power_mw + (g->power_limit_mw > g->power_mw ? (g->power_limit_mw - g->power_mw) /
-                                                                     1000 * 9 * library_load_of(g)
-                                                               : 0),
-                out);
-}
-
-FUNCTION(nvmlDeviceGetEnforcedPowerLimit, nvmlDevice_t device, unsigned *out)
-{
-    ENTER(device, g);
-
-    return give(g->power_limit_mw, out);
-}
-
-FUNCTION(nvmlDeviceGetPowerManagementLimit, nvmlDevice_t device, unsigned *out)
-{
-    return nvmlDeviceGetEnforcedPowerLimit(device, out);
-}
-
-FUNCTION(nvmlDeviceGetPowerManagementDefaultLimit, nvmlDevice_t device, unsigned *out)
-{
-    return nvmlDeviceGetEnforcedPowerLimit(device, out);
-}
-
-/* The energy since "driver load" (boot): grows by the present power. */
-FUNCTION(nvmlDeviceGetTotalEnergyConsumption, nvmlDevice_t device, unsigned long long *out)
-{
-    struct timespec now = {0};
-    ENTER(device, g);
-
-    if (!out)
-        return NVML_ERROR_INVALID_ARGUMENT;
-    (void)clock_gettime(CLOCK_BOOTTIME, &now);
-    *out = g->energy_mj + (uint64_t)g->power_mw * (uint64_t)now.tv_sec;
     return NVML_SUCCESS;
 }
 

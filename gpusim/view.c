@@ -19,6 +19,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "gpu/nvml_abi.h"
+
 enum {
     PATH_SIZE = 4096
 };
@@ -189,4 +191,30 @@ bool view_has_compute(const struct view *v, const struct gpusim_gpu *g, unsigned
 bool view_may_configure(const struct view *v)
 {
     return v->is_all || may_open_cap(GPUSIM_CAP_CONFIG);
+}
+
+static unsigned count_links(const struct gpusim_gpu *g)
+{
+    return g->n_links < GPUSIM_LINKS_MAX ? g->n_links : GPUSIM_LINKS_MAX;
+}
+
+static bool are_same(const char a[32], const char b[32])
+{
+    return strncmp(a, b, 32) == 0;
+}
+
+bool view_are_linked(const struct gpusim_gpu *a, const struct gpusim_gpu *b)
+{
+    for (unsigned i = 0; i < count_links(a); i++) {
+        if (!a->links[i].is_active)
+            continue;
+        if (are_same(a->links[i].remote_pci, b->pci))
+            return true;
+        for (unsigned j = 0;
+             j < count_links(b) && a->links[i].remote_type == NVML_LINK_REMOTE_SWITCH; j++) {
+            if (b->links[j].is_active && are_same(a->links[i].remote_pci, b->links[j].remote_pci))
+                return true;
+        }
+    }
+    return false;
 }

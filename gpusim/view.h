@@ -34,3 +34,6 @@ bool view_has_compute(const struct view *v, const struct gpusim_gpu *g, unsigned
 
 /* May this process change MIG instances, by the nodes that it may open? */
 bool view_may_configure(const struct view *v);
+
+/* Does NVLink connect the two gpus? */
+bool view_are_linked(const struct gpusim_gpu *a, const struct gpusim_gpu *b);

@@ -59,16 +59,14 @@ static bool incident_worsen(struct gpu_incident *i, const struct incident_cause 
 {
     bool is_new = i->health == GPU_HEALTHY || i->is_remedied;
     bool is_worse = c->health > i->health;
+    enum gpu_remedy remedy = is_new ? c->remedy : i->remedy; /* the stronger one counts */
 
     if (!is_new && i->recovery > 0 && c->recovery <= 0 && !is_worse)
         return false; /* the driver's word stands */
     if (!is_new && !is_worse && c->remedy <= i->remedy)
         return false;
-    if (!is_new && c->remedy < i->remedy) { /* worse, but the stronger remedy stays */
-        i->health = c->health;
-        return true;
-    }
     incident_set(i, c, now_ns);
+    i->remedy = remedy > c->remedy ? remedy : c->remedy;
     return true;
 }
 

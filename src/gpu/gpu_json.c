@@ -331,11 +331,24 @@ json_t *gpu_sample_format_json(const struct gpu_sample *s)
     return o;
 }
 
-struct gpu_sample gpu_sample_parse_json(const json_t *j)
+json_t *gpu_sample_format_values(const struct gpu_sample *s)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < GPU_FIELD_COUNT; i++)
+        (void)json_array_append_new(list, json_integer(s->value[i])); /* fresh: cannot fail */
+    return list;
+}
+
+struct gpu_sample gpu_sample_parse_values(const json_t *list)
 {
     struct gpu_sample s = GPU_SAMPLE_UNKNOWN;
 
-    for (size_t i = 0; i < GPU_FIELD_COUNT; i++)
-        s.value[i] = json_int(j, gpu_fields[i].name, GPU_VALUE_UNKNOWN);
+    for (size_t i = 0; i < GPU_FIELD_COUNT; i++) {
+        const json_t *value = json_array_get(list, i);
+
+        if (json_is_integer(value) && json_integer_value(value) >= 0)
+            s.value[i] = json_integer_value(value);
+    }
     return s;
 }

@@ -82,4 +82,7 @@ struct err *gpu_parse_json(const json_t *j, struct gpu *ret) MUST_CHECK;
 /* Unknown numbers are null. The object has neither uuid nor time: the enclosing document has
  * both. */
 json_t *gpu_sample_format_json(const struct gpu_sample *s);
-struct gpu_sample gpu_sample_parse_json(const json_t *j);
+
+/* The values alone, in the order of enum gpu_field, between helper and watch. */
+json_t *gpu_sample_format_values(const struct gpu_sample *s);
+struct gpu_sample gpu_sample_parse_values(const json_t *list);

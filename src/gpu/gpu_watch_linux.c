@@ -343,7 +343,7 @@ static void watch_take_details(struct gpu_watch *w, unsigned index, const json_t
     vec_clear(&d->slices);
     vec_clear(&d->uses);
     json_array_foreach (json_object_get(j, "slices"), i, one) {
-        struct gpu_sample s = gpu_sample_parse_json(one);
+        struct gpu_sample s = gpu_sample_parse_values(json_object_get(one, "sample"));
         const char *uuid = json_text(one, "uuid");
 
         s.at_ns = loop_now_ns(w->o.loop);
@@ -367,7 +367,7 @@ static void on_sample_line(struct gpu_watch *w, const json_t *j)
         return;
     c = gpu_condition_of(&w->conditions, w->gpus[index].uuid);
     if (c) {
-        const struct gpu_sample s = gpu_sample_parse_json(sample);
+        const struct gpu_sample s = gpu_sample_parse_values(sample);
 
         recovery = c->sample.at_ns ? c->sample.value[GPU_FIELD_RECOVERY_ACTION] : 0;
         has_changed = s.value[GPU_FIELD_RECOVERY_ACTION] != recovery;

@@ -48,7 +48,7 @@ enum {
 };
 
 #define GPUSIM_MAGIC        UINT64_C(0x316d69737570676d) /* "mgpusim1" */
-#define GPUSIM_VERSION      3u
+#define GPUSIM_VERSION      4u
 #define GPUSIM_MACHINE_PATH "/run/mete/gpu/machine.bin"
 #define GPUSIM_LOCK_CLIENTS (INT64_C(1) << 30)
 #define GPUSIM_LOCK_PIDS    (INT64_C(2) << 30)
@@ -168,11 +168,16 @@ struct gpusim_gpu {
     uint32_t sm_clock_mhz;
     uint32_t memory_clock_mhz;
     uint64_t energy_mj;
-    uint32_t is_lost;     /* all calls on the gpu return GPU_IS_LOST */
-    uint32_t hang_ms;     /* duration of every call on the gpu; UINT32_MAX: for ever */
-    uint64_t throttle;    /* bits of the clock event reasons */
-    uint64_t ecc[2][2];   /* [corrected, uncorrected][volatile, aggregate] */
-    uint32_t remapped[4]; /* rows: corrected, uncorrected; flags: pending, failed */
+    uint32_t is_lost;         /* all calls on the gpu return GPU_IS_LOST */
+    uint32_t hang_ms;         /* duration of every call on the gpu; UINT32_MAX: for ever */
+    uint64_t throttle;        /* bits of the clock event reasons */
+    uint64_t ecc[2][2];       /* [corrected, uncorrected][volatile, aggregate] */
+    uint32_t remapped[4];     /* rows: corrected, uncorrected; flags: pending, failed */
+    uint32_t tensor_pct;      /* activity of the tensor cores */
+    uint64_t pcie_bytes[2];   /* [sent, received] by the gpu, as the following */
+    uint64_t nvlink_bytes[2]; /* copies of emulated programs count, too */
+    uint64_t nvlink_errors;
+    uint64_t pcie_replays;
     uint32_t n_processes;
     struct gpusim_process processes[GPUSIM_PROCESSES_MAX];
     uint64_t n_xids; /* since the start; `xids` is a ring of the last ones */

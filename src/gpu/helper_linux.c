@@ -10,8 +10,9 @@
  *
  *   list      → {"driver":...,"cuda":...,"emulated":...,"count":N} {"read":I}... {"gpu":{...}}...
  *               {"end":true}
- *   sample I  → {"sample":{...},"slices":[{"uuid":...}...],"uses":[{...}...],"index":I}
- *               of the gpu, of its slices, and of the containers on them (gpu_use.h)
+ *   sample I  → {"sample":[...],"slices":[{"uuid":...,"sample":[...]}...],"uses":[{...}...],
+ *               "index":I}: of the gpu, of its slices (values in the order of enum gpu_field), and
+ *               of the containers on them (gpu_use.h)
  *
  * Before the last line, {"root":{...}} tells the driver's files (driver_root.h): with the first
  * list, and whenever the driver's version, the machine's device numbers or the
@@ -273,11 +274,12 @@ static json_t *reading_tree(struct helper *h, int64_t index)
     json_t *uses = json_array_at(o, "uses");
 
     json_put_int(o, "index", index);
-    json_put(o, "sample", gpu_sample_format_json(&r->gpu));
+    json_put(o, "sample", gpu_sample_format_values(&r->gpu));
     for (size_t i = 0; i < r->n_slices; i++) {
-        json_t *slice = gpu_sample_format_json(&r->slices[i]);
+        json_t *slice = json_object();
 
         json_put_text(slice, "uuid", r->slices[i].uuid);
+        json_put(slice, "sample", gpu_sample_format_values(&r->slices[i]));
         (void)json_array_append_new(slices, slice); /* a fresh object: cannot fail */
     }
     for (size_t i = 0; i < n; i++)

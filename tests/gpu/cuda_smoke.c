@@ -492,7 +492,7 @@ static int run_spin(uint64_t ms)
 /* There is always a kernel in the queue, so the gpu is busy however late this process is. */
 static int run_busy(size_t mib)
 {
-    uint64_t us = 100000;
+    uint64_t us = 10000;
     void *parameters[] = {&us};
     CUdeviceptr at = 0;
     CUevent ends[2] = {NULL};

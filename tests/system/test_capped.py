@@ -78,6 +78,7 @@ def test_two_shares_of_20_gib_do_not_notice_each_other():
 def test_no_environment_switches_a_share_off():
     with Capped() as m:
         tries = ("LD_LIBRARY_PATH=/run/mete/share cuda_smoke fill 1024",
+                 "LD_LIBRARY_PATH=/run/mete/driver/lib cuda_smoke fill 1024",
                  "LD_LIBRARY_PATH=/nowhere cuda_smoke fill 1024",
                  "env -i METE_TEST_SHARE=/tmp /usr/bin/cuda_smoke fill 1024",
                  "CUDA_VISIBLE_DEVICES=0 sh -c 'cuda_smoke fill 1024'")

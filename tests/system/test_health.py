@@ -181,6 +181,12 @@ def test_an_administrator_says_that_the_remedy_is_done():
             wait_healths(m, "healthy", "healthy")
         with open(os.path.join(m.data, "xids.yaml"), "w") as f:
             f.write("xids:\n- {code: 43, state: suspect, action: inspect, meaning: we look at these}\n")
+        r = m.mete("gpus", "xids", "13", "43", "48")
+        check(r.code == 0 and "the GPU is unhealthy: XID 48: An ECC error that could not be corrected (double bit); inspect the GPU" in r.err, r)
+        r = m.mete("gpus", "xids", "--dry-run", os.path.join(m.data, "xids.yaml"), "-o", "json")
+        equal([(x["code"], x["state"], x["changed"]) for x in json.loads(r.out)["items"]], [(43, "suspect", True)], r)
+        check("XID 13" not in (r := m.mete("gpus", "xids", "13", "31", "94")).err and "stays in service" in r.err, r)
+        equal(len(json.loads(m.mete("gpus", "xids", "-o", "json").out)["items"]), 176)
         set_gpu(m, 1, "xid=43")
         wait_healths(m, "healthy", "suspect")
         equal(gpus(m)[1]["status"]["healthReason"], "XID 43: we look at these")

@@ -225,7 +225,7 @@ const struct command command_drain = {
            "jobs\nthat wait for the node, mete gpus -o wide the reason of a GPU; mete resume puts "
            "both back into use.\nA GPU is named by its index or its UUID.",
     .examples = {{"drain gpu-01 --reason fans", "lets the running jobs finish"},
-                 {"drain gpu-01/gpu3 --reason \"NVLink errors, ticket 812\"",
+                 {"drain gpu-01/gpu3 --reason ticket-812",
                   "takes one GPU out of use; the node's others go on"},
                  {"drain gpu-01 --reason reboot --evict --timeout 10m", "empties the node"},
                  {0}},

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "cli/admin/gpus_set.h"
+#include "cli/admin/gpus_xids.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
@@ -235,8 +236,10 @@ static struct err *gpus_run(struct cli *c)
 
     if (c->in->arguments.n > 0 && text_equal(c->in->arguments.at[0], "set"))
         return gpus_set(c);
+    if (c->in->arguments.n > 0 && text_equal(c->in->arguments.at[0], "xids"))
+        return gpus_xids(c);
     if (c->in->arguments.n > 0)
-        return cli_usage(c, "gpus: \"%s\": want set, or no word", c->in->arguments.at[0]);
+        return cli_usage(c, "gpus: \"%s\": want set, xids, or no word", c->in->arguments.at[0]);
     TRY(session_open(c, &s));
     TRY(session_get(s, "/apis/mete.dev/v1/gpus", &list));
     listing_init(&l, "GpuList");
@@ -268,21 +271,28 @@ static const struct flag gpus_flags[] = {
      .doc = "of set: whole, replicas=N, replicas=N,renamed, mps=N, slices=PROFILE:COUNT,..., "
             "flexible, or "
             "default (as configured)"},
+    {.name = "dry-run",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "of xids: the table as this file would change it; changes nothing"},
     {0},
 };
 
-static const char *const gpus_words[] = {"set", NULL};
+static const char *const gpus_words[] = {"set", "xids", NULL};
 
 const struct command command_gpus = {
     .name = "gpus",
-    .arguments = "[set NODE|NODE/GPU...]",
+    .arguments = "[set NODE|NODE/GPU... | xids [CODE...]]",
     .summary = "list GPUs: mode, health, holder, utilization; set how they are given to pods",
-    .doc = "gpus set changes how GPUs are given to pods: whole, in replicas (time-slicing) or in "
-           "slices (MIG). A GPU is named by its index or its UUID. A GPU that pods hold changes "
-           "when they have ended; -o wide says what it waits for. docs/gpus.md explains the modes.",
+    .doc =
+        "gpus set changes how GPUs are given to pods: whole, in replicas (time-slicing) or in "
+        "slices (MIG). A GPU is named by its index or its UUID. A GPU that pods hold changes "
+        "when they have ended; -o wide says what it waits for. docs/gpus.md explains the modes.\n"
+        "gpus xids prints what the driver's errors (XIDs) mean and do on this machine, of codes "
+        "also what they do together. DATA/xids.yaml changes the table: docs/health.md.",
     .examples = {{"gpus", "lists every GPU"},
-                 {"gpus --free -o name", "names the free ones"},
                  {"gpus set gpu-01/3 --mode replicas=4", "gives GPU 3 to up to four pods at once"},
+                 {"gpus xids 48 63 94", "says what these errors of one GPU lead to"},
                  {0}},
     .words = gpus_words,
     .flags = gpus_flags,

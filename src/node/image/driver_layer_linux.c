@@ -19,7 +19,8 @@ char *driver_layer_owner(const char *name)
 
 static char *layer_name(const struct driver_tree *t, const char *lower_dirs)
 {
-    uint64_t hash = fnv_text(fnv_byte(fnv_text(FNV_START, lower_dirs), 0), t->dir);
+    uint64_t hash =
+        fnv_byte(fnv_text(fnv_byte(fnv_text(FNV_START, lower_dirs), 0), t->dir), t->is_shared);
 
     return mem_format("%.*s-%016" PRIx64, (int)strcspn(lower_dirs, ":"), lower_dirs, hash);
 }

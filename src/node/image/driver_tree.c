@@ -21,13 +21,12 @@ static uint64_t tree_hash(const struct driver_root *root)
 }
 
 struct driver_tree *driver_tree_new(const struct driver_root *root, const char *node_dir,
-                                    bool is_bound)
+                                    bool is_shared)
 {
     struct driver_tree *t = mem_alloc(sizeof(*t));
 
-    if (!is_bound)
-        t->dir =
-            mem_format("%s/driver/tree-%s-%016" PRIx64, node_dir, root->version, tree_hash(root));
+    t->dir = mem_format("%s/driver/tree-%s-%016" PRIx64, node_dir, root->version, tree_hash(root));
+    t->is_shared = is_shared;
     VEC_EACH (&root->files, file)
         vec_add(&t->files,
                 ((struct driver_file){file->kind, mem_strdup(file->path), mem_strdup(file->name)}));

@@ -16,13 +16,14 @@
 #define DRIVER_TREE_PATH "/run/mete/driver"
 
 struct driver_tree {
-    char *dir; /* on this machine; NULL: the runtime binds each file by itself */
+    char *dir;      /* on this machine */
+    bool is_shared; /* for containers with capped shares (share_edits.h) */
     VEC(struct driver_file) files;
 };
 
-/* Plans the tree below `node_dir`, DATA/node; without one if `is_bound`. */
+/* Plans the tree below `node_dir`, DATA/node. */
 struct driver_tree *driver_tree_new(const struct driver_root *root, const char *node_dir,
-                                    bool is_bound);
+                                    bool is_shared);
 void driver_tree_free(struct driver_tree *t); /* accepts NULL */
 
 /* The place of a file below the tree: "lib/libcuda.so.570.124.06". NULL: the file is not in the
@@ -33,9 +34,10 @@ char *driver_tree_name(const struct driver_file *file);
 struct err *driver_tree_make(const struct driver_tree *t) MUST_CHECK;
 
 /*
- * Makes a link for each name, and the directory for the tree, in the root file system `root`.
- * Without a tree, links of the image with these names are removed, because runtimes do not agree
- * about a mount at a link. Repeatable.
+ * Makes a link for each name, and the directory for the tree, in the root file system `root`. Names
+ * at which the runtime mounts a file (that of the share library, or one that containers write) get
+ * no link, and lose a link of the image, because runtimes do not agree about a mount at a link.
+ * Repeatable.
  */
 struct err *driver_tree_link(const struct driver_tree *t, int root,
                              const struct image_loader *loader) MUST_CHECK;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "node/host.h"
 #include "node/image/driver_tree.h"
+#include "node/spec/share_edits.h"
 
 enum {
     TREE_BYTES = 4 << 20 /* directories and empty files */
@@ -47,9 +48,9 @@ static struct err *tree_bind(const struct driver_tree *t, const struct driver_fi
 struct err *driver_tree_make(const struct driver_tree *t)
 {
     static const struct host_owner owner = {.mode = 0755};
-    AUTO_FREE char *complete = t->dir ? mem_format("%s/complete", t->dir) : NULL;
+    AUTO_FREE char *complete = mem_format("%s/complete", t->dir);
 
-    if (!t->dir || (host_is_mount(t->dir) && file_exists(complete)))
+    if (host_is_mount(t->dir) && file_exists(complete))
         return NULL;
     TRY(dir_make(t->dir, 0755));
     TRY(host_unmount(t->dir)); /* left by an interrupted start */
@@ -121,7 +122,7 @@ static struct err *link_file(const struct driver_tree *t, int root, const char *
     AUTO(fd_closep) int parent = -1;
 
     *slash = '\0';
-    if (!t->dir || !target) {
+    if (!target || (t->is_shared && share_replaces(file))) {
         parent = file_open_below(root, path);
         return parent < 0 ? NULL : clear_name(parent, slash + 1, file->name, true);
     }
@@ -174,5 +175,5 @@ struct err *driver_tree_link(const struct driver_tree *t, int root,
         if (dir[0] || file->name[0] == '/')
             TRY(link_file(t, root, dir, file));
     }
-    return t->dir ? open_dir(root, DRIVER_TREE_PATH, &at) : NULL;
+    return open_dir(root, DRIVER_TREE_PATH, &at);
 }

@@ -99,10 +99,8 @@ static struct err *look_into(struct root *r)
     TRY(check_dirs(root));
     if (r->n_devices > 0)
         image_loader_find(root, &r->loader);
-    if (r->driver && r->driver->dir && r->loader.dir[0])
+    if (r->driver && r->loader.dir[0])
         TRY(driver_tree_bind(r->driver, root));
-    else if (r->driver)
-        TRY(driver_tree_link(r->driver, root, &r->loader)); /* the runtime mounts the files */
     TRY(read_inside(root, "etc/passwd", &passwd));
     TRY(read_inside(root, "etc/group", &group));
     r->ask.user = r->user;
@@ -152,7 +150,7 @@ static struct err *root_mount(const struct root *r)
     AUTO_FREE char *links = NULL;
     AUTO_FREE char *lower_dirs = NULL;
 
-    if (!r->driver || !r->driver->dir)
+    if (!r->driver)
         return image_root_mount(&mount);
     TRY(driver_tree_make(r->driver));
     TRY(driver_layer_make(r->driver, &mount, &links));

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "node/image/host_driver.h"
+#include "node/spec/share_edits.h"
 
 static void add_node(json_t *edits, const char *path, int64_t major, int64_t minor)
 {
@@ -109,7 +110,8 @@ static void add_files(json_t *edits, const struct driver_root *root,
             add_points(edits, target, HOST_DRIVER_LIBRARIES_32, target->library_dir_32);
     }
     VEC_EACH (&root->files, file)
-        if (!target->is_linked || file->kind == DRIVER_STATE)
+        if (!target->is_linked || file->kind == DRIVER_STATE ||
+            (target->is_shared && share_replaces(file)))
             add_file(edits, root, target, file);
 }
 

@@ -42,8 +42,9 @@ static struct cdi_target driver_target(const struct container_place *place)
     return (struct cdi_target){.library_dir = l->dir,
                                .library_dir_32 = l->dir_32,
                                .is_musl = l->is_musl,
-                               .is_linked =
-                                   place->root && place->root->driver && place->root->driver->dir,
+                               .is_linked = place->root && place->root->driver,
+                               .is_shared = place->root && place->root->driver &&
+                                            place->root->driver->is_shared,
                                .points = place->root ? NULL : place->driver->dir,
                                .is_host = !place->root};
 }

@@ -26,6 +26,14 @@ static bool is_named(const char *path, const char *name)
     return strncmp(file, name, size) == 0 && (file[size] == '\0' || file[size] == '.');
 }
 
+bool share_replaces(const struct driver_file *file)
+{
+    for (size_t i = 0; i < COUNT(share_libraries); i++)
+        if (is_named(file->name, share_libraries[i].name))
+            return true;
+    return false;
+}
+
 static const char *const library_options[] = {"ro", "nosuid", "nodev", "rbind", "rprivate", NULL};
 static const char *const read_options[] = {"ro",    "nosuid",   "nodev", "noexec",
                                            "rbind", "rprivate", NULL};

@@ -10,6 +10,9 @@
 #include "gpu/driver_root.h"
 #include "node/spec/cdi.h"
 
+/* Does the share library stand in the place of this file of the driver? */
+bool share_replaces(const struct driver_file *file);
+
 struct share_mounts {
     const char *library_dir; /* with libmete-share-cuda.so and libmete-share-nvidia-ml.so */
     const char *dir;         /* with the pod's files of gpu/share_state.h */

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "base/file.h"
 #include "made_tree.h"
 #include "node/image/driver_tree.h"
 
@@ -47,17 +48,14 @@ static void drivers_with_other_files_have_other_trees(void **state)
     struct driver_tree *first = driver_tree_new(a, "/n", false);
     struct driver_tree *again = driver_tree_new(a, "/n", false);
     struct driver_tree *other = driver_tree_new(b, "/n", false);
-    struct driver_tree *none = driver_tree_new(a, "/n", true);
 
     (void)state;
     assert_true(text_starts_with(first->dir, "/n/driver/tree-" VERSION "-"));
     assert_string_equal(first->dir, again->dir);
     assert_string_not_equal(first->dir, other->dir);
-    assert_null(none->dir);
     driver_tree_free(first);
     driver_tree_free(again);
     driver_tree_free(other);
-    driver_tree_free(none);
 }
 
 static bool is_link(const struct made_tree *t, const char *name)
@@ -68,31 +66,52 @@ static bool is_link(const struct made_tree *t, const char *name)
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-static void without_a_tree_links_of_the_image_make_way(void **state)
+static void expect_link(const struct made_tree *t, const char *name, const char *target)
+{
+    AUTO_FREE char *path = mem_format("%s/%s", t->dir, name);
+    AUTO(buf_done) struct buf text = {0};
+
+    assert_null(note_read(path, &text));
+    assert_string_equal(text.at, target);
+}
+
+static void an_image_is_given(struct made_tree *t)
+{
+    tree_init(t);
+    tree_link(t, "usr/lib64/libcuda.so.1", "libcuda.so.535.1");
+    tree_link(t, "usr/lib64/libother.so", "libother.so.1");
+    tree_link(t, "usr/lib/libcuda.so.1", "libcuda.so.535.1"); /* not the loader's directory */
+    tree_link(t, "run/mete/gpu/machine.bin", "elsewhere");
+    tree_text(t, "usr/bin/nvidia-smi", "");
+}
+
+static void names_are_links_to_the_tree(void **state)
 {
     AUTO(driver_root_freep) struct driver_root *root = make_root("/d/libcuda.so." VERSION);
-    struct driver_tree *tree = driver_tree_new(root, "/n", true);
-    struct made_tree t = {0};
-    AUTO(fd_closep) int fd = -1;
+    const struct image_loader loader = {.dir = "/usr/lib64"};
 
     (void)state;
-    tree_init(&t);
-    tree_link(&t, "usr/lib64/libcuda.so.1", "libcuda.so.535.1");
-    tree_link(&t, "usr/lib64/libother.so", "libother.so.1");
-    tree_link(&t, "usr/lib/libcuda.so.1", "libcuda.so.535.1"); /* not the loader's directory */
-    tree_text(&t, "usr/bin/nvidia-smi", "a file stays, to be mounted on");
-    fd = open(t.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    assert_null(driver_tree_link(tree, fd, &(struct image_loader){.dir = "/usr/lib64"}));
-    assert_false(is_link(&t, "usr/lib64/libcuda.so.1"));
-    assert_true(is_link(&t, "usr/lib64/libother.so"));
-    assert_true(is_link(&t, "usr/lib/libcuda.so.1"));
-    {
-        AUTO_FREE char *smi = mem_format("%s/usr/bin/nvidia-smi", t.dir);
+    for (int is_shared = 0; is_shared < 2; is_shared++) {
+        struct driver_tree *tree = driver_tree_new(root, "/n", is_shared);
+        struct made_tree t = {0};
+        AUTO(fd_closep) int fd = -1;
 
-        assert_true(file_exists(smi));
+        an_image_is_given(&t);
+        fd = open(t.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        assert_null(driver_tree_link(tree, fd, &loader));
+        assert_null(driver_tree_link(tree, fd, &loader)); /* again */
+        if (!is_shared)
+            expect_link(&t, "usr/lib64/libcuda.so.1", DRIVER_TREE_PATH "/lib/libcuda.so." VERSION);
+        else
+            assert_false(is_link(&t, "usr/lib64/libcuda.so.1")); /* the share library's place */
+        expect_link(&t, "usr/bin/nvidia-smi", DRIVER_TREE_PATH "/bin/nvidia-smi");
+        expect_link(&t, "lib/firmware/gsp.bin", DRIVER_TREE_PATH "/data/lib/firmware/gsp.bin");
+        expect_link(&t, "usr/lib64/libother.so", "libother.so.1");
+        expect_link(&t, "usr/lib/libcuda.so.1", "libcuda.so.535.1");
+        assert_false(is_link(&t, "run/mete/gpu/machine.bin")); /* containers write the file */
+        tree_done(&t);
+        driver_tree_free(tree);
     }
-    tree_done(&t);
-    driver_tree_free(tree);
 }
 
 int main(void)
@@ -100,7 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_file_has_a_place_in_the_tree),
         cmocka_unit_test(drivers_with_other_files_have_other_trees),
-        cmocka_unit_test(without_a_tree_links_of_the_image_make_way),
+        cmocka_unit_test(names_are_links_to_the_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
