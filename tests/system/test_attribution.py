@@ -23,25 +23,22 @@ class Loaded(Mete):
         super().__init__(gpus=gpus)
         self.smoke = os.path.join(self.dir, "cuda_smoke")
         shutil.copy(SMOKE, self.smoke)
+        self.names = {}  # of pods by their uids
 
     def put(self, name, limits, what):
         c = {"name": "main", "image": "host", "command": ["sh", "-c", f"{self.smoke} {what}"], "stdin": True,
              "resources": {"limits": limits}}
-        self.ok("create", "-f", "-", stdin=pod(name, "", containers=[c], terminationGracePeriodSeconds=1))
+        manifest = pod(name, "", containers=[c], terminationGracePeriodSeconds=1)
+        self.names[self.ok("create", "-f", "-", "-o", "jsonpath={.metadata.uid}", stdin=manifest)] = name
 
     def status(self):
         return json.loads(self.mete("gpus", "-o", "json").out)["items"][0]["status"]
 
-    def names(self):
-        """The names of pods by their uids."""
-        return {p["metadata"]["uid"]: p["metadata"]["name"] for p in self.object("pods")["items"]}
-
 
 def parts(m, device):
-    """(memory in MiB, compute in 1/1000, processes) by pod; None: foreign processes."""
-    names = m.names()
-    return {names.get(c.get("podUid")): (c["memoryUsedBytes"] // MIB, c["smActiveMilli"], c["processes"])
-            for c in device["containers"]}
+    """(memory in MiB, compute in 1/1000, processes) by pod, of those whose compute is known; None: foreign processes."""
+    return {m.names.get(c.get("podUid")): (c["memoryUsedBytes"] // MIB, c["smActiveMilli"], c["processes"])
+            for c in device["containers"] if c["smActiveMilli"] is not None}
 
 
 def adds_up(m, device, what):
