@@ -1,10 +1,12 @@
 """What a container uses of a gpu, a share or a slice is its own, and the parts add up to what the device shows."""
 
+import datetime
 import json
 import os
 import shutil
 import subprocess
 
+import test_mps
 from harness import BUILD, Mete, check, equal, pod, wait
 
 SMOKE = os.path.join(BUILD, "tests", "gpu", "cuda_smoke")
@@ -55,6 +57,10 @@ def adds_up(m, device, what):
     return found
 
 
+def seconds(at):
+    return datetime.datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp()
+
+
 def test_replicas_and_foreign_programs_of_one_gpu():
     with Loaded() as m, m.unharmed():
         equal(m.mete("gpus", "set", f"{node_name(m)}/0", "--mode", "replicas=4").code, 0)
@@ -63,6 +69,8 @@ def test_replicas_and_foreign_programs_of_one_gpu():
         m.put("busy", limits, "busy 1000")
         found = wait(lambda: adds_up(m, m.status(), {"busy": 1000}), "the only load")
         equal(found["busy"], (1000 + CONTEXT // MIB, found["busy"][1], 1))
+        first = m.status()["sample"]
+        check(first["powerMilliwatts"] > 500000 and first["temperatureC"] > 60 and first["smClockMhz"] == 1980, first)
         m.put("half", limits, "busy 2000")
         m.put("idle", limits, "hold 3000")
         found = wait(lambda: adds_up(m, m.status(), {"busy": 500, "half": 500, "idle": 0}), "two loads and a holder")
@@ -77,6 +85,10 @@ def test_replicas_and_foreign_programs_of_one_gpu():
                 equal(found[None], (4000 + CONTEXT // MIB, 0, 1))
             finally:
                 foreign.kill()
+        # The gpu was busy all the time: its energy is its power times the time between two samples.
+        last = m.status()["sample"]
+        used_mw = (last["energyMillijoules"] - first["energyMillijoules"]) / (seconds(last["at"]) - seconds(first["at"]))
+        check(0.6 < used_mw / first["powerMilliwatts"] < 1.4, used_mw, first, last)
         m.ok("delete", "pod", "half", "--grace-period=0", "--force")
         wait(lambda: adds_up(m, m.status(), {"busy": 1000, "idle": 0}), "the load that is left")
 
@@ -93,6 +105,16 @@ def test_capped_shares_of_one_gpu():
         found = wait(settled, "a share that works and a share that waits")
         equal(found["one"], (1000 + CONTEXT // MIB, 0, 1))
         equal((found["two"][0], found["two"][2]), (2000 + CONTEXT // MIB, 1))
+
+
+def test_clients_of_an_mps_daemon():
+    with test_mps.Mps() as m:
+        m.names = {}
+        for name, what in (("one", "hold 1000"), ("two", "busy 2000")):
+            m.create(name, f"{m.smoke} {what} <>/dev/zero")
+            m.names[m.object("pod", name)["metadata"]["uid"]] = name
+        found = wait(lambda: adds_up(m, test_mps.gpu(m)["status"], {"one": 0, "two": 1000}), "each client's own load")
+        equal([found[p][0] - CONTEXT // MIB for p in ("one", "two")], [1000, 2000])
 
 
 def test_slices_of_one_gpu():
