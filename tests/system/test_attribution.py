@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 
-import test_mps
+import test_mps as mps
 from harness import BUILD, Mete, check, equal, pod, wait
 
 SMOKE = os.path.join(BUILD, "tests", "gpu", "cuda_smoke")
@@ -108,12 +108,12 @@ def test_capped_shares_of_one_gpu():
 
 
 def test_clients_of_an_mps_daemon():
-    with test_mps.Mps() as m:
+    with mps.Mps() as m:
         m.names = {}
         for name, what in (("one", "hold 1000"), ("two", "busy 2000")):
-            m.create(name, f"{m.smoke} {what} <>/dev/zero")
+            m.create(name, f"sleep 1000 | {m.smoke} {what}")
             m.names[m.object("pod", name)["metadata"]["uid"]] = name
-        found = wait(lambda: adds_up(m, test_mps.gpu(m)["status"], {"one": 0, "two": 1000}), "each client's own load")
+        found = wait(lambda: adds_up(m, mps.gpu(m)["status"], {"one": 0, "two": 1000}), "each client's own load")
         equal([found[p][0] - CONTEXT // MIB for p in ("one", "two")], [1000, 2000])
 
 
