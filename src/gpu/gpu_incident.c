@@ -229,6 +229,7 @@ void gpu_incident_apply(const struct gpu_incident *i, struct gpu *g)
         return;
     g->health = i->health;
     g->health_since_ns = i->since_ns;
+    g->health_advice = gpu_remedy_advice(i->is_remedied ? GPU_REMEDY_CHECK : i->remedy);
     if (i->cause[0])
         (void)snprintf(g->health_reason, sizeof(g->health_reason), "%s", i->cause);
 }

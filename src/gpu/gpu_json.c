@@ -174,6 +174,7 @@ json_t *gpu_format_json(const struct gpu *g)
     json_put_text(o, "health", gpu_health_text(g->health));
     if (g->health_reason[0])
         json_put_text(o, "healthReason", g->health_reason);
+    json_put_text(o, "healthAdvice", g->health_advice);
     if (g->health_since_ns > 0) {
         char since[STAMP_TEXT_SIZE];
 

@@ -17,12 +17,19 @@ enum {
     HEALTH_FILE_MAX = 1 << 20
 };
 
+/* An idle gpu may use as much memory. */
+static const int64_t idle_bytes = INT64_C(1) << 30;
+/* A driver returns the memory of a process that ended within this time. */
+static const int64_t orphan_ns = 10 * NS_PER_SEC;
 /* A gpu whose memory is full is checked again after this time. */
 static const int64_t check_again_ns = 30 * NS_PER_SEC;
 
 struct watched_gpu {
     struct gpu_incident incident;
     bool is_checking;
+    bool is_orphaned;          /* its memory is in use, but nobody uses it */
+    int64_t orphaned_since_ns; /* monotonic; 0: not so */
+    int64_t orphaned_bytes;
     int64_t check_after_ns; /* monotonic: not checked before */
 };
 
@@ -261,17 +268,62 @@ void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x)
         health_changed(h, w);
 }
 
-/* Notes the gpu as listed, and the driver's recovery action. True: the incident has changed. */
+static int64_t health_reading(const struct gpu_incidents *h, const char *uuid, enum gpu_field field)
+{
+    return h->o.reading ? h->o.reading(h->o.arg, uuid, field) : GPU_VALUE_UNKNOWN;
+}
+
+/* Adds faults that only readings show to a gpu that the driver lists as healthy. */
+static void health_judge(const struct gpu_incidents *h, const struct watched_gpu *w, struct gpu *g)
+{
+    if (g->health != GPU_HEALTHY)
+        return;
+    if (health_reading(h, g->uuid, GPU_FIELD_REMAP_FAILED) == 1) {
+        g->health = GPU_UNHEALTHY;
+        (void)snprintf(g->health_reason, sizeof(g->health_reason),
+                       "a row of its memory could not be remapped: the GPU has to be replaced");
+    } else if (w->is_orphaned) {
+        g->health = GPU_QUARANTINED;
+        (void)snprintf(g->health_reason, sizeof(g->health_reason),
+                       "%" PRId64 " MiB of its memory are in use that no process holds: a reset of "
+                       "the GPU gives them back",
+                       w->orphaned_bytes >> 20);
+    }
+}
+
+/* Notes the gpu as listed, and its readings. True: the incident has changed. */
 static bool health_see(const struct gpu_incidents *h, struct watched_gpu *w,
                        const struct gpu *listed)
 {
     int64_t now_ns = loop_wall_ns(h->o.loop);
-    bool has_changed = gpu_incident_seen(&w->incident, listed, now_ns);
+    int64_t recovery = health_reading(h, listed->uuid, GPU_FIELD_RECOVERY_ACTION);
+    struct gpu g = *listed;
+    bool has_changed = false;
 
-    if (!h->o.recovery)
-        return has_changed;
-    return gpu_incident_recovery(&w->incident, h->o.recovery(h->o.arg, listed->uuid), now_ns) ||
-           has_changed;
+    health_judge(h, w, &g);
+    has_changed = gpu_incident_seen(&w->incident, &g, now_ns);
+    return gpu_incident_recovery(&w->incident, recovery, now_ns) || has_changed;
+}
+
+bool gpu_incidents_sampled(struct gpu_incidents *h, const struct gpu_sample *s, bool is_used)
+{
+    struct watched_gpu *w = health_find(h, s->uuid);
+    int64_t used_bytes = s->value[GPU_FIELD_MEMORY_USED_BYTES];
+    bool was_orphaned = w && w->is_orphaned;
+
+    if (!w)
+        return false;
+    if (is_used || w->is_checking || used_bytes <= idle_bytes) {
+        w->orphaned_since_ns = 0;
+        w->is_orphaned = false;
+        return was_orphaned;
+    }
+    if (w->orphaned_since_ns == 0)
+        w->orphaned_since_ns = s->at_ns;
+    w->is_orphaned = s->at_ns - w->orphaned_since_ns >= orphan_ns;
+    if (!was_orphaned)
+        w->orphaned_bytes = used_bytes;
+    return w->is_orphaned != was_orphaned;
 }
 
 /* Applies what administrators said of the gpu: drained, or its remedy is done. */

@@ -30,8 +30,8 @@ struct gpu_incidents_options {
     struct err *(*check)(void *arg, const char *uuid,
                          void (*done)(void *arg, const char *uuid, const struct err *e),
                          void *done_arg);
-    /* The driver's recovery action of a gpu; -1: unknown. NULL: it is never known. */
-    int64_t (*recovery)(void *arg, const char *uuid);
+    /* A present reading of a gpu; -1: unknown. NULL: none is ever known. */
+    int64_t (*reading)(void *arg, const char *uuid, enum gpu_field field);
     void (*changed)(void *arg);                           /* the health of a gpu, later */
     void (*tell)(void *arg, const struct gpu_news *news); /* NULL: no Events */
     void *arg;
@@ -48,6 +48,12 @@ bool gpu_incidents_set_node(struct gpu_incidents *h, const json_t *node);
 
 /* Notes an XID of a gpu. */
 void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x);
+
+/*
+ * Notes a sample of a gpu. Memory that is in use for 10 s while nobody uses the gpu, no pod and no
+ * process, puts the gpu into quarantine until the memory is back. True: call gpu_incidents_update.
+ */
+bool gpu_incidents_sampled(struct gpu_incidents *h, const struct gpu_sample *s, bool is_used);
 
 /*
  * Notes the gpus as the driver lists them, and returns the same gpus with their health. The result

@@ -82,6 +82,7 @@ struct node {
     bool is_own_known;
     struct uplink *uplink;
     struct stats *stats;
+    int64_t gpus_judged_ns;  /* monotonic: the samples until then were judged */
     int64_t gpus_sampled_ns; /* monotonic: the last round of samples */
     struct lease *lease;
     struct logs *logs;
@@ -217,12 +218,35 @@ static void add_gpu_sample(const struct node *n, size_t index, const struct gpu_
     gpu_uses_add(n->pods, uses, n_uses, s);
 }
 
+/* Looks for memory that nobody holds. */
+static void judge_samples(struct node *n)
+{
+    size_t count = 0;
+    const struct gpu *list = gpu_watch_list(n->o.gpus, &count);
+    bool has_changed = false;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct gpu_sample *sample = gpu_watch_sample(n->o.gpus, list[i].uuid);
+        size_t n_uses = 0;
+
+        (void)gpu_watch_uses(n->o.gpus, i, &n_uses);
+        if (sample && sample->at_ns > n->gpus_judged_ns)
+            has_changed |= gpu_incidents_sampled(
+                n->incidents, sample, n_uses > 0 || pods_hold_gpu(n->pods, list[i].uuid));
+    }
+    n->gpus_judged_ns = loop_now_ns(n->o.loop);
+    if (has_changed)
+        node_gpus_changed(n);
+}
+
 void node_gpus_sampled(struct node *n)
 {
     struct node_stats s = {0};
     size_t count = 0;
     const struct gpu *list = gpu_watch_list(n->o.gpus, &count);
 
+    if (n->pods && n->are_pods_known)
+        judge_samples(n);
     if (!n->stats || !stats_is_open(n->stats))
         return;
     for (size_t i = 0; i < count; i++) {
@@ -258,6 +282,7 @@ static struct node_facts node_get_facts(const struct node *n, const json_t *imag
     if (n->o.gpus && f.gpus_known) {
         f.gpus = gpu_modes_list(n->modes, &f.n_gpus);
         f.driver = gpu_watch_info(n->o.gpus);
+        f.driver_problem = gpu_watch_problem(n->o.gpus);
     }
     return f;
 }
@@ -715,12 +740,12 @@ static struct err *start_check(void *arg, const char *uuid,
     return gpu_task_check(n->o.gpu_tasks, uuid, done, done_arg);
 }
 
-static int64_t recovery_of(void *arg, const char *uuid)
+static int64_t gpu_reading_of(void *arg, const char *uuid, enum gpu_field field)
 {
     const struct node *n = arg;
     const struct gpu_sample *s = n->o.gpus ? gpu_watch_sample(n->o.gpus, uuid) : NULL;
 
-    return s ? s->value[GPU_FIELD_RECOVERY_ACTION] : GPU_VALUE_UNKNOWN;
+    return s ? s->value[field] : GPU_VALUE_UNKNOWN;
 }
 
 /* The health of a gpu has changed by itself: a check ended. */
@@ -746,7 +771,7 @@ static struct err *begin_incidents(struct node *n)
                                             .boot_id = n->host.boot_id,
                                             .xids_file = n->o.xids_file,
                                             .check = n->o.gpu_tasks ? start_check : NULL,
-                                            .recovery = recovery_of,
+                                            .reading = gpu_reading_of,
                                             .changed = on_incidents,
                                             .tell = on_gpu_news,
                                             .arg = n};

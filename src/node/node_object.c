@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "kinds/node_lease.h"
+#include "kinds/pod/pod_state.h"
 #include "model/resource.h"
 #include "node/gpu_labels.h"
 #include "node/gpu_offer.h"
@@ -199,6 +200,57 @@ static void add_condition(const struct node_facts *f, json_t *status, const char
     (void)json_array_append_new(json_array_at(status, "conditions"), condition);
 }
 
+/* A condition as node-problem-detector sets it: True is bad. The time of a change stays. */
+static void add_problem(const struct node_facts *f, json_t *status, const char *type,
+                        const char *reason, const char *message)
+{
+    const char *value = text_equal(reason, "NoProblem") ? "False" : "True";
+    const json_t *before = object_condition(f->node, type);
+    bool is_same = text_equal(json_text(before, "status"), value);
+    json_t *condition = json_object();
+    char now[STAMP_TEXT_SIZE];
+
+    stamp_format(f->now_ns, now);
+    json_put_text(condition, "type", type);
+    json_put_text(condition, "status", value);
+    json_put_text(condition, "reason", reason);
+    json_put_text(condition, "message", message);
+    json_put_text(condition, "lastHeartbeatTime", now);
+    json_put_text(condition, "lastTransitionTime",
+                  is_same ? json_text(before, "lastTransitionTime") : now);
+    (void)json_array_append_new(json_array_at(status, "conditions"), condition);
+}
+
+/* Adds the conditions of the gpus: the worst gpu gives the reason, all are in the message. */
+static void add_gpu_problems(const struct node_facts *f, json_t *status)
+{
+    static const char *const reasons[] = {[GPU_HEALTHY] = "NoProblem",
+                                          [GPU_DRAINED] = "NoProblem",
+                                          [GPU_SUSPECT] = "GpuSuspect",
+                                          [GPU_QUARANTINED] = "GpuQuarantined",
+                                          [GPU_UNHEALTHY] = "GpuUnhealthy",
+                                          [GPU_NOT_ANSWERING] = "GpuNotAnswering",
+                                          [GPU_LOST] = "GpuLost"};
+    AUTO(buf_done) struct buf text = {.cap = 8192};
+    enum gpu_health worst = GPU_HEALTHY;
+
+    for (size_t i = 0; i < f->n_gpus; i++) {
+        const struct gpu *g = &f->gpus[i];
+
+        if (g->health <= GPU_DRAINED)
+            continue;
+        worst = g->health > worst ? g->health : worst;
+        buf_printf(&text, "%sGPU %d is %s: %s", text.size > 0 ? "; " : "", g->index,
+                   gpu_health_text(g->health), g->health_reason);
+    }
+    add_problem(f, status, "GPUProblem", reasons[worst],
+                text.size > 0 ? text.at : "no GPU is out of service by itself");
+    add_problem(f, status, "GPUDriverProblem",
+                f->driver_problem && *f->driver_problem ? "DriverNotWorking" : "NoProblem",
+                f->driver_problem && *f->driver_problem ? f->driver_problem
+                                                        : "the GPU driver answers");
+}
+
 static void add_address(json_t *status, const char *type, const char *address)
 {
     json_t *a = json_object();
@@ -262,6 +314,8 @@ json_t *node_status_make(const struct node_facts *f)
     add_condition(f, status, "DiskPressure", false, "HasNoDiskPressure");
     add_condition(f, status, "PIDPressure", false, "HasSufficientPID");
     add_condition(f, status, "Ready", true, "NodeReady");
+    if (f->gpus_known && f->n_gpus > 0)
+        add_gpu_problems(f, status);
     json_put(status, "images", f->images ? json_deep_copy(f->images) : json_array());
     add_address(status, "InternalIP", f->host->address);
     add_address(status, "Hostname", f->host->hostname);

@@ -20,6 +20,7 @@ struct node_facts {
     const struct gpu *gpus;
     size_t n_gpus;
     const struct gpu_driver_info *driver; /* NULL: none */
+    const char *driver_problem; /* why the driver of known gpus does not work; "": it does */
     enum mig_strategy mig_strategy;
     const char *mig_state; /* of the label mig.config.state; NULL: none */
     const json_t *node;    /* the Node as the server has it; NULL: unknown */

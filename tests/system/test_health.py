@@ -190,3 +190,60 @@ def test_an_administrator_says_that_the_remedy_is_done():
         set_gpu(m, 1, "xid=43")
         wait_healths(m, "healthy", "suspect")
         equal(gpus(m)[1]["status"]["healthReason"], "XID 43: we look at these")
+
+
+def doctor(m):
+    """The findings that are not fine: check, what was found, what to do."""
+    return [(f["check"], f["found"], f["fix"]) for f in json.loads(m.mete("doctor", "-o", "json").out)["items"]
+            if f["state"] in ("warning", "FAILED")]
+
+
+def wait_finding(m, check_name, *words):
+    def is_found():
+        return any(name == check_name and all(w in f"{found} {fix}" for w in words) for name, found, fix in doctor(m))
+
+    wait(is_found, f"the doctor finds {check_name}: {words}")
+
+
+def conditions(m):
+    return {c["type"]: c for c in m.object("nodes")["items"][0]["status"]["conditions"]}
+
+
+def test_the_doctor_finds_each_fault_and_says_what_to_do():
+    with Mete(gpus="emulated:8xA100") as m:
+        hear_xids(m, 0)
+        before = doctor(m)
+        check(not any(name == "gpu" for name, _, _ in before), before)
+        equal((conditions(m)["GPUProblem"]["status"], conditions(m)["GPUProblem"]["reason"]), ("False", "NoProblem"))
+        set_gpu(m, 0, "xid=119")
+        set_gpu(m, 1, "ecc-uncorrected=1")
+        set_gpu(m, 2, "temperature=93", "throttle=thermal")
+        set_gpu(m, 3, "throttle=brake")
+        set_gpu(m, 4, "remap-failed=1")
+        set_gpu(m, 5, "remap-pending=1")
+        set_gpu(m, 6, f"process={os.getpid()}:2000")
+        set_gpu(m, 7, "lost=1")
+        wait_finding(m, "gpu", "GPU 0 of node", "XID 119", "reset the GPU")
+        wait_finding(m, "gpu", "GPU 1 of node", "1 uncorrected memory errors")
+        wait_finding(m, "gpu", "GPU 2 of node", "is hot: 93 C", "check fans")
+        wait_finding(m, "gpu", "GPU 3 of node", "power brake", "power supply")
+        wait_finding(m, "gpu", "GPU 4 of node", "could not be remapped")
+        wait_finding(m, "gpu", "GPU 5 of node", "the driver asks for a reset", "reset the GPU")
+        wait_finding(m, "gpu", "GPU 6 of node", "1 processes that Mete did not start, with 2000 MiB", "mete run")
+        wait_finding(m, "gpu", "GPU 7 of node", "is lost", "reboot the machine")
+        wait(lambda: (c := conditions(m)["GPUProblem"])["status"] == "True" and c["reason"] == "GpuLost" and
+             "GPU 0 is unhealthy: XID 119" in c["message"], "the node has the condition")
+        set_gpu(m, "machine", "driver=mismatched")
+        wait_finding(m, "gpu driver", "library and kernel module differ")
+        set_gpu(m, "machine", "driver=unloaded")
+        wait_finding(m, "gpu driver", "modprobe nvidia")
+
+
+def test_memory_that_nobody_holds_puts_a_gpu_into_quarantine():
+    with Mete(gpus="emulated:2xT4") as m:
+        set_gpu(m, 1, "process=4194303:3000")  # of a process that is gone
+        wait_healths(m, "healthy", "quarantined")
+        wait_event(m, "GpuQuarantined", "Node", "GPU 1 ", "3000 MiB of its memory are in use that no process holds")
+        set_gpu(m, 1, "process=0")
+        wait_event(m, "GpuHealthy", "Node", "GPU 1 ")
+        wait_healths(m, "healthy", "healthy")

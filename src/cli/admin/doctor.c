@@ -50,6 +50,7 @@ static void check_nodes(struct session *s, struct findings *f)
             findings_add(f, "node", FINDING_FAIL,
                          mem_format("%s is not ready: %s", name, why ? why : "no reason given"),
                          mem_strdup("read the log of mete up on that node"));
+        doctor_node_driver(node, f);
     }
 }
 
@@ -57,27 +58,9 @@ static void check_gpus(struct session *s, struct findings *f)
 {
     AUTO(json_freep) json_t *list = NULL;
     AUTO(err_freep) struct err *e = session_get(s, "/apis/mete.dev/v1/gpus", &list);
-    const json_t *items = json_object_get(list, "items");
-    size_t n_healthy = 0;
 
-    for (size_t i = 0; !e && i < json_array_size(items); i++) {
-        const json_t *gpu = json_array_get(items, i);
-        const json_t *status = json_object_get(gpu, "status");
-        const char *health = json_text(status, "health");
-        const char *why = json_text(status, "healthReason");
-
-        if (text_equal(health, "healthy")) {
-            n_healthy++;
-            continue;
-        }
-        findings_add(f, "gpu", FINDING_FAIL,
-                     mem_format("%s is %s%s%s", json_text_at(gpu, "metadata", "name", NULL),
-                                health ? health : "unknown", why && *why ? ": " : "",
-                                why ? why : ""),
-                     mem_strdup("nvidia-smi -q shows details; a GPU reset or a reboot may help"));
-    }
     if (!e)
-        findings_add(f, "gpus", FINDING_OK, mem_format("%zu healthy", n_healthy), NULL);
+        doctor_gpus(json_object_get(list, "items"), f);
 }
 
 /* A server that does not answer is a finding, not an error. */

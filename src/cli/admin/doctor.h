@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/vec.h"
 
 enum finding_state {
@@ -30,3 +31,8 @@ void findings_done(struct findings *f);
 /* Checks kernel, namespaces, cgroups, programs, disk, clock, driver, the data directory `dir` and
  * its certificates. Changes nothing. */
 void doctor_machine(const char *dir, struct findings *ret);
+
+/* Checks the gpus of a list of Gpu objects (doctor_gpus.c). */
+void doctor_gpus(const json_t *gpus, struct findings *ret);
+/* Checks the gpu driver of a Node, by its conditions. */
+void doctor_node_driver(const json_t *node, struct findings *ret);

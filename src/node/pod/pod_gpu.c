@@ -116,6 +116,14 @@ static bool pod_holds_gpu(const struct pod *p, const char *uuid)
     return false;
 }
 
+bool pods_hold_gpu(const struct pods *set, const char *uuid)
+{
+    for (const struct pod *p = set->pods; p; p = p->handle.next)
+        if (!p->is_final_sent && pod_holds_gpu(p, uuid))
+            return true;
+    return false;
+}
+
 void pods_tell_gpu(const struct pods *set, const struct gpu_news *news)
 {
     const char *type = news->is_warning ? "Warning" : "Normal";

@@ -120,6 +120,8 @@ void pods_removed(struct pods *p, const json_t *object);
 void pods_synced(struct pods *p);
 
 void pods_gpus_changed(struct pods *p);
+/* Does any pod, not known as ended by the server, hold a part of the gpu? */
+bool pods_hold_gpu(const struct pods *p, const char *uuid);
 /* Sends an Event about a gpu: of the node, and of each running pod that holds a part of the gpu. */
 void pods_tell_gpu(const struct pods *p, const struct gpu_news *news);
 /* A daemon is ready (`problem` NULL), or ended as `problem` says. */

@@ -1,6 +1,7 @@
 /* test_node_object.c - tests of the Node object */
 
 #include "base/mem.h"
+#include "kinds/pod/pod_state.h"
 #include "node/node_object.h"
 #include "test.h"
 
@@ -72,6 +73,29 @@ static void only_healthy_gpus_can_be_given(void **state)
     assert_string_equal(json_text_at(object, "status", "capacity", "nvidia.com/gpu", NULL), "2");
     assert_string_equal(json_text_at(object, "status", "allocatable", "nvidia.com/gpu", NULL), "1");
     assert_string_equal(json_text_at(object, "status", "capacity", "memory", NULL), "67108864Ki");
+}
+
+static void the_worst_gpu_gives_the_condition_its_reason(void **state)
+{
+    struct node_facts f = facts_of(2);
+    AUTO(json_freep) json_t *bad = node_status_make(&f);
+    AUTO(json_freep) json_t *good = NULL;
+    const json_t *c = object_condition(bad, "GPUProblem");
+
+    (void)state;
+    assert_string_equal(json_text(c, "status"), "True");
+    assert_string_equal(json_text(c, "reason"), "GpuLost");
+    f.n_gpus = 1;
+    f.driver_problem = "nvml: init: Driver Not Loaded (9)";
+    f.node = bad;
+    f.now_ns += 1000000000;
+    good = node_status_make(&f);
+    c = object_condition(good, "GPUProblem");
+    assert_string_equal(json_text(c, "status"), "False");
+    assert_string_equal(json_text(c, "lastTransitionTime"), "2026-01-01T00:00:11Z");
+    c = object_condition(good, "GPUDriverProblem");
+    assert_string_equal(json_text(c, "reason"), "DriverNotWorking");
+    assert_string_equal(json_text(c, "message"), "nvml: init: Driver Not Loaded (9)");
 }
 
 /* After a restart, the gpus of running jobs must not appear lost. */
@@ -335,6 +359,7 @@ static void a_report_is_due_when_anything_but_its_time_differs(void **state)
     (void)json_object_set_new(json_at(stored, "metadata", "labels", NULL), "mine",
                               json_string("x"));
     f.now_ns += 1000000000;
+    f.node = stored; /* conditions keep the time of their change */
     later = node_status_make(&f);
     assert_true(node_object_has(stored, later)); /* only lastHeartbeatTime differs */
     assert_true(node_object_has(stored, object));
@@ -450,6 +475,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_its_gpus),
         cmocka_unit_test(only_healthy_gpus_can_be_given),
+        cmocka_unit_test(the_worst_gpu_gives_the_condition_its_reason),
         cmocka_unit_test(says_nothing_of_gpus_that_are_not_known_yet),
         cmocka_unit_test(a_node_without_gpus_takes_old_labels_away),
         cmocka_unit_test(counts_replicas_and_slices_by_their_names),
