@@ -238,6 +238,7 @@ API(cuStreamSynchronize, cuStreamSynchronize, 2000, CUstream stream)
 }
 API_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): `type` is a type */
 #define STREAM_GETTER(name, version, type, member)       \
     API(name, name, version, CUstream stream, type *ret) \
     {                                                    \
@@ -249,6 +250,7 @@ API_ALIAS(cuStreamSynchronize_ptsz, cuStreamSynchronize);
         *ret = s->member;                                \
         return CUDA_SUCCESS;                             \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 STREAM_GETTER(cuStreamGetFlags, 5050, unsigned, flags)
 STREAM_GETTER(cuStreamGetPriority, 5050, int, priority)

@@ -35,9 +35,9 @@ struct err *driver_tree_make(const struct driver_tree *t) MUST_CHECK;
 
 /*
  * Makes a link for each name, and the directory for the tree, in the root file system `root`. Names
- * at which the runtime mounts a file (that of the share library, or one that containers write) get
- * no link, and lose a link of the image, because runtimes do not agree about a mount at a link.
- * Repeatable.
+ * at which the runtime mounts a file (a soname of the share library, or a file that containers
+ * write) get no link, and lose a link of the image, because runtimes do not agree about a mount at
+ * a link. Repeatable.
  */
 struct err *driver_tree_link(const struct driver_tree *t, int root,
                              const struct image_loader *loader) MUST_CHECK;

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "gpu/share_state.h"
 #include "node/host.h"
 #include "node/image/driver_tree.h"
 #include "node/spec/share_edits.h"
@@ -112,25 +113,55 @@ static struct err *clear_name(int parent, const char *name, const char *path, bo
     return NULL;
 }
 
+/* Makes a link in the place of what the image has there, and the directories above it. */
+static struct err *link_put(int root, const char *path, const char *target)
+{
+    const char *slash = strrchr(path, '/');
+    AUTO_FREE char *dir = mem_strndup(path, (size_t)(slash - path));
+    AUTO(fd_closep) int parent = -1;
+
+    TRY(open_dir(root, dir, &parent));
+    TRY(clear_name(parent, slash + 1, path, false));
+    if (symlinkat(target, parent, slash + 1) < 0)
+        return err_errno(errno, "link %s in the container", path);
+    return own_as_parent(parent, slash + 1);
+}
+
+/* Removes a link of the image, as the runtime will mount a file there. */
+static struct err *link_drop(int root, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    AUTO_FREE char *dir = mem_strndup(path, (size_t)(slash - path));
+    AUTO(fd_closep) int parent = file_open_below(root, dir);
+
+    return parent < 0 ? NULL : clear_name(parent, slash + 1, path, true);
+}
+
+/* The share library is mounted at the soname, the other names lead there, and the share library
+ * finds the driver's own library below SHARE_DIR. */
+static struct err *link_shared(int root, const char *path, const struct driver_file *file,
+                               const struct share_library *library, const char *target)
+{
+    AUTO_FREE char *own = mem_format(SHARE_DIR "/%s", library->name);
+
+    if (!text_equal(file->name, library->soname))
+        return link_put(root, path, library->soname);
+    if (file->kind == DRIVER_LIBRARY)
+        TRY(link_put(root, own, target));
+    return link_drop(root, path);
+}
+
 static struct err *link_file(const struct driver_tree *t, int root, const char *dir,
                              const struct driver_file *file)
 {
+    const struct share_library *library = t->is_shared ? share_library_of(file) : NULL;
     AUTO_FREE char *path = mem_format("%s%s%s", dir, dir[0] ? "/" : "", file->name);
     AUTO_FREE char *place = driver_tree_name(file);
     AUTO_FREE char *target = place ? mem_format(DRIVER_TREE_PATH "/%s", place) : NULL;
-    char *slash = strrchr(path, '/');
-    AUTO(fd_closep) int parent = -1;
 
-    *slash = '\0';
-    if (!target || (t->is_shared && share_replaces(file))) {
-        parent = file_open_below(root, path);
-        return parent < 0 ? NULL : clear_name(parent, slash + 1, file->name, true);
-    }
-    TRY(open_dir(root, path, &parent));
-    TRY(clear_name(parent, slash + 1, file->name, false));
-    if (symlinkat(target, parent, slash + 1) < 0)
-        return err_errno(errno, "link %s in the container", file->name);
-    return own_as_parent(parent, slash + 1);
+    if (!target)
+        return link_drop(root, path);
+    return library ? link_shared(root, path, file, library, target) : link_put(root, path, target);
 }
 
 struct err *driver_tree_bind(const struct driver_tree *t, int root)

@@ -98,6 +98,15 @@ static void add_file(json_t *edits, const struct driver_root *root, const struct
     add_bind(edits, file, to);
 }
 
+/* Is the file in the root already, as a link to the driver's tree? */
+static bool is_linked(const struct cdi_target *target, const struct driver_file *file)
+{
+    const struct share_library *library = target->is_shared ? share_library_of(file) : NULL;
+
+    return target->is_linked && file->kind != DRIVER_STATE &&
+           !(library && text_equal(file->name, library->soname));
+}
+
 static void add_files(json_t *edits, const struct driver_root *root,
                       const struct cdi_target *target)
 {
@@ -110,8 +119,7 @@ static void add_files(json_t *edits, const struct driver_root *root,
             add_points(edits, target, HOST_DRIVER_LIBRARIES_32, target->library_dir_32);
     }
     VEC_EACH (&root->files, file)
-        if (!target->is_linked || file->kind == DRIVER_STATE ||
-            (target->is_shared && share_replaces(file)))
+        if (!is_linked(target, file))
             add_file(edits, root, target, file);
 }
 

@@ -37,7 +37,7 @@ struct cdi_target {
     const char *points;
     bool is_musl;   /* the loader is musl's */
     bool is_linked; /* the root has the driver's files already (node/image/driver_tree.h) ... */
-    bool is_shared; /* ... but for those that the share library replaces (share_edits.h) */
+    bool is_shared; /* ... but for the sonames of the share library (share_edits.h) */
     bool is_host;   /* image `host`: sees the files of `/` anyway */
 };
 

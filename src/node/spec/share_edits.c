@@ -5,16 +5,9 @@
 #include "base/mem.h"
 #include "gpu/share_state.h"
 
-/* A library of the driver, and ours in its place. */
-struct share_library {
-    const char *name;
-    const char *ours;
-    bool is_needed;
-};
-
 static const struct share_library share_libraries[] = {
-    {"libcuda.so", "libmete-share-cuda.so", true},
-    {"libnvidia-ml.so", "libmete-share-nvidia-ml.so", false},
+    {"libcuda.so", "libcuda.so.1", "libmete-share-cuda.so", true},
+    {"libnvidia-ml.so", "libnvidia-ml.so.1", "libmete-share-nvidia-ml.so", false},
 };
 
 static bool is_named(const char *path, const char *name)
@@ -26,12 +19,12 @@ static bool is_named(const char *path, const char *name)
     return strncmp(file, name, size) == 0 && (file[size] == '\0' || file[size] == '.');
 }
 
-bool share_replaces(const struct driver_file *file)
+const struct share_library *share_library_of(const struct driver_file *file)
 {
     for (size_t i = 0; i < COUNT(share_libraries); i++)
         if (is_named(file->name, share_libraries[i].name))
-            return true;
-    return false;
+            return &share_libraries[i];
+    return NULL;
 }
 
 static const char *const library_options[] = {"ro", "nosuid", "nodev", "rbind", "rprivate", NULL};
@@ -65,7 +58,7 @@ static void share_mount_host(json_t *edits, const struct driver_root *root,
 
 /* Puts our library under all names of the driver's. */
 static struct err *share_replace(json_t *edits, const struct share_library *library,
-                                 const struct share_mounts *mounts)
+                                 const struct cdi_target *target, const struct share_mounts *mounts)
 {
     AUTO_FREE char *ours = mem_format("%s/%s", mounts->library_dir, library->ours);
     AUTO_FREE char *to = mem_format(SHARE_DIR "/%s", library->name);
@@ -86,7 +79,7 @@ static struct err *share_replace(json_t *edits, const struct share_library *libr
         return err_new(ERR_INVALID,
                        "a capped share needs the driver's %s, and the driver has none here",
                        library->name);
-    if (from)
+    if (from && !target->is_linked)
         share_mount_add(edits, from, to, library_options);
     return NULL;
 }
@@ -107,7 +100,7 @@ struct err *share_edits_apply(json_t *edits, const struct driver_root *root,
     for (size_t i = 0; i < COUNT(share_libraries); i++) {
         if (target->is_host && text_equal(root->dir, "/"))
             share_mount_host(edits, root, &share_libraries[i]);
-        TRY(share_replace(edits, &share_libraries[i], mounts));
+        TRY(share_replace(edits, &share_libraries[i], target, mounts));
     }
     share_mount_add(edits, limits, SHARE_DIR "/limits", read_options);
     share_mount_add(edits, state, SHARE_DIR "/state", write_options);

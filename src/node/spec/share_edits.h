@@ -2,7 +2,9 @@
  * share_edits.h - the share library in the place of the driver's libraries, and its files
  *
  * The library stands under every name of libcuda.so and libnvidia-ml.so that the container's edits
- * mount. The driver's own libraries move to SHARE_DIR, where the library finds them.
+ * mount. The driver's own libraries move to SHARE_DIR, where the library finds them. In a root with
+ * links to the driver's tree (node/image/driver_tree.h), only the soname is mounted: the other
+ * names, and those below SHARE_DIR, are links.
  */
 #pragma once
 
@@ -10,8 +12,16 @@
 #include "gpu/driver_root.h"
 #include "node/spec/cdi.h"
 
-/* Does the share library stand in the place of this file of the driver? */
-bool share_replaces(const struct driver_file *file);
+/* A library of the driver, and ours in its place. */
+struct share_library {
+    const char *name; /* "libcuda.so": also below SHARE_DIR, for the driver's own */
+    const char *soname;
+    const char *ours;
+    bool is_needed;
+};
+
+/* The library that `file` is a name of; NULL: the share library leaves the file alone. */
+const struct share_library *share_library_of(const struct driver_file *file);
 
 struct share_mounts {
     const char *library_dir; /* with libmete-share-cuda.so and libmete-share-nvidia-ml.so */

@@ -15,6 +15,7 @@ static struct driver_root *make_root(const char *library)
     r->dir = mem_strdup("/");
     r->version = mem_strdup(VERSION);
     driver_root_add_file(r, DRIVER_LIBRARY, library, "libcuda.so.1");
+    driver_root_add_file(r, DRIVER_LIBRARY, library, "libcuda.so." VERSION);
     driver_root_add_file(r, DRIVER_LIBRARY_32, "/d32/libcuda.so." VERSION, "libcuda.so.1");
     driver_root_add_file(r, DRIVER_PROGRAM, "/d/nvidia-smi", "nvidia-smi");
     driver_root_add_file(r, DRIVER_DATA, "/d/gsp.bin", "/lib/firmware/gsp.bin");
@@ -25,9 +26,13 @@ static struct driver_root *make_root(const char *library)
 
 static void each_file_has_a_place_in_the_tree(void **state)
 {
-    static const char *const places[] = {
-        "lib/libcuda.so." VERSION,   "lib32/libcuda.so." VERSION,           "bin/nvidia-smi",
-        "data/lib/firmware/gsp.bin", "data/run/nvidia-persistenced/socket", NULL};
+    static const char *const places[] = {"lib/libcuda.so." VERSION,
+                                         "lib/libcuda.so." VERSION,
+                                         "lib32/libcuda.so." VERSION,
+                                         "bin/nvidia-smi",
+                                         "data/lib/firmware/gsp.bin",
+                                         "data/run/nvidia-persistenced/socket",
+                                         NULL};
     AUTO(driver_root_freep) struct driver_root *root = make_root("/d/libcuda.so." VERSION);
 
     (void)state;
@@ -75,6 +80,13 @@ static void expect_link(const struct made_tree *t, const char *name, const char 
     assert_string_equal(text.at, target);
 }
 
+static void expect_shared(const struct made_tree *t)
+{
+    assert_false(is_link(t, "usr/lib64/libcuda.so.1")); /* the share library's place */
+    expect_link(t, "usr/lib64/libcuda.so." VERSION, "libcuda.so.1");
+    expect_link(t, "run/mete/share/libcuda.so", DRIVER_TREE_PATH "/lib/libcuda.so." VERSION);
+}
+
 static void an_image_is_given(struct made_tree *t)
 {
     tree_init(t);
@@ -103,7 +115,7 @@ static void names_are_links_to_the_tree(void **state)
         if (!is_shared)
             expect_link(&t, "usr/lib64/libcuda.so.1", DRIVER_TREE_PATH "/lib/libcuda.so." VERSION);
         else
-            assert_false(is_link(&t, "usr/lib64/libcuda.so.1")); /* the share library's place */
+            expect_shared(&t);
         expect_link(&t, "usr/bin/nvidia-smi", DRIVER_TREE_PATH "/bin/nvidia-smi");
         expect_link(&t, "lib/firmware/gsp.bin", DRIVER_TREE_PATH "/data/lib/firmware/gsp.bin");
         expect_link(&t, "usr/lib64/libother.so", "libother.so.1");
