@@ -15,8 +15,8 @@
  *               of the containers on them (gpu_use.h)
  *
  * Before the last line, {"root":{...}} tells the driver's files (driver_root.h): with the first
- * list, and whenever the driver's version, the machine's device numbers or the
- * capabilities of MIG instances have changed.
+ * list, and whenever the driver's version, the machine's device numbers or the capabilities of MIG
+ * instances have changed, at the latest with the next round of samples.
  *
  * `partition UUID` changes MIG instances (partition_serve.h).
  *
@@ -58,6 +58,7 @@ struct helper {
     char *told_version;  /* of the root that was told last; NULL: none */
     char *told_numbers;  /* driver_numbers then */
     bool is_skipped[HELPER_GPUS_MAX];
+    int64_t sampled; /* index of the gpu that was sampled last */
     struct gpu_reading reading;
     struct gpu_use uses[GPU_PROCESSES_MAX];
 };
@@ -290,13 +291,16 @@ static json_t *reading_tree(struct helper *h, int64_t index)
 static bool helper_sample(struct helper *h, struct str number)
 {
     int64_t index = 0;
+    bool is_round;
     struct err *e = num_parse_int64(number, 0, HELPER_GPUS_MAX - 1, &index);
 
     if (!e)
         e = gpu_readers_sample(&h->readers, (unsigned)index, &h->reading);
     if (e)
         return say_error(e);
-    if (!tell_root(h))
+    is_round = index <= h->sampled; /* the gpus are sampled in their order */
+    h->sampled = index;
+    if (is_round && !tell_root(h))
         return false;
     return say(reading_tree(h, index));
 }
