@@ -168,6 +168,37 @@ API(cuGraphAddKernelNode, cuGraphAddKernelNode, 10000, CUgraphNode *ret, CUgraph
     return cuGraphAddKernelNode_v2(ret, graph, needs, n, &whole);
 }
 
+static CUresult node_give_kernel(CUgraphNode node, struct CUDA_KERNEL_NODE_PARAMS *ret, size_t size)
+{
+    struct CUDA_KERNEL_NODE_PARAMS p = {0};
+
+    ENTER();
+    REQUIRE(ret && handle_is(node, HANDLE_NODE) && node->launch);
+    p.func = node->launch->function;
+    p.gridDimX = node->launch->grid[0];
+    p.gridDimY = node->launch->grid[1];
+    p.gridDimZ = node->launch->grid[2];
+    p.blockDimX = node->launch->block[0];
+    p.blockDimY = node->launch->block[1];
+    p.blockDimZ = node->launch->block[2];
+    p.sharedMemBytes = node->launch->shared_bytes;
+    memcpy(ret, &p, size);
+    return CUDA_SUCCESS;
+}
+
+/* The emulation keeps the values of parameters, not their addresses: those are NULL. */
+API(cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeGetParams, 12000, CUgraphNode node,
+    struct CUDA_KERNEL_NODE_PARAMS *ret)
+{
+    return node_give_kernel(node, ret, sizeof(*ret));
+}
+
+API(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, 10000, CUgraphNode node,
+    struct CUDA_KERNEL_NODE_PARAMS *ret)
+{
+    return node_give_kernel(node, ret, offsetof(struct CUDA_KERNEL_NODE_PARAMS, kern));
+}
+
 API(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, 10000, CUgraphNode *ret, CUgraph graph,
     const CUgraphNode *needs, size_t n, const struct CUDA_MEMCPY3D *copy, CUcontext context)
 {

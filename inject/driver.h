@@ -14,6 +14,11 @@ CUresult cuDeviceGetUuid_v2(struct CUuuid *uuid, CUdevice device);
 CUresult cuDeviceGetMemPool(CUhandle *pool, CUdevice device);
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, int attribute, void *value);
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *is_active);
+CUresult cuGraphChildGraphNodeGetGraph(CUhandle node, CUhandle *graph);
+CUresult cuGraphGetNodes(CUhandle graph, CUhandle *nodes, size_t *n);
+CUresult cuGraphKernelNodeGetParams(CUhandle node, struct CUDA_KERNEL_NODE_PARAMS *params);
+CUresult cuGraphKernelNodeGetParams_v2(CUhandle node, struct CUDA_KERNEL_NODE_PARAMS *params);
+CUresult cuGraphNodeGetType(CUhandle node, unsigned *type);
 CUresult cuMemPoolGetAttribute(CUhandle pool, int attribute, void *value);
 
 /* The driver's function of this name; NULL: this driver has none. */

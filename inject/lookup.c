@@ -49,19 +49,24 @@ static void (*hook_named(const char *base, const char *suffix))(void)
 
 /*
  * The hook by its name, for a driver whose lookup returns other addresses than its symbols have.
- * Contexts and cuGetProcAddress take other arguments in each version: they are known by address
- * only.
+ * Contexts, cuGetProcAddress and functions of graphs take other arguments in each version: they are
+ * known by address only.
  */
 static void (*hook_of_name(const char *base, uint64_t flags))(void)
 {
+    static const char *const changed[] = {"cuGetProcAddress", "cuGraphInstantiate",
+                                          "cuGraphExecUpdate"};
     bool is_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
     void (*ours)(void) = is_per_thread ? hook_named(base, "_ptsz") : NULL;
 
+    for (size_t i = 0; i < sizeof(changed) / sizeof(changed[0]); i++)
+        if (strcmp(base, changed[i]) == 0)
+            return NULL;
     if (!ours)
         ours = hook_named(base, "_v2");
     if (!ours)
         ours = hook_named(base, "");
-    return strcmp(base, "cuGetProcAddress") == 0 ? NULL : ours;
+    return ours;
 }
 
 static void lookup_replace(const char *name, void **function, uint64_t flags)

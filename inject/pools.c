@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "graphs.h"
 #include "hooks.h"
 #include "memory.h"
 #include "share.h"
@@ -195,7 +196,7 @@ HOOK(cuDeviceGraphMemTrim, CUdevice device)
     return result;
 }
 
-/* Defines the launch of a graph. A graph counts as one thread: its kernels are not known here. */
+/* Defines the launch of a graph, which costs the threads of its kernels. */
 #define GRAPH_LAUNCH(name)                                                                     \
     HOOK(name, CUhandle graph, CUhandle stream)                                                \
     {                                                                                          \
@@ -208,7 +209,7 @@ HOOK(cuDeviceGraphMemTrim, CUdevice device)
             return DRIVER(name, graph, stream);                                                \
         if (share_used_bytes(gpu) > share_memory_bytes(gpu))                                   \
             return CUDA_ERROR_OUT_OF_MEMORY;                                                   \
-        share_launch(gpu, 1);                                                                  \
+        share_launch(gpu, graph_threads(graph));                                               \
         result = DRIVER(name, graph, stream);                                                  \
         graphs_look(device, gpu);                                                              \
         return result;                                                                         \

@@ -15,7 +15,8 @@ enum table_kind {
     TABLE_HANDLE,  /* physical memory: cuMemCreate */
     TABLE_MAPPING, /* of a handle at an address */
     TABLE_POOLED,  /* memory of a pool */
-    TABLE_POOL
+    TABLE_POOL,
+    TABLE_GRAPH /* ready to be launched; `bytes`: the threads of its kernels */
 };
 
 struct table_entry {

@@ -51,6 +51,16 @@
     X(cuMemMap, (CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long)) \
     X(cuMemUnmap, (CUdeviceptr, size_t))                                                         \
     X(cuMemAddressFree, (CUdeviceptr, size_t))                                                   \
+    X(cuModuleLoadData, (CUmodule *, const void *))                                              \
+    X(cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                               \
+    X(cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
+                       unsigned, CUstream, void **, void **))                                    \
+    X(cuGraphCreate, (CUgraph *, unsigned))                                                      \
+    X(cuGraphAddKernelNode_v2, (CUgraphNode *, CUgraph, const CUgraphNode *, size_t,             \
+                                const struct CUDA_KERNEL_NODE_PARAMS *))                         \
+    X(cuGraphInstantiateWithFlags, (CUgraphExec *, CUgraph, unsigned long long))                 \
+    X(cuGraphLaunch, (CUgraphExec, CUstream))                                                    \
+    X(cuGraphExecDestroy, (CUgraphExec))                                                         \
     X(cuGetProcAddress_v2, (const char *, void **, int, unsigned long long, int *))
 
 #define MEMBER(name, parameters) CUresult(*name) parameters;
@@ -327,6 +337,77 @@ static void functions_by_name_are_those_of_the_share(void **state)
     assert_non_null(found); /* what has no hook is the driver's */
 }
 
+/* The threads that the share's processes have launched. */
+static uint64_t threads_spent(void)
+{
+    struct setting s = {0};
+    AUTO_FREE struct share_state *shared = mem_alloc(sizeof(*shared));
+    AUTO_FREE char *path = NULL;
+    FILE *f;
+
+    (void)snprintf(s.dir, sizeof(s.dir), "%s", getenv("METE_TEST_SHARE"));
+    path = path_in(&s, "state");
+    f = fopen(path, "rbe");
+    assert_non_null(f);
+    assert_int_equal(fread(shared, 1, sizeof(*shared), f), sizeof(*shared));
+    assert_int_equal(fclose(f), 0);
+    return shared->buckets[0].spent;
+}
+
+/* Makes half of the gpu's compute the share's. */
+static void limit_compute(void)
+{
+    struct setting s = {0};
+    AUTO_FREE struct share_limits *limits = mem_alloc(sizeof(*limits));
+    AUTO_FREE char *path = NULL;
+    FILE *f;
+
+    (void)snprintf(s.dir, sizeof(s.dir), "%s", getenv("METE_TEST_SHARE"));
+    path = path_in(&s, "limits");
+    f = fopen(path, "rbe");
+    assert_non_null(f);
+    assert_int_equal(fread(limits, 1, sizeof(*limits), f), sizeof(*limits));
+    assert_int_equal(fclose(f), 0);
+    limits->gpus[0].gpu_milli = 500;
+    write_file(&s, "limits", limits, sizeof(*limits));
+}
+
+static void a_graph_costs_the_threads_of_its_kernels(void **state)
+{
+    static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                              ".visible .entry spin_1()\n{\n    ret;\n}\n";
+    struct CUDA_KERNEL_NODE_PARAMS kernel = {.gridDimX = 4,
+                                             .gridDimY = 2,
+                                             .gridDimZ = 1,
+                                             .blockDimX = 64,
+                                             .blockDimY = 1,
+                                             .blockDimZ = 1};
+    CUmodule module = NULL;
+    CUgraph graph = NULL;
+    CUgraphNode node = NULL;
+    CUgraphExec exec = NULL;
+
+    (void)state;
+    limit_compute();
+    library_open();
+    assert_int_equal(cuda.cuModuleLoadData(&module, ptx), CUDA_SUCCESS);
+    assert_int_equal(cuda.cuModuleGetFunction(&kernel.func, module, "spin_1"), CUDA_SUCCESS);
+    assert_int_equal(cuda.cuLaunchKernel(kernel.func, 3, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL),
+                     CUDA_SUCCESS);
+    assert_int_equal(threads_spent(), 96);
+    assert_int_equal(cuda.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(cuda.cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &kernel),
+                         CUDA_SUCCESS);
+    assert_int_equal(cuda.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+    assert_int_equal(threads_spent(), 96);
+    for (uint64_t i = 1; i <= 2; i++) {
+        assert_int_equal(cuda.cuGraphLaunch(exec, NULL), CUDA_SUCCESS);
+        assert_int_equal(threads_spent(), 96 + i * 3 * 512);
+    }
+    assert_int_equal(cuda.cuGraphExecDestroy(exec), CUDA_SUCCESS);
+}
+
 /* Each test runs in a process of its own: the library keeps the first share that it opened. */
 static int child_code(void (*fn)(void **state))
 {
@@ -357,6 +438,7 @@ IN_CHILD(each_way_to_memory_is_of_the_share)
 IN_CHILD(mapped_memory_counts_until_it_is_unmapped)
 IN_CHILD(memory_goes_with_its_context)
 IN_CHILD(functions_by_name_are_those_of_the_share)
+IN_CHILD(a_graph_costs_the_threads_of_its_kernels)
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(child_##fn, setting_setup, setting_teardown)
 
@@ -367,6 +449,7 @@ int main(void)
         TEST(mapped_memory_counts_until_it_is_unmapped),
         TEST(memory_goes_with_its_context),
         TEST(functions_by_name_are_those_of_the_share),
+        TEST(a_graph_costs_the_threads_of_its_kernels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
