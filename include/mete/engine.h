@@ -257,6 +257,7 @@ struct mete_pod_set {
      * flag the engine only prefers that. A backfill reservation for such a pod counts all gpus of
      * the node. */
     bool is_linked;
+    bool are_models_fixed; /* mete_why does not suggest gpus of other models */
 };
 
 /* Ids from here on mean nothing to people: messages show the workload's name instead of "job 12".

@@ -167,6 +167,7 @@ static void read_gpus(struct mete_engine *e, const struct mete_pod_set *set, str
     s->milli = set->gpus > 0 && set->gpu_milli > 0 ? set->gpu_milli : MILLI;
     s->gpu_bytes = shape_is_share(s) ? set->gpu_memory_bytes : 0;
     s->is_linked = set->is_linked && set->gpus > 1;
+    s->are_models_fixed = n_models > 0 && set->are_models_fixed;
     for (size_t i = 0; i < n_models; i++) {
         uint32_t model = intern_ref(e->texts, set->gpu_models[i]);
         bool is_there = false;
@@ -307,7 +308,7 @@ static void shape_spell(const struct shape *s, struct words *w)
     vec_add(w, s->milli);
     vec_add(w, (uint32_t)((uint64_t)s->gpu_bytes >> 32));
     vec_add(w, (uint32_t)s->gpu_bytes);
-    vec_add(w, (uint32_t)s->n_models);
+    vec_add(w, (uint32_t)s->n_models | (uint32_t)s->are_models_fixed << 31);
     for (size_t i = 0; i < s->n_models; i++)
         vec_add(w, s->models[i]);
     vec_add(w, s->node);
@@ -386,6 +387,7 @@ struct shape *shape_scratch(struct mete_engine *e, const struct shape *s)
         .node = s->node,
         .ns = s->ns,
         .is_linked = s->is_linked,
+        .are_models_fixed = s->are_models_fixed,
         .requests = arena_alloc(e->scratch, requests_size),
         .n_requests = s->n_requests,
         .cpu = s->cpu,

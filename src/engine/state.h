@@ -281,6 +281,7 @@ struct shape {
     struct node_rules *nodes;        /* NULL: none */
     struct affinity_rules *affinity; /* NULL: none; see affinity.h */
     bool is_linked;                  /* more than one gpu, all in one link group */
+    bool are_models_fixed;
     bool is_scratch;                 /* made for a question: has no cache */
 
     /* The cache that gives the best node: see search.c. */

@@ -66,12 +66,12 @@ def asking(name, command, resource, n):
 
 
 def test_pods_get_gpus_of_the_vendor_that_they_ask_for():
-    with machine("emulated:2xT4") as m:
+    with machine("emulated:3xT4") as m:
         node = m.object("nodes")["items"][0]
-        for resource, n in (("nvidia.com/gpu", "2"), ("amd.com/gpu", "2"), ("gpu.intel.com/xe", "1")):
+        for resource, n in (("nvidia.com/gpu", "3"), ("amd.com/gpu", "2"), ("gpu.intel.com/xe", "1")):
             equal(node["status"]["allocatable"][resource], n, resource)
         labels = node["metadata"]["labels"]
-        for name, value in (("nvidia.com/gpu.count", "2"), ("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM"),
+        for name, value in (("nvidia.com/gpu.count", "3"), ("amd.com/gpu.product-name", "AMD_Instinct_MI300X_OAM"),
                             ("amd.com/gpu.vram", "192G"), ("amd.com/gpu.cu-count", "304"), ("amd.com/gpu.family", "AI"),
                             ("beta.amd.com/gpu.device-id.74a1", "2"), ("amd.com/gpu.driver-version", "6.8.5"),
                             ("amd.com/gpu.compute-memory-partition", "spx_nps1"),
@@ -92,6 +92,7 @@ def test_pods_get_gpus_of_the_vendor_that_they_ask_for():
         # All are held: the next ones wait, for their own vendor.
         m.ok("apply", "-f", "-", stdin=asking("late", "echo got it", "amd.com/gpu", 1))
         wait(lambda: "MI300X" in m.ok("get", "pod", "late", "-o", "jsonpath={.status.conditions[*].message}"), "the reason")
+        check("any model" not in m.mete("why", "late").out, "a free gpu of NVIDIA is no help")
         m.ok("delete", "pod", "amd", "--now")
         m.wait_phase("late", "Succeeded")
         equal(m.ok("logs", "late").split(), ["got", "it"])

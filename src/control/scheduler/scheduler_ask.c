@@ -217,7 +217,8 @@ _Static_assert(sizeof(struct mete_pod_set) == 216, "compare the new members of a
 
 bool sched_set_equal(const struct mete_pod_set *a, const struct mete_pod_set *b)
 {
-    return a->gpus == b->gpus && a->is_linked == b->is_linked && a->gpu_milli == b->gpu_milli &&
+    return a->gpus == b->gpus && a->is_linked == b->is_linked &&
+           a->are_models_fixed == b->are_models_fixed && a->gpu_milli == b->gpu_milli &&
            a->gpu_memory_bytes == b->gpu_memory_bytes && text_equal(a->node, b->node) &&
            a->n_requests == b->n_requests && a->n_gpu_models == b->n_gpu_models &&
            a->n_selector == b->n_selector && a->n_tolerations == b->n_tolerations &&

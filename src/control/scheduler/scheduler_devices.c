@@ -96,6 +96,7 @@ bool sched_devices_ask(const struct scheduler *s, struct arena *a, const struct 
         set->gpu_milli = asked->at[0].milli;
         set->gpu_memory_bytes = asked->at[0].bytes;
         set->gpu_models = models_of(s, a, &asked->at[0], &set->n_gpu_models);
+        set->are_models_fixed = set->n_gpu_models > 0;
         return true;
     }
     if (asked->has_more || count > ASKED_MAX)

@@ -181,6 +181,7 @@ static const struct record_field pod_set_fields[] = {
     LIST(struct mete_pod_set, labels, n_labels, &label),
     LIST(struct mete_pod_set, rules, n_rules, &pod_rule),
     BOOL(struct mete_pod_set, is_linked),
+    BOOL(struct mete_pod_set, are_models_fixed),
 };
 TYPE(pod_set, struct mete_pod_set, 216);
 

@@ -100,7 +100,7 @@ static void if_other_model(struct lines *l, const struct shape *own)
     struct shape *s = shape_scratch(l->e, own);
     const char *node = NULL;
 
-    if (own->n_models == 0)
+    if (own->n_models == 0 || own->are_models_fixed)
         return;
     s->n_models = 0;
     if (try_shape(l, s, &node))
