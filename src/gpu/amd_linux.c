@@ -17,10 +17,12 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "gpu/gpu_readers.h"
+#include "gpu/rocm_smi.h"
 #include "gpu/sysfs.h"
 
-#define AMD_PCI  0x1002
-#define TOPOLOGY "class/kfd/kfd/topology/nodes"
+#define AMD_PCI   0x1002
+#define TOPOLOGY  "class/kfd/kfd/topology/nodes"
+#define PROCESSES "class/kfd/kfd/proc"
 
 enum {
     AMD_GPUS_MAX = 64,
@@ -38,6 +40,7 @@ enum {
 /* A node of KFD's topology. */
 struct kfd_node {
     unsigned number;
+    int64_t gpu_id; /* in the names of files about processes; -1: unknown */
     int render;
     int simds;
     int compute_units;
@@ -59,6 +62,9 @@ struct amd_gpu {
 
 struct amd {
     const char *sys;
+    const char *library;
+    struct rocm_smi *smi; /* opened with the first gpu; NULL: not there */
+    bool is_smi_tried;
     struct amd_gpu gpus[AMD_GPUS_MAX];
     unsigned n;
 };
@@ -105,6 +111,7 @@ static size_t kfd_list(const char *sys, struct kfd_node *ret)
             continue;
         ret[n] = (struct kfd_node){.number = (unsigned)number};
         kfd_read(text, &ret[n]);
+        ret[n].gpu_id = sysfs_number(sys, TOPOLOGY "/%u/gpu_id", ret[n].number);
         n += ret[n].simds > 0 && ret[n].render > 0;
     }
     names_free(names, n_names);
@@ -192,6 +199,9 @@ static struct err *amd_count(void *state, unsigned *ret)
     for (unsigned i = 0; i < a->n; i++)
         for (unsigned k = 0; k < a->n; k++)
             a->gpus[i].is_partition |= i != k && is_same_board(&a->gpus[i], &a->gpus[k]);
+    if (a->n > 0 && !a->is_smi_tried)
+        a->smi = rocm_smi_open(a->library);
+    a->is_smi_tried = a->is_smi_tried || a->n > 0;
     *ret = a->n;
     return NULL;
 }
@@ -358,7 +368,76 @@ static void amd_connection(void *state, unsigned a, unsigned b, char ret[GPU_CON
     (void)snprintf(ret, GPU_CONNECTION_SIZE, "%s", amd_are_linked(state, a, b) ? "XGMI" : "");
 }
 
-/* Sensors and use are those of the board: of a partition, only its memory is known. */
+/* The errors of one kind that the board's memories and engines counted since the driver was loaded:
+ * files of lines "ue: 0" and "ce: 0". */
+static int64_t count_errors(const struct amd *a, const char *device, const char *kind)
+{
+    static const char ending[] = "_err_count";
+    AUTO_FREE char *dir = mem_format("%s/%s/ras", a->sys, device);
+    AUTO(err_freep) struct err *e = NULL;
+    char **names = NULL;
+    size_t n = 0;
+    int64_t total = -1;
+
+    e = dir_list(dir, &names, &n);
+    for (size_t i = 0; !e && i < n; i++) {
+        AUTO_FREE char *text = text_ends_with(names[i], ending)
+                                   ? sysfs_read(a->sys, "%s/ras/%.64s", device, names[i])
+                                   : NULL;
+        uint64_t count = sysfs_property(text, kind, UINT64_MAX);
+
+        if (count < INT32_MAX)
+            total = (total < 0 ? 0 : total) + (int64_t)count;
+    }
+    names_free(names, n);
+    return total;
+}
+
+/* What is the board's, and no single partition's. */
+static void sample_board(const struct amd *a, const struct amd_gpu *from, struct gpu_sample *s)
+{
+    const char *device = from->device;
+
+    sysfs_read_sensors(a->sys, device, s);
+    s->value[GPU_FIELD_UTILIZATION_PCT] = sysfs_number(a->sys, "%s/gpu_busy_percent", device);
+    s->value[GPU_FIELD_MEMORY_UTILIZATION_PCT] =
+        sysfs_number(a->sys, "%s/mem_busy_percent", device);
+    s->value[GPU_FIELD_PCIE_REPLAYS] = sysfs_number(a->sys, "%s/pcie_replay_count", device);
+    s->value[GPU_FIELD_ECC_CORRECTED] = count_errors(a, device, "ce:");
+    s->value[GPU_FIELD_ECC_UNCORRECTED] = count_errors(a, device, "ue:");
+    if (s->value[GPU_FIELD_MEMORY_USED_BYTES] < 0)
+        s->value[GPU_FIELD_MEMORY_USED_BYTES] =
+            sysfs_number(a->sys, "%s/mem_info_vram_used", device);
+    if (s->value[GPU_FIELD_ENERGY_MJ] < 0 && from->has_kfd)
+        s->value[GPU_FIELD_ENERGY_MJ] = rocm_smi_energy_mj(a->smi, from->kfd.pci);
+}
+
+/* The processes that KFD lists: those that compute, with their video memory on each gpu. */
+static void list_processes(const struct amd *a, const struct amd_gpu *from, struct gpu_reading *ret)
+{
+    AUTO_FREE char *dir = mem_format("%s/" PROCESSES, a->sys);
+    AUTO(err_freep) struct err *e = NULL;
+    char **names = NULL;
+    size_t n = 0;
+
+    e = dir_list(dir, &names, &n);
+    for (size_t i = 0; !e && i < n && ret->n_processes < GPU_PROCESSES_MAX; i++) {
+        int64_t pid = 0;
+        AUTO(err_freep)
+        struct err *other = num_parse_int64(str_of(names[i]), 1, INT32_MAX, &pid);
+        int64_t bytes = other ? -1
+                              : sysfs_number(a->sys, PROCESSES "/%" PRId64 "/vram_%" PRId64, pid,
+                                             from->kfd.gpu_id);
+
+        if (bytes > 0)
+            ret->processes[ret->n_processes++] = (struct gpu_process){
+                .pid = (unsigned)pid, .slice = -1, .memory_bytes = bytes, .sm_milli = -1};
+    }
+    names_free(names, n);
+    if (!e)
+        ret->gpu.value[GPU_FIELD_PROCESSES] = (int64_t)ret->n_processes;
+}
+
 static struct err *amd_sample(void *state, unsigned index, struct gpu_reading *ret)
 {
     const struct amd *a = state;
@@ -369,32 +448,31 @@ static struct err *amd_sample(void *state, unsigned index, struct gpu_reading *r
         return err_new(ERR_UNAVAILABLE, "amdgpu: card%u is gone", from->card.card);
     s.value[GPU_FIELD_MEMORY_USED_BYTES] =
         from->has_kfd ? kfd_memory(a->sys, from->kfd.number, true) : -1;
-    if (!from->is_partition) {
-        sysfs_read_sensors(a->sys, from->device, &s);
-        s.value[GPU_FIELD_UTILIZATION_PCT] =
-            sysfs_number(a->sys, "%s/gpu_busy_percent", from->device);
-        s.value[GPU_FIELD_MEMORY_UTILIZATION_PCT] =
-            sysfs_number(a->sys, "%s/mem_busy_percent", from->device);
-        if (s.value[GPU_FIELD_MEMORY_USED_BYTES] < 0)
-            s.value[GPU_FIELD_MEMORY_USED_BYTES] =
-                sysfs_number(a->sys, "%s/mem_info_vram_used", from->device);
-    }
+    if (!from->is_partition)
+        sample_board(a, from, &s);
     ret->gpu = s;
     ret->n_slices = 0;
     ret->n_processes = 0;
+    if (from->has_kfd && from->kfd.gpu_id > 0)
+        list_processes(a, from, ret);
     return NULL;
 }
 
 static void amd_free(void *state)
 {
-    free(state);
+    struct amd *a = state;
+
+    if (a)
+        rocm_smi_free(a->smi);
+    free(a);
 }
 
-void *amd_reader_new(const char *sys)
+void *amd_reader_new(const char *sys, const char *library)
 {
     struct amd *a = mem_alloc(sizeof(*a));
 
     a->sys = sys;
+    a->library = library;
     return a;
 }
 

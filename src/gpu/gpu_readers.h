@@ -23,9 +23,11 @@ extern const struct gpu_reader_type gpu_reader_nvml;  /* state: struct gpu_drive
 extern const struct gpu_reader_type gpu_reader_amd;   /* amd_linux.c: sysfs */
 extern const struct gpu_reader_type gpu_reader_intel; /* intel_linux.c: sysfs */
 
-/* The states of the readers of sysfs, on the directory `sys` ("/sys"), which is borrowed. */
-void *amd_reader_new(const char *sys);
-void *intel_reader_new(const char *sys);
+/* The states of the readers of sysfs, on the directory `sys` ("/sys"), which is borrowed.
+ * `library`: path of the vendor's library, for what sysfs does not tell; NULL: the loader's, if it
+ * is there. */
+void *amd_reader_new(const char *sys, const char *library);
+void *intel_reader_new(const char *sys, const char *library);
 
 enum {
     GPU_READERS_MAX = 3

@@ -221,8 +221,8 @@ static struct err *helper_open(struct helper *h)
         gpu_readers_add(&h->readers, &gpu_reader_nvml, h->driver);
     if (!sys)
         return e;
-    gpu_readers_add(&h->readers, &gpu_reader_amd, amd_reader_new(sys));
-    gpu_readers_add(&h->readers, &gpu_reader_intel, intel_reader_new(sys));
+    gpu_readers_add(&h->readers, &gpu_reader_amd, amd_reader_new(sys, NULL));
+    gpu_readers_add(&h->readers, &gpu_reader_intel, intel_reader_new(sys, NULL));
     if (!e)
         return NULL;
     err_free(gpu_readers_count(&h->readers, &n));

@@ -2,7 +2,7 @@
  * intel_linux.c - Intel's gpus by sysfs
  *
  * A gpu belongs to the kernel's driver i915 or xe, and pods request it by the driver's name. Gpus
- * that are a part of the CPU have no memory of their own and are not listed. Sysfs has no id of a
+ * that are a part of the CPU are not listed. Sysfs has no id of a
  * board: the gpu's id is its PCI slot.
  */
 
@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "gpu/gpu_readers.h"
+#include "gpu/level_zero.h"
 #include "gpu/sysfs.h"
 
 #define INTEL_PCI 0x8086
@@ -23,7 +24,10 @@ enum {
     LOCAL_BAR = 2 /* the PCI resource that shows the gpu's own memory */
 };
 
-/* Less of own memory has no accelerator: the resource shows only a window of a CPU's part. */
+/* The slot of a gpu that is a part of the CPU. */
+#define CPU_SLOT "0000:00:02.0"
+
+/* A smaller PCI resource is a window, not the whole memory. */
 #define MEMORY_LEAST (INT64_C(2) << 30)
 
 struct intel_gpu {
@@ -36,6 +40,9 @@ struct intel_gpu {
 
 struct intel {
     const char *sys;
+    const char *library;
+    struct level_zero *zero; /* opened with the first gpu; NULL: not there */
+    bool is_zero_tried;
     struct intel_gpu gpus[INTEL_GPUS_MAX];
     unsigned n;
 };
@@ -84,12 +91,15 @@ static int64_t bar_size(const char *sys, const char *device)
                                                                       : (int64_t)(last - first) + 1;
 }
 
-/* The gpu's own memory: as Intel's i915 tells it, else the size of the PCI resource. */
+/* The gpu's own memory: as Intel's i915 tells it, else the size of the PCI resource; -1: unknown.
+ */
 static int64_t intel_memory(const char *sys, const struct sysfs_card *card)
 {
     int64_t bytes = sysfs_number(sys, "class/drm/card%u/lmem_total_bytes", card->card);
 
-    return bytes > 0 ? bytes : bar_size(sys, card->device);
+    if (bytes <= 0)
+        bytes = bar_size(sys, card->device);
+    return bytes >= MEMORY_LEAST ? bytes : -1;
 }
 
 static bool find_gpu(const char *sys, const struct sysfs_card *card, struct intel_gpu *ret)
@@ -97,10 +107,10 @@ static bool find_gpu(const char *sys, const struct sysfs_card *card, struct inte
     struct intel_gpu g = {.card = *card, .memory_bytes = intel_memory(sys, card)};
     char driver[16];
 
-    if (card->vendor != INTEL_PCI || g.memory_bytes < MEMORY_LEAST ||
+    if (card->vendor != INTEL_PCI ||
         !sysfs_link(driver, sizeof(driver), sys, "%s/driver", card->device) ||
         !find_vendor(driver, &g.vendor) ||
-        !sysfs_link(g.pci, sizeof(g.pci), sys, "%s", card->device))
+        !sysfs_link(g.pci, sizeof(g.pci), sys, "%s", card->device) || text_equal(g.pci, CPU_SLOT))
         return false;
     (void)snprintf(g.uuid, sizeof(g.uuid), "GPU-intel-%s", g.pci);
     for (char *at = g.uuid; *at; at++)
@@ -120,6 +130,9 @@ static struct err *intel_count(void *state, unsigned *ret)
     t->n = 0;
     for (size_t i = 0; i < n_cards && t->n < INTEL_GPUS_MAX; i++)
         t->n += find_gpu(t->sys, &cards[i], &t->gpus[t->n]);
+    if (t->n > 0 && !t->is_zero_tried)
+        t->zero = level_zero_open(t->library);
+    t->is_zero_tried = t->is_zero_tried || t->n > 0;
     *ret = t->n;
     return NULL;
 }
@@ -140,6 +153,7 @@ static struct err *intel_read(void *state, unsigned index, struct gpu *ret)
     const struct intel *t = state;
     const struct intel_gpu *from = &t->gpus[index];
     struct gpu g = GPU_UNKNOWN((int)index);
+    int64_t used_bytes = 0;
 
     g.vendor = from->vendor;
     if (!sysfs_read_pci(t->sys, from->card.device, &g))
@@ -148,6 +162,7 @@ static struct err *intel_read(void *state, unsigned index, struct gpu *ret)
     memcpy(g.uuid, from->uuid, sizeof(g.uuid));
     g.minor = from->card.render >= 0 ? from->card.render : (int)from->card.card;
     g.memory_bytes = from->memory_bytes;
+    (void)level_zero_memory(t->zero, from->pci, &g.memory_bytes, &used_bytes);
     g.power_limit_mw = sysfs_power_limit(t->sys, from->card.device);
     read_product(&g);
     sysfs_add_nodes(&from->card, &g);
@@ -171,16 +186,20 @@ static void intel_connection(void *state, unsigned a, unsigned b, char ret[GPU_C
     ret[0] = '\0';
 }
 
-/* Use and memory in use are not in sysfs. */
+/* Use and memory in use are not in sysfs: Level Zero tells them. */
 static struct err *intel_sample(void *state, unsigned index, struct gpu_reading *ret)
 {
     const struct intel *t = state;
     const struct intel_gpu *from = &t->gpus[index];
     struct gpu_sample s = sysfs_sample(from->uuid);
+    int64_t total_bytes = 0;
 
     if (sysfs_number(t->sys, "%s/vendor", from->card.device) != INTEL_PCI)
         return err_new(ERR_UNAVAILABLE, "card%u is gone", from->card.card);
     sysfs_read_sensors(t->sys, from->card.device, &s);
+    (void)level_zero_memory(t->zero, from->pci, &total_bytes,
+                            &s.value[GPU_FIELD_MEMORY_USED_BYTES]);
+    s.value[GPU_FIELD_UTILIZATION_PCT] = level_zero_busy(t->zero, from->pci);
     if (s.value[GPU_FIELD_SM_CLOCK_MHZ] < 0)
         s.value[GPU_FIELD_SM_CLOCK_MHZ] =
             sysfs_number(t->sys, "class/drm/card%u/gt_act_freq_mhz", from->card.card);
@@ -192,14 +211,19 @@ static struct err *intel_sample(void *state, unsigned index, struct gpu_reading 
 
 static void intel_free(void *state)
 {
-    free(state);
+    struct intel *t = state;
+
+    if (t)
+        level_zero_free(t->zero);
+    free(t);
 }
 
-void *intel_reader_new(const char *sys)
+void *intel_reader_new(const char *sys, const char *library)
 {
     struct intel *t = mem_alloc(sizeof(*t));
 
     t->sys = sys;
+    t->library = library;
     return t;
 }
 

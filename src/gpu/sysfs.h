@@ -56,5 +56,5 @@ int64_t sysfs_power_limit(const char *sys, const char *device);
 
 /* A sample of which only the time is known. */
 struct gpu_sample sysfs_sample(const char *uuid);
-/* Fills temperature, power and clock of a sample from the device's hwmon directory. */
+/* Fills temperatures, power, energy and clocks of a sample from the device's hwmon directory. */
 void sysfs_read_sensors(const char *sys, const char *device, struct gpu_sample *s);

@@ -300,12 +300,21 @@ void sysfs_read_sensors(const char *sys, const char *device, struct gpu_sample *
     static const char *const powers[] = {"power1_average", "power1_input", NULL};
     static const char *const energies[] = {"energy1_input", NULL};
     static const char *const clocks[] = {"freq1_input", NULL};
+    static const char *const memory_temperatures[] = {"temp3_input", NULL};
+    static const char *const memory_clocks[] = {"freq2_input", NULL};
     AUTO_FREE char *dir = find_sensors(sys, device);
+    char name[16] = "";
+    bool is_amd;
 
     if (!dir)
         return;
+    is_amd = sysfs_text(name, sizeof(name), sys, "%s/name", dir) && text_equal(name, "amdgpu");
     s->value[GPU_FIELD_TEMPERATURE_C] = first_of(sys, dir, temperatures, 1000);
     s->value[GPU_FIELD_POWER_MW] = first_of(sys, dir, powers, 1000);
     s->value[GPU_FIELD_ENERGY_MJ] = first_of(sys, dir, energies, 1000);
     s->value[GPU_FIELD_SM_CLOCK_MHZ] = first_of(sys, dir, clocks, 1000000);
+    if (!is_amd)
+        return;
+    s->value[GPU_FIELD_MEMORY_TEMPERATURE_C] = first_of(sys, dir, memory_temperatures, 1000);
+    s->value[GPU_FIELD_MEMORY_CLOCK_MHZ] = first_of(sys, dir, memory_clocks, 1000000);
 }

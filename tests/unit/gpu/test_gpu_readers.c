@@ -41,8 +41,10 @@ static int set_up(void **state)
     struct world *w = mem_alloc(sizeof(*w));
 
     tree_init(&w->tree);
-    gpu_readers_add(&w->readers, &gpu_reader_amd, amd_reader_new(w->tree.dir));
-    gpu_readers_add(&w->readers, &gpu_reader_intel, intel_reader_new(w->tree.dir));
+    gpu_readers_add(&w->readers, &gpu_reader_amd,
+                    amd_reader_new(w->tree.dir, getenv("METE_TEST_VENDOR_STUB")));
+    gpu_readers_add(&w->readers, &gpu_reader_intel,
+                    intel_reader_new(w->tree.dir, getenv("METE_TEST_VENDOR_STUB")));
     *state = w;
     return 0;
 }
@@ -139,7 +141,54 @@ static void samples_sensors_and_use(void **state)
     assert_int_equal(s.gpu.value[GPU_FIELD_POWER_MW], 133000);
     assert_int_equal(s.gpu.value[GPU_FIELD_ENERGY_MJ], -1);
     assert_int_equal(s.gpu.value[GPU_FIELD_SM_CLOCK_MHZ], 132);
+    assert_int_equal(s.gpu.value[GPU_FIELD_MEMORY_TEMPERATURE_C], 34);
+    assert_int_equal(s.gpu.value[GPU_FIELD_MEMORY_CLOCK_MHZ], 900);
+    assert_int_equal(s.gpu.value[GPU_FIELD_PCIE_REPLAYS], 2);
+    assert_int_equal(s.gpu.value[GPU_FIELD_ECC_CORRECTED], 7);
+    assert_int_equal(s.gpu.value[GPU_FIELD_ECC_UNCORRECTED], 1);
+    assert_int_equal(s.gpu.value[GPU_FIELD_PROCESSES], -1);
     assert_true(s.gpu.at_ns > 0);
+}
+
+static void lists_the_processes_that_compute(void **state)
+{
+    struct world *w = *state;
+    struct gpu_reading s = {0};
+
+    put_eight(w);
+    sys_put(&w->tree, "class/kfd/kfd/proc/812", "vram_24002", "4096");
+    sys_put(&w->tree, "class/kfd/kfd/proc/812", "vram_24003", "1048576");
+    sys_put(&w->tree, "class/kfd/kfd/proc/99", "vram_24003", "0");
+    sys_put(&w->tree, "class/kfd/kfd/proc/813", "vram_24003", "garbage");
+    sys_put(&w->tree, "class/kfd/kfd/proc/self", "vram_24003", "8192");
+    assert_int_equal(count(w), 8);
+    assert_null(gpu_readers_sample(&w->readers, 1, &s));
+    assert_int_equal(s.n_processes, 1);
+    assert_int_equal(s.gpu.value[GPU_FIELD_PROCESSES], 1);
+    assert_int_equal(s.processes[0].pid, 812);
+    assert_int_equal(s.processes[0].memory_bytes, 1048576);
+    assert_int_equal(s.processes[0].slice, -1);
+    assert_null(gpu_readers_sample(&w->readers, 5, &s));
+    assert_int_equal(s.n_processes, 0);
+    assert_int_equal(s.gpu.value[GPU_FIELD_PROCESSES], 0);
+}
+
+static void asks_the_vendors_libraries_for_the_rest(void **state)
+{
+    struct world *w = *state;
+    struct gpu_reading s = {0};
+
+    sys_amd(&w->tree, &mi300x);
+    sys_intel(&w->tree, 9, "0000:29:00.0", 0x0bd5, "i915", 16 * GIB);
+    assert_int_equal(count(w), 2);
+    assert_null(gpu_readers_sample(&w->readers, 0, &s));
+    assert_int_equal(s.gpu.value[GPU_FIELD_ENERGY_MJ], 61000);
+    assert_int_equal(read_gpu(w, 1).memory_bytes, 128 * GIB); /* two tiles */
+    assert_null(gpu_readers_sample(&w->readers, 1, &s));
+    assert_int_equal(s.gpu.value[GPU_FIELD_MEMORY_USED_BYTES], 8 * GIB);
+    assert_int_equal(s.gpu.value[GPU_FIELD_UTILIZATION_PCT], -1);
+    assert_null(gpu_readers_sample(&w->readers, 1, &s));
+    assert_int_equal(s.gpu.value[GPU_FIELD_UTILIZATION_PCT], 25);
 }
 
 static void reads_each_partition_as_a_gpu(void **state)
@@ -225,7 +274,9 @@ static void reads_gpus_of_intel_by_their_driver(void **state)
     sys_intel(&w->tree, 0, "0000:29:00.0", 0x0bd5, "i915", 128 * GIB);
     sys_intel(&w->tree, 1, "0000:4d:00.0", 0x56c0, "xe", 16 * GIB);
     sys_intel(&w->tree, 2, "0000:4e:00.0", 0x56c0, "vfio-pci", 16 * GIB);
-    assert_int_equal(count(w), 2);
+    sys_intel(&w->tree, 3, "0000:4f:00.0", 0x56a0, "xe", GIB / 4); /* shows a window alone */
+    assert_int_equal(count(w), 3);
+    assert_int_equal(read_gpu(w, 2).memory_bytes, -1);
     g = read_gpu(w, 0);
     assert_int_equal(g.vendor, GPU_INTEL_I915);
     assert_string_equal(g.uuid, "GPU-intel-0000-29-00-0");
@@ -294,6 +345,9 @@ static void survives_files_that_are_missing_or_garbage(void **state)
         "bus/pci/devices/0000:05:00.0/pp_dpm_sclk",
         "bus/pci/devices/0000:05:00.0/current_compute_partition",
         "bus/pci/devices/0000:05:00.0/hwmon/hwmon5/power1_average",
+        "bus/pci/devices/0000:05:00.0/hwmon/hwmon5/name",
+        "bus/pci/devices/0000:05:00.0/ras/umc_err_count",
+        "class/kfd/kfd/topology/nodes/2/gpu_id",
         "class/kfd/kfd/topology/nodes/2/properties",
         "class/kfd/kfd/topology/nodes/2/mem_banks/0/properties",
         "class/kfd/kfd/topology/nodes/2/mem_banks/0/used_memory",
@@ -315,6 +369,7 @@ static void survives_files_that_are_missing_or_garbage(void **state)
         "simd_count 99999999999\ndrm_render_minor 128\nlocation_id 18446744073709551615\n"
         "unique_id -5\ngfx_target_version 4294967295\nsimd_per_cu 0\n",
         "heap_type 1\nsize_in_bytes 18446744073709551615\n",
+        "ue: 18446744073709551615\nce:\nce: x\n",
         "0x5 0x4 0x0\n0x5\n0xffffffffffffffff 0x0 0x0\n",
     };
     struct world *w = *state;
@@ -343,6 +398,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_eight_boards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(samples_sensors_and_use, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_the_processes_that_compute, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(asks_the_vendors_libraries_for_the_rest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(reads_each_partition_as_a_gpu, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_boards_that_do_not_name_themselves, set_up,
                                         tear_down),

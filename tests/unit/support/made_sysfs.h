@@ -74,6 +74,20 @@ static inline void sys_sensors(const struct made_tree *t, const char *dir)
     sys_put(t, below, "freq1_input", "132000000");
 }
 
+/* What only amdgpu has. */
+static inline void sys_amd_sensors(const struct made_tree *t, const char *dir)
+{
+    AUTO_FREE char *below = mem_format("%s/hwmon/hwmon5", dir);
+
+    sys_put(t, below, "name", "amdgpu");
+    sys_put(t, below, "temp3_input", "34000");
+    sys_put(t, below, "freq2_input", "900000000");
+    sys_put(t, dir, "pcie_replay_count", "2");
+    sys_put(t, dir, "ras/umc_err_count", "ue: 1\nce: 5");
+    sys_put(t, dir, "ras/gfx_err_count", "ue: 0\nce: 2");
+    sys_put(t, dir, "ras/features", "feature mask: 0x3fffff");
+}
+
 /* The node of one partition in KFD's topology. */
 static inline void sys_kfd_node(const struct made_tree *t, const struct made_amd *b, unsigned i)
 {
@@ -89,7 +103,7 @@ static inline void sys_kfd_node(const struct made_tree *t, const struct made_amd
         mem_format("heap_type 1\nsize_in_bytes %" PRId64 "\nflags 0\nwidth 8192\nmem_clk_max 1300",
                    b->memory_bytes / b->partitions);
 
-    sys_put(t, dir, "gpu_id", "24248");
+    sys_put_number(t, dir, "gpu_id", 24000 + b->node + i);
     sys_put(t, dir, "properties", text);
     sys_put(t, dir, "mem_banks/0/properties", bank);
     sys_put(t, dir, "mem_banks/0/used_memory", "2907979776");
@@ -103,6 +117,7 @@ static inline void sys_amd(const struct made_tree *t, const struct made_amd *b)
 
     sys_pci(t, pci, 0x1002, b->device, b->card, b->render);
     sys_sensors(t, dir);
+    sys_amd_sensors(t, dir);
     sys_put_number(t, dir, "mem_info_vram_total", b->memory_bytes);
     sys_put_number(t, dir, "mem_info_vram_used", 2907979776);
     sys_put(t, dir, "gpu_busy_percent", "7");
