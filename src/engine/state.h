@@ -282,7 +282,7 @@ struct shape {
     struct affinity_rules *affinity; /* NULL: none; see affinity.h */
     bool is_linked;                  /* more than one gpu, all in one link group */
     bool are_models_fixed;
-    bool is_scratch;                 /* made for a question: has no cache */
+    bool is_scratch; /* made for a question: has no cache */
 
     /* The cache that gives the best node: see search.c. */
     struct max_tree *tree; /* by rank: the node's score plus 1; 0: no fit */
