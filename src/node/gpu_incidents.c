@@ -366,10 +366,12 @@ const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu
         h->gpus[i] = list[i];
     for (size_t i = 0; i < h->n; i++) {
         struct watched_gpu *w = health_find(h, list[i].uuid);
+        bool has_changed;
 
         if (!w)
             continue;
-        if (health_see(h, w, &list[i]) | health_care(h, w, &h->gpus[i]))
+        has_changed = health_see(h, w, &list[i]);
+        if (health_care(h, w, &h->gpus[i]) || has_changed)
             health_changed(h, w);
         if (gpu_incident_is_check_due(&w->incident) && !w->is_checking &&
             loop_now_ns(h->o.loop) >= w->check_after_ns)
