@@ -169,10 +169,90 @@ struct err *mig_config_parse(const json_t *document, const char *name, struct mi
     return NULL;
 }
 
+struct err *mig_config_usual(const char *name, struct mig_config *ret)
+{
+    static const char all[] = "all-";
+    struct mig_config c = {.n = 1};
+    struct mig_rule *r = &c.rules[0];
+    const char *rest = text_starts_with(name, all) ? name + sizeof(all) - 1 : "";
+    AUTO_FREE char *profile = mem_format("mig-%s", rest);
+
+    r->is_all = true;
+    r->is_enabled = !text_equal(rest, "disabled");
+    if (text_equal(rest, "balanced")) {
+        r->choice = MIG_CHOICE_BALANCED;
+    } else if (mig_name_read(profile, r->slices[0].profile)) {
+        r->choice = MIG_CHOICE_FILLED;
+        r->n_slices = 1;
+    } else if (!text_equal(rest, "disabled") && !text_equal(rest, "enabled")) {
+        return err_new(ERR_NOT_FOUND,
+                       "there is no mig-parted file for '%.63s': without one there are "
+                       "all-disabled, all-enabled, all-balanced, and all-PROFILE",
+                       name);
+    }
+    *ret = c;
+    return NULL;
+}
+
+/* The number of instances of a profile for which an empty gpu has room. */
+static unsigned room_for(const struct mig_geometry *geometry, unsigned profile)
+{
+    struct mig_state s = {0};
+    unsigned n = 0;
+
+    for (;; n++) {
+        uint16_t starts = mig_starts(geometry, s, profile);
+
+        if (starts == 0)
+            return n;
+        s = mig_state_add(geometry, s, profile, (unsigned)__builtin_ctz(starts));
+    }
+}
+
+/* Adds `count` instances of the smallest usual profile with so many compute slices. */
+static void add_usual(const struct mig_geometry *geometry, unsigned compute, unsigned count,
+                      struct gpu_wish *w)
+{
+    const struct mig_profile *found = NULL;
+
+    for (unsigned i = 0; i < geometry->n_profiles; i++) {
+        const struct mig_profile *p = &geometry->profiles[i];
+
+        if (p->compute == compute && p->media == MIG_MEDIA_USUAL &&
+            (!found || p->size < found->size))
+            found = p;
+    }
+    if (!found || w->n_slices == GPU_SLICES_MAX)
+        return;
+    (void)snprintf(w->slices[w->n_slices].profile, sizeof(w->slices[0].profile), "%s", found->name);
+    w->slices[w->n_slices++].count = count;
+}
+
+/* Makes the wish that a choice means for this gpu. */
+static void choose_slices(const struct mig_rule *r, const struct gpu *g, struct gpu_wish *w)
+{
+    const struct mig_geometry *geometry = mig_geometry_of(g->model, g->memory_bytes);
+    int k = geometry ? mig_profile_find(geometry, r->slices[0].profile) : -1;
+
+    if (r->choice == MIG_CHOICE_FILLED) {
+        /* A gpu without the profile refuses the one instance, and names those that it has. */
+        w->slices[0].count = k >= 0 ? room_for(geometry, (unsigned)k) : 1;
+        return;
+    }
+    if (!geometry)
+        return;
+    add_usual(geometry, 1, 2, w);
+    add_usual(geometry, 2, 1, w);
+    if (geometry->compute >= 7)
+        add_usual(geometry, 3, 1, w);
+}
+
 static bool rule_matches(const struct mig_rule *r, const struct gpu *g)
 {
     bool is_filtered = r->n_filters > 0;
 
+    if (r->choice != MIG_CHOICE_LISTED && g->mig_mode < 0)
+        return false;
     if (!r->is_all &&
         (g->index < 0 || g->index >= MIG_INDICES_MAX || !(r->indices >> g->index & 1)))
         return false;
@@ -194,5 +274,7 @@ bool mig_config_wish(const struct mig_config *c, const struct gpu *g, struct gpu
                              .is_asked = true,
                              .n_slices = found->n_slices};
     memcpy(ret->slices, found->slices, sizeof(ret->slices));
+    if (found->choice != MIG_CHOICE_LISTED)
+        choose_slices(found, g, ret);
     return true;
 }

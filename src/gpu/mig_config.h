@@ -15,7 +15,15 @@ enum {
     MIG_INDICES_MAX = 64
 };
 
+/* How the instances of a rule are chosen. */
+enum mig_choice {
+    MIG_CHOICE_LISTED,   /* `slices` */
+    MIG_CHOICE_FILLED,   /* slices[0].profile, as many as a gpu has room for */
+    MIG_CHOICE_BALANCED, /* instances of several sizes */
+};
+
 struct mig_rule {
+    enum mig_choice choice;           /* with a choice, gpus without MIG do not match */
     bool is_all;                      /* of all gpus */
     uint64_t indices;                 /* else: bit i: the gpu with index i */
     int64_t filters[MIG_FILTERS_MAX]; /* device << 16 | vendor, as NVML's pciDeviceId */
@@ -39,6 +47,13 @@ struct mig_config {
  */
 struct err *mig_config_parse(const json_t *document, const char *name,
                              struct mig_config *ret) MUST_CHECK;
+
+/*
+ * Makes the configuration `name` of those that NVIDIA's MIG manager derives from the hardware:
+ * all-disabled, all-enabled, all-balanced, and all-PROFILE for each profile. ERR_NOT_FOUND: another
+ * name.
+ */
+struct err *mig_config_usual(const char *name, struct mig_config *ret) MUST_CHECK;
 
 /* The wish of the last rule that matches the gpu. False: none does; `*ret` is untouched. */
 bool mig_config_wish(const struct mig_config *c, const struct gpu *g, struct gpu_wish *ret);

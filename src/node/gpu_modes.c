@@ -117,9 +117,8 @@ static void read_mig(struct gpu_modes *m, const json_t *config)
         return;
     if (!document)
         document = m->parted;
-    m->mig_error = document
-                       ? mig_config_parse(document, name, &m->mig)
-                       : err_new(ERR_NOT_FOUND, "there is no mig-parted file for '%.63s'", name);
+    m->mig_error =
+        document ? mig_config_parse(document, name, &m->mig) : mig_config_usual(name, &m->mig);
     if (m->mig_error)
         LOG(WARN, "mig-config cannot be used", S("config", name), E(m->mig_error));
 }

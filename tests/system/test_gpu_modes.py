@@ -263,6 +263,18 @@ def slice_pod(name, profile, command=SEEN):
                                       "resources": {"limits": {f"nvidia.com/mig-{profile}": 1}}}])
 
 
+def test_the_usual_mig_configs_need_no_file():
+    with Mete(gpus="emulated:1xH100") as m:
+        for config, profile, amount in (("all-balanced", "2g.20gb", "1"), ("all-1g.10gb", "1g.10gb", "7")):
+            m.ok("label", "--overwrite", "node", name_of(m), f"nvidia.com/mig.config={config}")
+            wait_offered(m, f"nvidia.com/mig-{profile}", amount)
+            wait(lambda: label(m, MIG_STATE) == "success", "the label says success")
+        m.ok("label", "--overwrite", "node", name_of(m), "nvidia.com/mig.config=halves")
+        wait(lambda: label(m, MIG_STATE) == "failed", "no file has it")
+        m.ok("label", "--overwrite", "node", name_of(m), "nvidia.com/mig.config=all-disabled")
+        wait_offered(m, "nvidia.com/gpu", "1")
+
+
 def test_a_mig_config_divides_a_gpu_and_held_instances_stay():
     path = config_file(PARTED)
     try:

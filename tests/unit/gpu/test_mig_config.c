@@ -60,6 +60,51 @@ static void the_last_rule_that_matches_counts(void **state)
     }
 }
 
+static void usual_configurations_follow_from_the_gpu(void **state)
+{
+    static const struct {
+        const char *model;
+        int gib; /* 0: a gpu without MIG */
+        const char *name;
+        const char *wish; /* NULL: none */
+    } cases[] = {
+        {"h100", 80, "all-disabled", "whole"},
+        {"h100", 80, "all-enabled", "slices="},
+        {"h100", 80, "all-1g.10gb", "slices=1g.10gb:7"},
+        {"h100", 80, "all-1g.10gb.me", "slices=1g.10gb+me:1"},
+        {"h100", 80, "all-2g.20gb", "slices=2g.20gb:3"},
+        {"h100", 80, "all-1g.5gb", "slices=1g.5gb:1"}, /* refused by the gpu */
+        {"h100", 80, "all-balanced", "slices=1g.10gb:2,2g.20gb:1,3g.40gb:1"},
+        {"a30", 24, "all-balanced", "slices=1g.6gb:2,2g.12gb:1"},
+        {"t4", 0, "all-balanced", NULL},
+        {"t4", 0, "all-1g.10gb", NULL},
+    };
+    AUTO_FREE struct mig_config *c = mem_alloc(sizeof(*c));
+    AUTO(err_freep) struct err *e = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct gpu g = GPU_UNKNOWN(0);
+        struct gpu_wish wish = {0};
+        char text[GPU_WISH_TEXT_SIZE] = "";
+        bool is_about;
+
+        (void)snprintf(g.model, sizeof(g.model), "%s", cases[i].model);
+        g.memory_bytes = (int64_t)cases[i].gib << 30;
+        g.mig_mode = cases[i].gib > 0 ? 0 : -1;
+        assert_null(mig_config_usual(cases[i].name, c));
+        is_about = mig_config_wish(c, &g, &wish);
+        if (is_about)
+            gpu_wish_format(&wish, text);
+        assert_string_equal(text, cases[i].wish ? cases[i].wish : "");
+        assert_int_equal(is_about, cases[i].wish != NULL);
+    }
+    e = mig_config_usual("halves", c);
+    assert_string_equal(err_message(e),
+                        "there is no mig-parted file for 'halves': without one there are "
+                        "all-disabled, all-enabled, all-balanced, and all-PROFILE");
+}
+
 static void says_where_and_what_is_wrong(void **state)
 {
     static const struct {
@@ -109,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_rule_that_matches_counts),
+        cmocka_unit_test(usual_configurations_follow_from_the_gpu),
         cmocka_unit_test(says_where_and_what_is_wrong),
     };
 
