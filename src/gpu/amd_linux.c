@@ -199,7 +199,7 @@ static struct err *amd_count(void *state, unsigned *ret)
     for (unsigned i = 0; i < a->n; i++)
         for (unsigned k = 0; k < a->n; k++)
             a->gpus[i].is_partition |= i != k && is_same_board(&a->gpus[i], &a->gpus[k]);
-    if (a->n > 0 && !a->is_smi_tried)
+    if (a->n > 0 && !a->is_smi_tried && (!a->library || a->library[0]))
         a->smi = rocm_smi_open(a->library);
     a->is_smi_tried = a->is_smi_tried || a->n > 0;
     *ret = a->n;

@@ -1,9 +1,9 @@
 /*
  * gpu_readers.h - all gpus of a machine, read by one reader for each vendor
  *
- * The functions block and may hang in the kernel, so only helper processes and tests call them
- * (helper_linux.c). The gpus have the indices 0, 1 ...: first those of NVIDIA, then AMD's, then
- * Intel's.
+ * The functions block and may hang in the kernel, so only helper processes (helper_linux.c),
+ * mete doctor and tests call them. The gpus have the indices 0, 1 ...: first those of NVIDIA, then
+ * AMD's, then Intel's.
  */
 #pragma once
 
@@ -25,7 +25,8 @@ extern const struct gpu_reader_type gpu_reader_intel; /* intel_linux.c: sysfs */
 
 /* The states of the readers of sysfs, on the directory `sys` ("/sys"), which is borrowed.
  * `library`: path of the vendor's library, for what sysfs does not tell; NULL: the loader's, if it
- * is there. */
+ * is there;
+ * "": none. */
 void *amd_reader_new(const char *sys, const char *library);
 void *intel_reader_new(const char *sys, const char *library);
 

@@ -130,7 +130,7 @@ static struct err *intel_count(void *state, unsigned *ret)
     t->n = 0;
     for (size_t i = 0; i < n_cards && t->n < INTEL_GPUS_MAX; i++)
         t->n += find_gpu(t->sys, &cards[i], &t->gpus[t->n]);
-    if (t->n > 0 && !t->is_zero_tried)
+    if (t->n > 0 && !t->is_zero_tried && (!t->library || t->library[0]))
         t->zero = level_zero_open(t->library);
     t->is_zero_tried = t->is_zero_tried || t->n > 0;
     *ret = t->n;

@@ -89,6 +89,9 @@ def test_pods_get_gpus_of_the_vendor_that_they_ask_for():
             m.wait_phase(name, "Running")
             wait(lambda name=name, files=files: m.ok("logs", name).split() == files.split(), f"the files of {name}")
 
+        free = m.mete("free", "--gpus", "2xamd")
+        check("would wait" in free.out + free.err, free)
+
         # All are held: the next ones wait, for their own vendor.
         m.ok("apply", "-f", "-", stdin=asking("late", "echo got it", "amd.com/gpu", 1))
         wait(lambda: "MI300X" in m.ok("get", "pod", "late", "-o", "jsonpath={.status.conditions[*].message}"), "the reason")

@@ -21,6 +21,7 @@
 #include "base/proc.h"
 #include "base/stamp.h"
 #include "cli/admin/doctor.h"
+#include "gpu/gpu_readers.h"
 
 enum {
     SMALL_FILE_MAX = 65536,
@@ -178,11 +179,32 @@ static void check_program(struct findings *f, const char *check, const char *pro
 
 /* ---- gpus ---- */
 
+/* The cards of AMD and Intel in /sys that are accelerators. */
+static unsigned count_others(void)
+{
+    struct gpu_readers readers = {0};
+    unsigned n = 0;
+
+    gpu_readers_add(&readers, &gpu_reader_amd, amd_reader_new("/sys", ""));
+    gpu_readers_add(&readers, &gpu_reader_intel, intel_reader_new("/sys", ""));
+    err_free(gpu_readers_count(&readers, &n));
+    gpu_readers_done(&readers);
+    return n;
+}
+
 static void check_driver(struct findings *f)
 {
     AUTO_FREE char *version = first_line("/proc/driver/nvidia/version");
+    unsigned others = *version ? 0 : count_others();
     struct stat st;
 
+    if (others > 0) {
+        findings_add(f, "gpu driver", FINDING_OK,
+                     mem_format("%u GPU%s of AMD or Intel by the kernel's drivers", others,
+                                others == 1 ? "" : "s"),
+                     NULL);
+        return;
+    }
     if (!*version) {
         findings_add(f, "gpu driver", FINDING_WARN, mem_strdup("no NVIDIA driver is loaded"),
                      mem_strdup("mete up --gpus emulated:8xH100 emulates GPUs for a trial"));

@@ -46,6 +46,7 @@ struct report {
     int64_t time_limit_ns;
     char *ns;
     struct gpu_ask sizes[SIZES_MAX];
+    bool is_exact; /* only gpus of the size's vendor count */
     size_t n_sizes;
 };
 
@@ -78,6 +79,7 @@ static struct err *read_part(const char *text, struct report *r)
         e = err_new(ERR_BAD_REQUEST, "want at least one");
     r->sizes[0].is_several = r->sizes[0].count > 1;
     r->n_sizes = 1;
+    r->is_exact = true;
     return e ? err_wrap(e, "parameter part") : NULL;
 }
 
@@ -192,7 +194,7 @@ static bool ask_of_model(const struct report *r, struct arena *a, const struct g
     const struct gpu_asks asks = {.at = {*ask}, .n = 1};
     struct mete_gpu_ask *one;
 
-    if (ask->kind != DEVICE_WHOLE && !sched_is_of_nvidia(r->views->scheduler, *model))
+    if (r->is_exact && sched_vendor_of(r->views->scheduler, *model) != ask->vendor)
         return false;
     if (!sched_devices_ask(r->views->scheduler, a, &asks, set))
         return false;

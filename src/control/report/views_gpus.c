@@ -200,6 +200,10 @@ static void put_derived(const json_t *node, const json_t *gpu, json_t *spec)
     }
     if (bytes >= 0 && reserved >= 0 && reserved <= bytes)
         json_put_int(spec, "memoryUsableBytes", bytes - reserved);
+    if (json_text(gpu, "gfx"))
+        json_put_text(spec, "family", json_text(gpu, "gfx"));
+    if (json_text(gpu, "vendor"))
+        return; /* the node's annotations are about NVIDIA's driver */
     if (json_text(annotations, "mete.dev/driver"))
         json_put_text(spec, "driverVersion", json_text(annotations, "mete.dev/driver"));
     if (json_text(annotations, "mete.dev/cuda"))

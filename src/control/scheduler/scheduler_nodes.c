@@ -334,13 +334,13 @@ bool sched_has_vendors(const struct scheduler *s)
     return false;
 }
 
-bool sched_is_of_nvidia(const struct scheduler *s, const char *model)
+enum gpu_vendor sched_vendor_of(const struct scheduler *s, const char *model)
 {
     for (size_t v = GPU_NVIDIA + 1; v < GPU_VENDORS; v++)
         VEC_EACH (&s->models[v].names, name)
             if (text_equal(*name, model))
-                return false;
-    return true;
+                return (enum gpu_vendor)v;
+    return GPU_NVIDIA;
 }
 
 void sched_models_free(struct scheduler *s)

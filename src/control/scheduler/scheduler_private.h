@@ -321,8 +321,8 @@ bool sched_pod_has_device(const struct sched_pod *p, const struct device *d);
 /* scheduler_nodes.c */
 /* Is there a gpu of another vendor than NVIDIA? */
 bool sched_has_vendors(const struct scheduler *s);
-/* False: the model is one of another vendor. */
-bool sched_is_of_nvidia(const struct scheduler *s, const char *model);
+/* The vendor of a model; NVIDIA's is also that of models that no node has reported. */
+enum gpu_vendor sched_vendor_of(const struct scheduler *s, const char *model);
 void sched_models_free(struct scheduler *s);
 
 /* scheduler_nodes.c */

@@ -135,6 +135,9 @@ static void pods_get_gpus_of_the_vendor_that_they_ask_for(void **state)
     assert_has("share", "'GPU-0/share:500,42949672960'");
     add_pod("late", "", "'amd.com/gpu':'1'");
     sched_world_assert_waits(&s, "late", "needs 1 MI300X; none of 1 is free");
+    sched_world_restart(&s);
+    assert_has("early", "'GPU-1'");
+    sched_world_assert_waits(&s, "late", "needs 1 MI300X; none of 1 is free");
     sched_world_end_pod(&s, "early", "Succeeded");
     assert_has("late", "'GPU-1'");
     add_pod("half", "'gpu-fraction':'0.6'", ""); /* the gpu of AMD is not shared */
