@@ -17,6 +17,7 @@ enum {
     GPUS_MAX = 64,
     SUCCESSORS_MAX = 2,
     STALE_PERIODS = 10,
+    LEAST_PAUSE_PART = 4,     /* of a period, between two rounds of samples */
     LINE_MAX_BYTES = 1 << 20, /* a driver root has some hundred files */
     NO_DRIVER = 404           /* the code of errors of the driver as a whole */
 };
@@ -86,6 +87,7 @@ struct gpu_watch {
     struct gpu listed[GPUS_MAX]; /* the list being received */
     size_t n_listed;
     int64_t listed_ns;
+    int64_t round_ns; /* the beginning of the round of samples */
     uint64_t n_lists;
     bool is_list_partial; /* a gpu of it could not be read */
     struct gpu_conditions conditions;
@@ -294,12 +296,19 @@ static void answered(struct gpu_watch *w)
 static void sample_from(struct gpu_watch *w, unsigned index)
 {
     unsigned next = next_gpu(w, index);
+    int64_t now_ns = loop_now_ns(w->o.loop);
+    int64_t pause_ns;
 
+    if (index == 0)
+        w->round_ns = now_ns;
     if (next < GPUS_MAX) {
         watch_ask(w, ASK_SAMPLE, next);
         return;
     }
-    loop_timer_set(w->tick, w->o.sample_every_ns);
+    pause_ns = w->round_ns + w->o.sample_every_ns - now_ns;
+    if (pause_ns < w->o.sample_every_ns / LEAST_PAUSE_PART) /* a slow driver gets its rest */
+        pause_ns = w->o.sample_every_ns / LEAST_PAUSE_PART;
+    loop_timer_set(w->tick, pause_ns);
     if (w->o.on_round && w->n > 0)
         w->o.on_round(w->o.arg);
 }
