@@ -107,11 +107,10 @@ static const struct field_source sources[NVML_SOURCES] = {
     {198, 0, GPU_FIELD_PCIE_RECEIVED_BYTES, 1, false, true},
     {138, ALL_LINKS, GPU_FIELD_NVLINK_SENT_BYTES, 1024, false, false},
     {139, ALL_LINKS, GPU_FIELD_NVLINK_RECEIVED_BYTES, 1024, false, false},
-    {38, ALL_LINKS, GPU_FIELD_NVLINK_ERRORS, 1, true,
-     false}, /* flit CRC, data CRC, replay, recovery */
-    {45, ALL_LINKS, GPU_FIELD_NVLINK_ERRORS, 1, true, false},
-    {52, ALL_LINKS, GPU_FIELD_NVLINK_ERRORS, 1, true, false},
-    {59, ALL_LINKS, GPU_FIELD_NVLINK_ERRORS, 1, true, false},
+    {38, 0, GPU_FIELD_NVLINK_ERRORS, 1, true, false}, /* flit CRC, data CRC, replay, recovery */
+    {45, 0, GPU_FIELD_NVLINK_ERRORS, 1, true, false},
+    {52, 0, GPU_FIELD_NVLINK_ERRORS, 1, true, false},
+    {59, 0, GPU_FIELD_NVLINK_ERRORS, 1, true, false},
     {94, 0, GPU_FIELD_PCIE_REPLAYS, 1, true, false},
     {3, 0, GPU_FIELD_ECC_CORRECTED, 1, true, false},
     {4, 0, GPU_FIELD_ECC_UNCORRECTED, 1, true, false},
