@@ -122,6 +122,25 @@ static void a_gpu_is_whole_again_once_nobody_holds_a_slice(void **state)
     mete_engine_free(e);
 }
 
+/* Its MIG goes off with a reset only: slices come and go, the gpu is never whole. */
+static void a_gpu_that_keeps_mig_is_given_in_slices_only(void **state)
+{
+    struct mete_engine *e = mete_engine_new(NULL);
+    const struct gpu_spec kept[] = {{H100_FLEXIBLE, .is_sliced = true, .keeps_mig = true}, {0}};
+
+    (void)state;
+    assert_int_equal(set_sliced(e, "a", kept), METE_OK);
+    add_job(e, (struct job_spec){.id = 1, .gpus = 1});
+    add_job(e, (struct job_spec){.id = 2, .gpus = 1, .milli = 500});
+    ASSERT_CYCLE(e, "");
+    add_asks(e, (struct ask_job){.id = 3, .asks = {{.count = 1, .profile = "3g.40gb"}}});
+    ASSERT_CYCLE(e, "3:a(0:3g.40gb@4+)");
+    assert_int_equal(mete_workload_remove(e, 3), METE_OK);
+    ASSERT_CYCLE(e, "");
+    assert_sound(e);
+    mete_engine_free(e);
+}
+
 static void several_kinds_in_one_pod(void **state)
 {
     struct mete_engine *e = mete_engine_new(NULL);
@@ -709,6 +728,7 @@ int main(void)
         cmocka_unit_test(gives_the_instances_that_there_are_by_name),
         cmocka_unit_test(what_nobody_holds_gives_way_and_what_is_held_stays),
         cmocka_unit_test(a_gpu_is_whole_again_once_nobody_holds_a_slice),
+        cmocka_unit_test(a_gpu_that_keeps_mig_is_given_in_slices_only),
         cmocka_unit_test(several_kinds_in_one_pod),
         cmocka_unit_test(chooses_among_the_named_gpus_only),
         cmocka_unit_test(a_plain_ask_is_a_plain_pod_set),

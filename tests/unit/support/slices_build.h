@@ -21,6 +21,7 @@ struct gpu_spec {
     bool is_sliced; /* also without instances */
     bool is_renamed;
     bool is_fenced;
+    bool keeps_mig;
 };
 
 /* Sets a node; uuids of gpus are NODE-INDEX, of instances MIG-NODE-INDEX-START. */
@@ -60,6 +61,7 @@ static inline enum mete_result set_sliced(struct mete_engine *e, const char *nam
             .is_flexible = s->is_flexible,
             .is_renamed = s->is_renamed,
             .is_fenced = s->is_fenced,
+            .keeps_mig = s->keeps_mig,
         };
     }
     return mete_node_set(e, &(struct mete_node){.name = name,
