@@ -13,9 +13,9 @@ static const struct {
     const char *path;
     const char *name;
 } html_views[] = {
-    {"/", "Now"},
-    {"/jobs", "Jobs"},
-    {"/gpus", "GPUs"},
+    {"/", "Now"},          {"/jobs", "Jobs"},     {"/queue", "Queues"}, {"/gpus", "GPUs"},
+    {"/nodes", "Nodes"},   {"/quota", "Quota"},   {"/usage", "Usage"},  {"/events", "Events"},
+    {"/submit", "Submit"}, {"/system", "System"},
 };
 
 void html_text(struct buf *b, const char *text)

@@ -185,7 +185,8 @@ static bool is_below(const char *path, const char *prefix)
 
 static bool is_api(const char *path)
 {
-    return is_below(path, "/api") || is_below(path, "/apis") || text_equal(path, "/version");
+    return is_below(path, "/api") || is_below(path, "/apis") || text_equal(path, "/version") ||
+           text_equal(path, "/metrics") || text_equal(path, "/mete.dev/v1/audit");
 }
 
 /* For programs of the page, not for people. */

@@ -9,7 +9,8 @@
  *   GET  /, /jobs, ...    views
  *   GET  /page/me         who is signed in
  *   GET  /page/live       what changes: live.h
- *   any  /api, /apis, /version   the API. Changes need the header X-Mete, and this page's Origin
+ *   any  /api, /apis, /version, /metrics, /mete.dev/v1/audit   the API. Changes need the header
+ *                         X-Mete, and this page's Origin
  */
 #pragma once
 

@@ -124,6 +124,41 @@ const steps = {
     await main.getByLabel("As a table").check();
     await main.getByRole("table").waitFor();
   },
+  async "each other view shows the loaded system"() {
+    const views = { queue: "needs 8", nodes: "NVIDIA-H100", quota: "Of queues", usage: "GPU hours", events: "Started container", audit: "create", system: "Figures" };
+    for (const [path, text] of Object.entries(views)) {
+      await page.goto(`${origin}/${path}`);
+      await main.getByText(text).first().waitFor();
+      await main.getByText("Loading…").first().waitFor({ state: "detached" });
+      check(await main.locator(".problem").count() === 0, `${path}: ${(await main.textContent()).slice(0, 500)}`);
+      await accessible(path);
+      if (path === "queue" || path === "usage") await shoot(path);
+    }
+    await page.goto(`${origin}/jobs/pod/default/attack`);
+    await main.getByRole("figure").first().waitFor();
+    await accessible("charts");
+    await shoot("charts");
+    await page.goto(`${origin}/nodes`);
+    await main.getByRole("table").getByRole("link").first().click();
+    await main.getByRole("heading", { name: "Conditions" }).waitFor();
+    await accessible("Node");
+  },
+  async "a job is submitted by keyboard, after a trial"() {
+    await page.goto(`${origin}/submit`);
+    await main.getByLabel("Name", { exact: true }).focus();
+    await page.keyboard.type("made-here");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("echo 'from the page'; sleep 600");
+    await main.getByText(`mete run -d --gpus 1 --name made-here -- sh -c 'echo '\\''from the page'\\''; sleep 600'`).waitFor();
+    await main.getByText('"nvidia.com/gpu": "1"').waitFor();
+    await main.getByRole("button", { name: "Try without submitting" }).press("Enter");
+    await main.getByText("The server accepts this job.").waitFor();
+    await accessible("Submit");
+    await shoot("submit");
+    await main.getByRole("button", { name: "Submit", exact: true }).press("Enter");
+    await page.waitForURL(/\/jobs\/pod\/default\/made-here/);
+    await main.getByRole("heading", { name: /Job \d+ made-here/ }).waitFor();
+  },
   async "Now, Jobs and Job need no script"() {
     const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
     const view = await plain.newPage();

@@ -13,9 +13,21 @@ type View = ComponentType<{ rest: string[] }>;
 const later: Record<string, () => Promise<View>> = {
   job: async () => (await import("./views/job")).Job,
   gpus: async () => (await import("./views/gpus")).Gpus,
+  submit: async () => (await import("./views/submit")).Submit,
+  queue: async () => (await import("./views/tables")).Queue,
+  nodes: async () => (await import("./views/tables")).Nodes,
+  node: async () => (await import("./views/tables")).Node,
+  quota: async () => (await import("./views/tables")).Quota,
+  usage: async () => (await import("./views/tables")).Usage,
+  events: async () => (await import("./views/tables")).Events,
+  audit: async () => (await import("./views/tables")).Audit,
+  system: async () => (await import("./views/tables")).System,
 };
 
-const titles: Record<string, string> = { "": "Now", jobs: "Jobs", gpus: "GPUs" };
+const titles: Record<string, string> = {
+  "": "Now", jobs: "Jobs", gpus: "GPUs", submit: "Submit", queue: "Queues", nodes: "Nodes", quota: "Quota", usage: "Usage and cost",
+  events: "Events", audit: "Audit", system: "System",
+};
 
 function NotFound() {
   return <><h1>Not found</h1><p>There is no such view. <a href="/">Now</a></p></>;

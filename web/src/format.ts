@@ -40,3 +40,9 @@ export const states = Object.keys(shapes);
 export function count(n: number, one: string, many = one + "s"): string {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
+
+/** The load of a gpu by its newest sample. */
+export function load(gpu: Tree): string {
+  const busy = gpu.status?.sample?.utilizationPct;
+  return busy === undefined || busy === null ? "unknown" : `${busy} %`;
+}

@@ -1,9 +1,8 @@
 // GPUs: a wall of cells by node; slices drawn to the scale of their memory; what is held but idle.
 import { paths, type Tree } from "../api";
-import { bytes } from "../format";
+import { bytes, load } from "../format";
 import { param, setQuery } from "../router";
 import { Loading, Table, useData } from "../ui";
-import { load } from "./job";
 
 const idleBelow = 5; // percent
 
@@ -113,7 +112,7 @@ export function Gpus() {
               ]} />
             ) : nodes.map((node) => (
               <section key={node} aria-label={node}>
-                <h2>{node}</h2>
+                <h2><a href={`/nodes/${encodeURIComponent(node)}`}>{node}</a></h2>
                 <ul class="wall" style={{ listStyle: "none", padding: 0 }}>
                   {shown.filter((g) => g.spec.node === node).map((g) => <Cell key={g.metadata.name} g={g} mode={mode} />)}
                 </ul>

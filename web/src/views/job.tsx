@@ -1,9 +1,10 @@
 // Job: state and why first, then its time line, devices, log and events.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, paths, query, send, type Tree } from "../api";
-import { age, bytes, since } from "../format";
+import { age, bytes, load, since } from "../format";
 import { eachLine } from "../live";
 import { go, param, setQuery } from "../router";
+import { History } from "./history";
 import { Confirm, Loading, Problem, State, Table, useClock, useData, useMay } from "../ui";
 
 function Why({ workload, job }: { workload: Tree | null; job: Tree }) {
@@ -32,7 +33,7 @@ function Why({ workload, job }: { workload: Tree | null; job: Tree }) {
 function Facts({ job, object }: { job: Tree; object: Tree }) {
   useClock();
   const facts: [string, Tree][] = [
-    ["Namespace", job.namespace], ["User", job.user], ["Queue", job.queue], ["GPUs", job.gpus], ["Node", job.node],
+    ["Namespace", job.namespace], ["User", job.user], ["Queue", job.queue], ["GPUs", job.gpus], ["Node", job.node && <a href={`/nodes/${encodeURIComponent(job.node)}`}>{job.node}</a>],
     ["Submitted", job.submittedAt && `${job.submittedAt} (${since(job.submittedAt)} ago)`],
     ["Started", job.startedAt && `${job.startedAt} (${age(Date.parse(job.startedAt) - Date.parse(job.submittedAt))} after that)`],
     ["Ended", job.endedAt && `${job.endedAt} (ran ${job.startedAt ? age(Date.parse(job.endedAt) - Date.parse(job.startedAt)) : "never"})`],
@@ -144,11 +145,6 @@ function Devices({ object, gpus }: { object: Tree; gpus: Tree[] }) {
   );
 }
 
-export function load(gpu: Tree): string {
-  const busy = gpu.status?.sample?.utilizationPct;
-  return busy === undefined || busy === null ? "unknown" : `${busy} %`;
-}
-
 export function Job({ rest }: { rest: string[] }) {
   const [kind = "", ns = "", name = ""] = rest;
   const isBatch = kind === "job";
@@ -179,10 +175,12 @@ export function Job({ rest }: { rest: string[] }) {
         {mayCancel && job && !isEnded ? <Confirm label="Cancel" question={`Cancel job ${job.id} ${name}? Its containers are stopped.`} act={cancel}
           done={() => setSaid("")} /> : null}
         {mayCancel && isEnded ? <Confirm label="Delete" question={`Delete job ${job.id} ${name}, with its log?`} act={cancel} done={() => go("/jobs")} /> : null}
+        {object ? <a href={`/submit?like=${encodeURIComponent(`${kind}/${ns}/${name}`)}`}>Submit one like it</a> : null}
         {job ? <code>mete show {job.id}</code> : null}
       </div>
       {job && object ? <Facts job={job} object={object} /> : null}
       {!isBatch && object ? <Devices object={object} gpus={gpus.tree?.items ?? []} /> : null}
+      {!isBatch && object?.spec?.nodeName ? <section aria-labelledby="use"><h2 id="use">Use over its life</h2><History of={{ pod: `${ns}/${name}` }} /></section> : null}
       {isBatch && pods.length ? (
         <section aria-labelledby="pods"><h2 id="pods">Pods</h2>
           <Table caption="Pods" rows={pods} keyOf={(p) => p.metadata.uid} columns={[

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { paths, send, type Tree } from "../api";
 import { jobTime, states, shapes } from "../format";
-import { here, param, setQuery } from "../router";
+import { go, here, param, setQuery } from "../router";
 import { Confirm, jobColumns, Loading, Table, useClock, useData, useMay } from "../ui";
 
 const pageSize = 50;
@@ -81,7 +81,7 @@ export function Jobs() {
   };
   return (
     <>
-      <h1>Jobs</h1>
+      <div class="row"><h1>Jobs</h1> <button type="button" class="main" onClick={() => go("/submit")}>Submit a job</button></div>
       <Filters />
       <Loading data={data}>{(tree) => (
         <>

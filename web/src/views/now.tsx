@@ -25,7 +25,7 @@ function Free() {
           <li>
             <strong>{m.model}</strong>: {m.free} of {m.gpus} free, {m.largest > 0 ? `up to ${m.largest} for one job` : "none for a job now"}
             <ul>{(m.starts ?? []).filter((s: Tree) => s.jobs > 0).map((s: Tree) => (
-              <li>{s.gpus} × {m.model}: {s.jobs}{s.orMore ? " or more" : ""} {s.jobs === 1 ? "job" : "jobs"} side by side</li>))}
+              <li><a href={`/submit?gpus=${s.gpus}`}>{s.gpus} × {m.model}</a>: {s.jobs}{s.orMore ? " or more" : ""} {s.jobs === 1 ? "job" : "jobs"} side by side</li>))}
             </ul>
           </li>))}
         </ul>)}
