@@ -33,6 +33,7 @@ extern const struct command command_reserve;
 extern const struct command command_quota;
 extern const struct command command_usage;
 extern const struct command command_audit;
+extern const struct command command_top;
 extern const struct command command_version;
 extern const struct command command_help;
 extern const struct command command_completion;
