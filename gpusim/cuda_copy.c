@@ -78,6 +78,7 @@ static const struct device *device_of(uint64_t address)
     return m && m->kind != MEMORY_HOST && m->kind != MEMORY_REGISTERED ? m->device : NULL;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes `counter` */
 static void count_bytes(uint64_t *counter, uint64_t bytes)
 {
     (void)__atomic_fetch_add(counter, bytes, __ATOMIC_RELAXED);
