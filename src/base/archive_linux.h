@@ -29,7 +29,8 @@
     X(archive_write_finish_entry) X(archive_write_free) X(archive_write_header)                \
     X(archive_write_new) X(archive_write_open) X(archive_write_open_fd)                        \
     X(archive_write_set_bytes_per_block) X(archive_write_set_format_gnutar)                    \
-    X(archive_write_set_format_pax_restricted)
+    X(archive_write_set_format_pax_restricted) X(archive_entry_set_filetype)                   \
+    X(archive_entry_set_mtime) X(archive_entry_set_size)
 /* clang-format on */
 
 #define X(name) extern __typeof__(name) *sym_##name;

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import tarfile
 
 from harness import BUILD, Mete, check, equal, execute, pod, wait
 
@@ -209,6 +211,35 @@ def conditions(m):
     return {c["type"]: c for c in m.object("nodes")["items"][0]["status"]["conditions"]}
 
 
+def bundle_has_no_secrets(m):
+    path = os.path.join(m.dir, "bundle.tar")
+    with open(os.path.join(m.data, "xids.yaml"), "w") as f:
+        f.write("xids:\n- {code: 900, meaning: 'password: hunter2'}\n")
+    r = m.mete("doctor", "--bundle", path)
+    check("without secrets" in r.err, r)
+    equal(os.stat(path).st_mode & 0o777, 0o600)
+    equal(m.mete("doctor", "--bundle", path).code, 5, "a file that exists is kept")
+    with tarfile.open(path) as tar:
+        parts = {member.name: tar.extractfile(member).read().decode() for member in tar}
+    for name, words in (("findings.json", "XID 119"), ("nodes.json", "GPUProblem"), ("gpus.json", "healthAdvice"),
+                        ("events.json", "GpuLost"), ("xids.yaml", "[secret]"), ("gpu-health.json", "bootId")):
+        check(words in parts[f"mete-bundle/{name}"], name, parts.keys())
+    secrets = ["hunter2", "PRIVATE KEY"]
+    with open(os.path.join(m.data, "node", "token")) as f:
+        secrets.append(f.read().strip())
+    for top, _, files in os.walk(m.data):
+        for name in (n for n in files if n.endswith(".key")):
+            with open(os.path.join(top, name)) as f:
+                secrets += f.read().splitlines()[1:3]
+    with open(os.path.join(m.data, "kubeconfig")) as f:
+        secrets += re.findall(r"(?:token|client-key-data): (\S+)", f.read())
+    check(len(secrets) > 6, secrets)
+    with open(path, "rb") as f:
+        whole = f.read()
+    for secret in secrets:
+        check(secret.encode() not in whole, f"the bundle has {secret[:12]}...")
+
+
 def test_the_doctor_finds_each_fault_and_says_what_to_do():
     with Mete(gpus="emulated:8xA100") as m:
         hear_xids(m, 0)
@@ -233,6 +264,7 @@ def test_the_doctor_finds_each_fault_and_says_what_to_do():
         wait_finding(m, "gpu", "GPU 7 of node", "is lost", "reboot the machine")
         wait(lambda: (c := conditions(m)["GPUProblem"])["status"] == "True" and c["reason"] == "GpuLost" and
              "GPU 0 is unhealthy: XID 119" in c["message"], "the node has the condition")
+        bundle_has_no_secrets(m)
         set_gpu(m, "machine", "driver=mismatched")
         wait_finding(m, "gpu driver", "library and kernel module differ")
         set_gpu(m, "machine", "driver=unloaded")
@@ -247,3 +279,30 @@ def test_memory_that_nobody_holds_puts_a_gpu_into_quarantine():
         set_gpu(m, 1, "process=0")
         wait_event(m, "GpuHealthy", "Node", "GPU 1 ")
         wait_healths(m, "healthy", "healthy")
+
+
+def run_on_others(m, name, n):
+    """Jobs start on the gpus that answer."""
+    for i in range(n):
+        m.ok("apply", "-f", "-", stdin=pod(f"{name}{i}", "true", gpus=1))
+    for i in range(n):
+        m.wait_phase(f"{name}{i}", "Succeeded")
+
+
+def test_a_driver_that_hangs_for_one_gpu_costs_that_gpu():
+    with Mete(gpus="emulated:8xT4") as m:
+        set_gpu(m, 2, "hang=3000")  # within the deadline of 10 s
+        run_on_others(m, "a", 3)
+        set_gpu(m, 2, "hang=0")
+        equal(healths(m)[3:], ["healthy"] * 5)
+        wait_healths(m, *["healthy"] * 8)
+        for hang in (60000, -1):
+            set_gpu(m, 2, f"hang={hang}")
+            run_on_others(m, f"b{hang}".replace("-", "x"), 3)
+            wait_healths(m, "healthy", "healthy", "not answering", *["healthy"] * 5)
+            m.ok("apply", "-f", "-", stdin=pod(f"c{abs(hang)}", "true", gpus=7))
+            m.wait_phase(f"c{abs(hang)}", "Succeeded")
+            set_gpu(m, 2, "hang=0")
+            wait_healths(m, *["healthy"] * 8)  # the driver let go, and the check passed
+        wait_event(m, "GpuNotAnswering", "Node", "GPU 2 ")
+        wait_event(m, "GpuHealthy", "Node", "GPU 2 ")

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "cli/admin/doctor_bundle.h"
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
@@ -91,15 +92,13 @@ static const char *const states[] = {
     [FINDING_UNKNOWN] = "unknown",
 };
 
-static struct err *findings_print(struct cli *c, const struct findings *f)
+static void findings_list(const struct findings *f, struct listing *ret)
 {
     static const char *const columns[] = {"CHECK", "STATE", "FOUND", "FIX"};
-    struct listing l;
-    struct err *e = NULL;
 
-    listing_init(&l, "FindingList");
+    listing_init(ret, "FindingList");
     for (size_t i = 0; i < 4; i++)
-        listing_column(&l, columns[i]);
+        listing_column(ret, columns[i]);
     for (size_t i = 0; i < f->list.n; i++) {
         const struct finding *one = &f->list.at[i];
         AUTO(json_freep) json_t *object = json_object();
@@ -113,9 +112,26 @@ static struct err *findings_print(struct cli *c, const struct findings *f)
         (void)json_array_append_new(row, json_string(states[one->state]));
         (void)json_array_append_new(row, json_string(one->text));
         (void)json_array_append_new(row, json_text_new(one->fix));
-        listing_add(&l, row, object);
+        listing_add(ret, row, object);
     }
+}
+
+/* Prints the findings, and writes the bundle if it is asked for. */
+static struct err *findings_tell(struct cli *c, const char *dir, const struct findings *f)
+{
+    const char *bundle = flag_text(c->in, "bundle");
+    struct listing l;
+    struct err *e = NULL;
+
+    findings_list(f, &l);
     e = listing_print(c, &l);
+    if (!e && bundle)
+        e = doctor_bundle(c, bundle, dir, l.objects);
+    if (!e && bundle)
+        cli_say(c,
+                "%s has the findings, objects, events and logs, without secrets; read it before "
+                "you send it",
+                bundle);
     listing_done(&l);
     return e;
 }
@@ -130,11 +146,12 @@ static struct err *doctor_run(struct cli *c)
 
     if (!dir && from_environment && *from_environment)
         dir = from_environment;
-    doctor_machine(dir ? dir : "/var/lib/mete", &f);
+    dir = dir ? dir : "/var/lib/mete";
+    doctor_machine(dir, &f);
     check_server(c, &f);
     for (size_t i = 0; i < f.list.n; i++)
         n_failed += f.list.at[i].state == FINDING_FAIL;
-    e = findings_print(c, &f);
+    e = findings_tell(c, dir, &f);
     if (!e && n_failed > 0)
         e = err_new(ERR_INTERNAL, "%zu of %zu checks failed", n_failed, f.list.n);
     if (n_failed > 0)
@@ -143,6 +160,16 @@ static struct err *doctor_run(struct cli *c)
     return e;
 }
 
+static const struct flag doctor_flags[] = {
+    {.name = "bundle",
+     .value = "FILE",
+     .type = FLAG_TEXT,
+     .doc =
+         "also write a tar archive for support: findings, versions, nodes, GPUs, events, queues, "
+         "configuration and logs, with secrets left out"},
+    {0},
+};
+
 const struct command command_doctor = {
     .name = "doctor",
     .summary = "check this machine and the Mete that runs on it",
@@ -150,8 +177,10 @@ const struct command command_doctor = {
            "the\nserver for the state of its nodes and GPUs. Changes nothing. Exits with 1 if a "
            "check failed.",
     .examples = {{"doctor", "prints each check, its finding and the remedy"},
+                 {"doctor --bundle mete.tar", "writes an archive for support, too"},
                  {"doctor -o json", "the same for programs"},
                  {0}},
+    .flags = doctor_flags,
     .groups = FLAGS_SERVER | FLAGS_OUTPUT,
     .run = doctor_run,
 };

@@ -143,6 +143,7 @@ static void container_ended(struct pod *p, struct container *c, const struct run
         c->end.message = mem_strdup("the exit code is lost: the machine restarted, or the "
                                     "container's conmon was killed");
     }
+    c->n_kills = 0;
     container_move(c, CONTAINER_ENDED);
     container_read_words(p, c);
     container_calm(c);

@@ -50,6 +50,7 @@ struct container {
     enum container_stop stop;
     bool is_killing;       /* a kill is under way */
     int64_t kill_again_ns; /* monotonic: time to repeat SIGKILL */
+    unsigned n_kills;      /* of the attempt */
 
     struct pod *pod;       /* set with `hook` and `probes` */
     struct action *hook;   /* postStart or preStop under way; NULL: none */

@@ -14,6 +14,9 @@
 #include "node/pod/pod.h"
 
 static const int64_t KILL_AGAIN_NS = 2 * NS_PER_SEC;
+enum {
+    KILLS_STUCK = 5 /* SIGKILLs after which the container counts as stuck: 10 s */
+};
 static const int64_t TERM_MIN_NS = 2 * NS_PER_SEC;
 
 enum {
@@ -141,6 +144,20 @@ static void on_killed(void *arg, const struct err *e)
     pod_step(p);
 }
 
+/* A process that waits in the kernel, as in a driver that hangs, keeps the container's gpus. */
+static void tell_stuck(struct pod *p, const struct container *c, const char *id)
+{
+    const struct runtime *r = p->set->o.runtime;
+    AUTO_FREE char *why = r->ops->stuck ? r->ops->stuck(r->self, id) : NULL;
+    AUTO_FREE char *text =
+        mem_format("Container %s does not end after SIGKILL: %s. It keeps its devices until it "
+                   "ends; a reboot of the machine ends it",
+                   c->name, why ? why : "its processes are not known");
+
+    LOG(WARN, "container does not end", S("pod", p->name), S("cause", text));
+    pod_events_add(p->set->events, p->object, c->name, "Warning", "Stuck", text);
+}
+
 static void container_signal(struct pod *p, struct container *c, int number)
 {
     AUTO_FREE char *id = container_id(p, c, c->attempt);
@@ -148,8 +165,11 @@ static void container_signal(struct pod *p, struct container *c, int number)
 
     c->is_killing = true;
     container_stop_move(c, STOP_SIGNALLED);
-    if (number == SIGKILL)
+    if (number == SIGKILL) {
         c->kill_again_ns = pod_now_ns(p) + KILL_AGAIN_NS;
+        if (c->n_kills++ == KILLS_STUCK)
+            tell_stuck(p, c, id);
+    }
     r->ops->kill(r->self, id, number, on_killed, pending_new(p, c));
 }
 

@@ -16,6 +16,8 @@
 #include "base/log.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "node/runtime/cgroup_stats.h"
+#include "node/runtime/cgroup_stuck.h"
 #include "node/runtime/crun_attempt_linux.h"
 #include "node/runtime/program.h"
 #include "node/session/exec_linux.h"
@@ -358,6 +360,14 @@ static void crun_free(void *self)
     free(r);
 }
 
+static char *crun_stuck(void *self, const char *id)
+{
+    AUTO_FREE char *cgroup = mem_format("/mete/%s", id);
+
+    (void)self;
+    return cgroup_stuck(CGROUP_ROOT, "/proc", cgroup);
+}
+
 static const struct runtime_ops crun_ops = {.create = crun_create,
                                             .start = crun_start,
                                             .kill = crun_kill,
@@ -367,6 +377,7 @@ static const struct runtime_ops crun_ops = {.create = crun_create,
                                             .exec = crun_exec,
                                             .attach = crun_attach,
                                             .forward = crun_forward,
+                                            .stuck = crun_stuck,
                                             .free = crun_free};
 
 static struct err *make_dirs(const struct crun *r)

@@ -332,6 +332,16 @@ static void deletion_with_a_shorter_grace_hurries(void **state)
     node_world_done(&w);
 }
 
+/* The number of Events with this text in their message. */
+static size_t count_events(const struct node_world *w, const char *text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->requests.n; i++)
+        n += strstr(text_or_empty(json_text(w->requests.at[i].body, "message")), text) != NULL;
+    return n;
+}
+
 /* A pod has not ended, and its devices are not free, while a process of it lives. */
 static void what_does_not_die_keeps_the_pod(void **state)
 {
@@ -346,6 +356,7 @@ static void what_does_not_die_keeps_the_pod(void **state)
     assert_true(node_world_container(&w, "u1-m-0")->n_kills > 20);
     assert_string_equal(phase(&w), "Running");
     assert_int_equal(node_world_count(&w, "DELETE", "/pods/p"), 0);
+    assert_int_equal(count_events(&w, "process 4711 (python) waits in the kernel"), 1);
     w.is_stuck = false;
     node_world_advance(&w, 2 * NS_PER_SEC);
     assert_int_equal(node_world_count(&w, "DELETE", "/pods/p"), 1);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "node/runtime/cgroup_stuck.h"
 #include "node/runtime/usage.h"
 #include "test.h"
 
@@ -34,6 +35,32 @@ static void put_file(const struct tree *t, const char *dir, const char *name, co
 
     assert_null(dir_make(at, 0755));
     assert_null(file_write(path, 0644, str_of(text)));
+}
+
+static void finds_the_process_that_waits_in_the_kernel(void **state)
+{
+    struct tree cgroups;
+    struct tree proc;
+    AUTO_FREE char *waits = NULL;
+    AUTO_FREE char *sleeps = NULL;
+
+    (void)state;
+    tree_init(&cgroups);
+    tree_init(&proc);
+    put_file(&cgroups, "/mete/x", "cgroup.procs", "7\n4711\n");
+    put_file(&cgroups, "/pids/mete/y", "cgroup.procs", "7\n"); /* v1 */
+    put_file(&proc, "/7", "stat", "7 (a) b) S 1 1\n");
+    put_file(&proc, "/7", "comm", "a) b\n");
+    put_file(&proc, "/4711", "stat", "4711 (python) D 1 1\n");
+    put_file(&proc, "/4711", "comm", "python\n");
+    put_file(&proc, "/4711", "wchan", "nvidia_ioctl");
+    waits = cgroup_stuck(cgroups.dir, proc.dir, "/mete/x");
+    sleeps = cgroup_stuck(cgroups.dir, proc.dir, "/mete/y");
+    assert_string_equal(waits, "process 4711 (python) waits in the kernel, at nvidia_ioctl");
+    assert_string_equal(sleeps, "process 7 (a) b) is in state S");
+    assert_null(cgroup_stuck(cgroups.dir, proc.dir, "/mete/z"));
+    tree_done(&cgroups);
+    tree_done(&proc);
 }
 
 static void reads_both_layouts(void **state)
@@ -194,6 +221,7 @@ static void goes_on_after_a_restart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_the_process_that_waits_in_the_kernel),
         cmocka_unit_test(reads_both_layouts),
         cmocka_unit_test(says_that_there_is_no_cgroup),
         cmocka_unit_test(reads_the_machine),

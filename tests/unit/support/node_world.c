@@ -218,13 +218,23 @@ static struct exec *fake_forward(void *self, const struct runtime_forward *f)
     return fake_exec_forward(&w->execs, f);
 }
 
+static char *fake_stuck(void *self, const char *id)
+{
+    const struct node_world *w = self;
+
+    return w->is_stuck && id[0] ? mem_strdup("process 4711 (python) waits in the kernel, at "
+                                             "nvidia_ioctl")
+                                : NULL;
+}
+
 static const struct runtime_ops fake_runtime = {.create = fake_create,
                                                 .start = fake_start,
                                                 .kill = fake_kill,
                                                 .remove = fake_remove,
                                                 .exec = fake_exec,
                                                 .attach = fake_attach,
-                                                .forward = fake_forward};
+                                                .forward = fake_forward,
+                                                .stuck = fake_stuck};
 
 struct fake_container *node_world_found(struct node_world *w, const char *intent,
                                         enum runtime_state state)
