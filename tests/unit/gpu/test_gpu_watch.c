@@ -19,6 +19,7 @@
 #include "gpu/emulated.h"
 #include "gpu/gpu_watch.h"
 #include "gpu/gpusim_machine.h"
+#include "made_sysfs.h"
 #include "test.h"
 
 #define DEADLINE_NS INT64_C(20000000000)
@@ -29,7 +30,8 @@ struct fixture {
     struct gpusim_machine *machine; /* the helpers' machine */
     char dir[64];
     char path[128];
-    char root[128]; /* of the driver */
+    char root[128];  /* of the driver */
+    const char *sys; /* AMD's and Intel's gpus; NULL: none */
     bool (*is_done)(const struct fixture *);
     bool was_late;
 };
@@ -147,6 +149,7 @@ static void watch(struct fixture *f, const char *root, int64_t deadline_ns)
                                                           .self_path = self,
                                                           .driver_root = root,
                                                           .machine = f->path,
+                                                          .sys = f->sys,
                                                           .sample_every_ns = 20000000,
                                                           .deadline_ns = deadline_ns,
                                                           .on_change = on_change,
@@ -417,6 +420,69 @@ static void gives_up_on_a_gpu_that_hangs_and_goes_on_with_the_rest(void **state)
     f->machine->gpus[1].hang_ms = 0; /* lets the abandoned helper end */
 }
 
+static bool amd_has_samples(const struct fixture *f)
+{
+    size_t n = 0;
+    const struct gpu *gpus = gpu_watch_list(f->watch, &n);
+
+    return n == 6 && gpu_watch_sample(f->watch, gpus[5].uuid);
+}
+
+static bool sixth_does_not_answer_and_others_do(const struct fixture *f)
+{
+    size_t n = 0;
+    const struct gpu *gpus = gpu_watch_list(f->watch, &n);
+    const struct gpu_sample *s = gpu_watch_sample(f->watch, gpus[4].uuid);
+
+    return n == 6 && gpus[5].health == GPU_NOT_ANSWERING && gpus[4].health == GPU_HEALTHY &&
+           gpus[0].health == GPU_HEALTHY && s && s->value[GPU_FIELD_UTILIZATION_PCT] == 55;
+}
+
+/* A file of /sys that does not answer is a pipe without a writer. */
+static void gives_up_on_a_gpu_of_amd_that_hangs(void **state)
+{
+    static const char busy[] = "bus/pci/devices/0000:15:00.0/gpu_busy_percent";
+    struct fixture *f = *state;
+    struct made_amd b = {.card = 1,
+                         .render = 128,
+                         .node = 2,
+                         .bus = 5,
+                         .device = 0x74a1,
+                         .unique_id = 77,
+                         .memory_bytes = INT64_C(192) << 30,
+                         .simds = 1216,
+                         .gfx = 90402,
+                         .partitions = 1};
+    struct made_tree tree;
+    AUTO_FREE char *path = NULL;
+    AUTO(fd_closep) int fd = -1;
+
+    tree_init(&tree);
+    path = mem_format("%s/%s", tree.dir, busy);
+    sys_amd(&tree, &b);
+    b = (struct made_amd){.card = 2,
+                          .render = 129,
+                          .node = 3,
+                          .bus = 0x15,
+                          .device = 0x74a1,
+                          .unique_id = 78,
+                          .memory_bytes = INT64_C(192) << 30,
+                          .simds = 1216,
+                          .gfx = 90402,
+                          .partitions = 1};
+    sys_amd(&tree, &b);
+    f->sys = tree.dir;
+    watch(f, f->root, INT64_C(1000000000));
+    until(f, amd_has_samples);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    sys_put(&tree, "bus/pci/devices/0000:05:00.0", "gpu_busy_percent", "55");
+    until(f, sixth_does_not_answer_and_others_do);
+    fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC); /* lets the abandoned helper end */
+    assert_true(fd >= 0);
+    tree_done(&tree);
+}
+
 static bool all_do_not_answer(const struct fixture *f)
 {
     size_t n = 0;
@@ -468,6 +534,7 @@ int main(int argc, char **argv)
                                         tear_down),
         cmocka_unit_test_setup_teardown(an_xid_stays_with_its_gpu_when_the_driver_counts_anew,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gives_up_on_a_gpu_of_amd_that_hangs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gives_up_on_a_gpu_that_hangs_and_goes_on_with_the_rest,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(asks_again_when_the_driver_lets_its_helpers_go, set_up,
