@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -171,17 +172,33 @@ def test_a_revoked_token_ends_its_open_connections():
             equal(bob.readline(), b"more\n")
 
 
-def stopped_runtime(m):
-    """Stops the first `crun create` of this machine, for as long as it is in the node's mount namespace; its pid."""
+def stop_runtime(m, name):
+    """Stops the `crun create` of the pod before the container exists; its pid, None where there is none."""
+    uid = m.object("pod", name)["metadata"]["uid"]
     for pid in filter(str.isdigit, os.listdir("/proc")):
         words = arguments_of(pid)
-        if not (words and os.path.basename(words[0]) == b"crun" and b"create" in words and
-                any(m.data.encode() in w for w in words)):
+        if not (words and os.path.basename(words[0]) == b"crun" and words[-1].startswith(uid.encode())):
             continue
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(OSError):
             os.kill(int(pid), signal.SIGSTOP)
-            return int(pid)
+            with open(f"/proc/{pid}/stat") as f:
+                parent = arguments_of(f.read().rsplit(")", 1)[1].split()[1])
+            made = os.path.exists(os.path.join(m.data, "node", "pods", uid, "main-0", "pidfile"))
+            if parent and os.path.basename(parent[0]) == b"conmon" and not made:
+                return int(pid)
+            os.kill(int(pid), signal.SIGCONT)  # the container's first process, or too late
     return None
+
+
+def stop_creation(m):
+    """Creates pods until the creation of one's container could be stopped; the pod's name and the pid."""
+    for turn in itertools.count():
+        name = f"second-{turn}"
+        m.ok("apply", "-f", "-", stdin=pod(name, "ls /usr/bin/sh && exit 7"))
+        while m.phase(name) != "Failed":
+            pid = stop_runtime(m, name)
+            if pid:
+                return name, pid
 
 
 def roots_of(m):
@@ -193,13 +210,12 @@ def test_a_creation_that_outlives_its_node_ends_in_the_root_that_it_began_in():
         m.ok("apply", "-f", "-", stdin=pod("first", "sleep 1000"))  # its conmon keeps the mounts
         m.wait_phase("first", "Running")
         equal(roots_of(m), ["0"])
-        m.ok("apply", "-f", "-", stdin=pod("second", "ls /usr/bin/sh && exit 7"))
-        crun = wait(lambda: stopped_runtime(m), "crun creates the container")
+        second, crun = stop_creation(m)
         os.kill(m.child("node"), signal.SIGKILL)
         wait(lambda: "container found" in m.log_text() and roots_of(m) == ["0", "1"], "the next node has a root of its own")
         os.kill(crun, signal.SIGCONT)
-        m.wait_phase("second", "Failed")
-        equal(m.object("pod", "second")["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], 7)
+        m.wait_phase(second, "Failed")
+        equal(m.object("pod", second)["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], 7)
         os.kill(m.child("node"), signal.SIGKILL)
         wait(lambda: len(roots_of(m)) == 1, "no creation is under way: earlier roots are removed")
         m.ok("apply", "-f", "-", stdin=pod("third", "exit 0"))

@@ -366,8 +366,8 @@ static void survives_files_that_are_missing_or_garbage(void **state)
         "0xffffffffffffffff\n",
         "510:\n",
         "1: Mhz\n2: 99999999999Mhz\n:\n",
-        "simd_count 99999999999\ndrm_render_minor 128\nlocation_id 18446744073709551615\n"
-        "unique_id -5\ngfx_target_version 4294967295\nsimd_per_cu 0\n",
+        ("simd_count 99999999999\ndrm_render_minor 128\nlocation_id 18446744073709551615\n"
+         "unique_id -5\ngfx_target_version 4294967295\nsimd_per_cu 0\n"),
         "heap_type 1\nsize_in_bytes 18446744073709551615\n",
         "ue: 18446744073709551615\nce:\nce: x\n",
         "0x5 0x4 0x0\n0x5\n0xffffffffffffffff 0x0 0x0\n",
