@@ -126,19 +126,17 @@ static void files_write(struct audit_files *f)
 
 /* ---- notes of the store ---- */
 
-static struct err *files_restore(void *self, int64_t number, struct str line)
+static struct err *files_restore(void *self, struct str line)
 {
     struct audit_files *f = self;
     struct audit_head head = f->sealed;
     struct err *e = f->is_restoring ? audit_line_check(&head, line) : audit_line_read(line, &head);
 
     f->is_restoring = true;
-    if (!e && head.number != number)
-        e = err_new(ERR_INVALID, "it has number %" PRId64, head.number);
     if (e)
-        return err_wrap(e, "line %" PRId64 " of the audit", number);
+        return err_wrap(e, "the audit in the database");
     f->sealed = head;
-    if (number > f->written) {
+    if (head.number > f->written) {
         buf_add(&f->batch, line.at, line.size);
         buf_add_char(&f->batch, '\n');
     }

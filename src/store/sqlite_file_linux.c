@@ -27,10 +27,11 @@
 #include "store/sqlite_row_linux.h"
 #include "store/vfs_file_linux.h"
 
-#define APPLICATION_ID 0x4d657465 /* "Mete" */
-#define LOG_BYTES_MAX  (INT64_C(1) << 30)
-#define SMALL_BYTES    (INT64_C(1) << 20)
-#define RESERVE_BYTES  (INT64_C(8) << 20)
+#define APPLICATION_ID  0x4d657465 /* "Mete" */
+#define LOG_BYTES_MAX   (INT64_C(1) << 30)
+#define SMALL_BYTES     (INT64_C(1) << 20)
+#define RESERVE_BYTES   (INT64_C(8) << 20)
+#define NOTES_BYTES_MAX ((size_t)512 << 20) /* the store bounds the lines that wait: store_note */
 
 enum {
     FORMAT = 1,
@@ -68,7 +69,9 @@ static const char *const statement_texts[STATEMENTS] = {
 
 /* Made at each opening: older versions, which know no notes, leave the table alone. */
 static const char notes_text[] =
-    "CREATE TABLE IF NOT EXISTS notes (number INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;";
+    "CREATE TABLE IF NOT EXISTS notes ("
+    " number INTEGER PRIMARY KEY,"  /* of the last line */
+    " text TEXT NOT NULL) STRICT;"; /* the lines of a batch, each with a newline */
 
 static const char connection_text[] = "PRAGMA locking_mode = EXCLUSIVE;"
                                       "PRAGMA trusted_schema = OFF;"
@@ -98,6 +101,7 @@ struct sqlite_file {
     char *path;
     struct reserve *reserve;
     const struct storage_notes *notes; /* NULL: none */
+    struct buf note_text;              /* of the present batch */
     int64_t notes_synced;              /* number of the last line that the keeper has synced */
     int64_t notes_forgotten;           /* the database holds no line before this number */
     int64_t compacted;
@@ -274,10 +278,11 @@ static struct err *restore_notes(struct sqlite_file *f)
         SQLITE_OK)
         return sqlite_error(f, "read the notes of");
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
-        struct str line = {.at = (const char *)sqlite3_column_text(s, 1),
-                           .size = (size_t)sqlite3_column_bytes(s, 1)};
+        struct str lines = {.at = (const char *)sqlite3_column_text(s, 1),
+                            .size = (size_t)sqlite3_column_bytes(s, 1)};
 
-        TRY(f->notes->restore(f->notes->self, sqlite3_column_int64(s, 0), line));
+        while (lines.size > 0)
+            TRY(f->notes->restore(f->notes->self, str_cut(&lines, '\n')));
     }
     if (rc != SQLITE_DONE)
         return sqlite_error(f, "read the notes of");
@@ -337,6 +342,7 @@ struct err *sqlite_file_open(const char *path, const struct storage_sqlite_optio
 
     f->path = mem_strdup(path);
     f->notes = options->notes;
+    f->note_text.cap = NOTES_BYTES_MAX;
     f->checkpoint_pages = options->checkpoint_pages ? options->checkpoint_pages : CHECKPOINT_PAGES;
     f->checkpoint_at = f->checkpoint_pages;
     f->reserve = reserve_new(vfs, path, reserve > 0 ? reserve : 0);
@@ -360,6 +366,7 @@ void sqlite_file_close(struct sqlite_file *f)
         (void)sqlite3_db_config(f->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     (void)sqlite3_close(f->db); /* changes that it cannot copy stay in the log */
     reserve_free(f->reserve);
+    buf_done(&f->note_text);
     free(f->path);
     free(f);
 }
@@ -453,25 +460,27 @@ static bool is_larger(const struct sqlite_file *f, const struct storage_batch *b
     return false;
 }
 
-static int write_note(struct sqlite_file *f, struct str note)
+/* Writes the batch's notes as one row, and deletes the rows whose lines the keeper has synced, all
+ * but the last row. */
+static int write_notes(struct sqlite_file *f, const struct storage_batch *batch)
 {
     sqlite3_stmt *s = f->statements[INSERT_NOTE];
     int64_t number = 0;
-    struct str line = f->notes->seal(f->notes->self, note, &number);
-    int rc = sqlite3_bind_int64(s, 1, number);
+    int rc;
 
-    rc = rc ? rc : sqlite3_bind_text(s, 2, line.at, (int)line.size, SQLITE_STATIC);
-    return rc ? rc : step(s);
-}
+    if (batch->n_notes == 0)
+        return SQLITE_OK;
+    buf_clear(&f->note_text);
+    for (size_t i = 0; i < batch->n_notes; i++) {
+        struct str line = f->notes->seal(f->notes->self, batch->notes[i], &number);
 
-/* Writes the batch's notes, and deletes lines that the keeper has synced, all but the last one. */
-static int write_notes(struct sqlite_file *f, const struct storage_batch *batch)
-{
-    int rc = SQLITE_OK;
-
-    for (size_t i = 0; i < batch->n_notes && rc == SQLITE_OK; i++)
-        rc = write_note(f, batch->notes[i]);
-    if (rc == SQLITE_OK && batch->n_notes > 0 && f->notes_synced > f->notes_forgotten) {
+        buf_add(&f->note_text, line.at, line.size);
+        buf_add_char(&f->note_text, '\n');
+    }
+    rc = sqlite3_bind_int64(s, 1, number);
+    rc = rc ? rc : sqlite3_bind_text(s, 2, f->note_text.at, (int)f->note_text.size, SQLITE_STATIC);
+    rc = rc ? rc : step(s);
+    if (rc == SQLITE_OK && f->notes_synced > f->notes_forgotten) {
         rc = sqlite3_bind_int64(f->statements[FORGET_NOTES], 1, f->notes_synced);
         rc = rc ? rc : step(f->statements[FORGET_NOTES]);
     }

@@ -56,7 +56,7 @@ struct storage_batch {
  */
 struct storage_notes {
     /* The end of the chain at the start: the lines that the database still holds, in order. */
-    struct err *(*restore)(void *self, int64_t number, struct str line);
+    struct err *(*restore)(void *self, struct str line);
     /* Completes a line; the result is valid until the next call. Numbers ascend. */
     struct str (*seal)(void *self, struct str line, int64_t *ret_number);
     /* The sealed lines are durable in the database, or (`is_kept` false) are taken back. Returns
