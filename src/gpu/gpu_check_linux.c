@@ -32,8 +32,10 @@ static struct err *check_error(const struct check_calls *c, CUresult code, const
 
     if (c->error(code, &text) != CUDA_SUCCESS || !text)
         text = "unknown error";
-    return err_new(code == CUDA_ERROR_OUT_OF_MEMORY ? ERR_BUSY : ERR_INTERNAL, "cuda: %s: %s (%d)",
-                   what, text, code);
+    return err_new(code == CUDA_ERROR_OUT_OF_MEMORY || code == CUDA_ERROR_DEVICE_UNAVAILABLE
+                       ? ERR_BUSY
+                       : ERR_INTERNAL,
+                   "cuda: %s: %s (%d)", what, text, code);
 }
 
 static struct err *check_load(void *library, struct check_calls *c)

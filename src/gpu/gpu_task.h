@@ -11,7 +11,6 @@ struct gpu_tasks;
 
 struct gpu_tasks_options {
     struct loop *loop;
-    struct gpu_watch *watch; /* borrowed; paused while a gpu is reset; NULL: none */
     const char *self_path;   /* the mete binary */
     const char *driver_root; /* directory; NULL: to be found */
     const char *machine;     /* file of an emulated machine; NULL: real gpus */

@@ -249,7 +249,6 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
     begin_mps(h, c);
     begin_partitions(h, c);
     h->gpu_tasks = gpu_tasks_new(&(struct gpu_tasks_options){.loop = h->role.loop,
-                                                             .watch = h->gpus,
                                                              .self_path = c->self_path,
                                                              .driver_root = h->driver_root,
                                                              .machine = h->machine});
