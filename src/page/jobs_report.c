@@ -66,7 +66,7 @@ struct report {
     size_t offset;
     size_t limit;
     /* the answer so far */
-    size_t next;
+    size_t left; /* rows below it are still to be looked at: the newest come first */
     size_t total;
     size_t counts[JOBS_STATES];
     VEC(uint8_t) may_show;      /* by word: 0 unknown, 1 yes, 2 no */
@@ -433,12 +433,11 @@ static json_t *report_tree(struct report *r)
 static void report_step(void *arg)
 {
     struct report *r = arg;
-    size_t n = jobs_index_rows(r->index);
     AUTO(json_freep) json_t *tree = NULL;
 
-    for (size_t i = 0; i < ROWS_A_STEP && r->next < n; i++)
-        row_look(r, (uint32_t)r->next++);
-    if (r->next < n) {
+    for (size_t i = 0; i < ROWS_A_STEP && r->left > 0; i++)
+        row_look(r, (uint32_t)--r->left);
+    if (r->left > 0) {
         loop_timer_set(r->timer, 0);
         return;
     }
@@ -452,6 +451,7 @@ static void report_on_made(void *arg)
     struct report *r = arg;
 
     r->wait.fn = NULL;
+    r->left = jobs_index_rows(r->index);
     read_wanted(r, "namespace", &r->ns);
     read_wanted(r, "user", &r->user);
     read_wanted(r, "queue", &r->queue);

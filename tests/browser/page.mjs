@@ -42,7 +42,7 @@ async function shoot(name) {
   if (!SHOTS) return;
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: `${SHOTS}/${name}-${colorScheme}.png` });
+    await page.screenshot({ path: `${SHOTS}/${name}-${colorScheme}.jpg`, type: "jpeg", quality: 50 });
   }
   await page.emulateMedia({ colorScheme: "light" });
 }

@@ -29,8 +29,10 @@ function partsOf(g: Tree): { at: number; width: number; label: string; isHeld: b
     const total = g.spec.memoryBytes || 1;
     let at = 0;
     return slices.map((s) => {
-      const width = s.memoryBytes ? (1000 * s.memoryBytes) / total : 1000 / slices.length;
-      const holder = holders.find((h) => String(h.device).includes(s.uuid) || String(h.device).endsWith(`/${s.profile}@${s.start}`));
+      // "1g.10gb": the profile tells the memory.
+      const memory = Number(/(\d+)gb/.exec(s.profile)?.[1] ?? 0) * (1 << 30);
+      const width = Math.min(1000 - at, memory ? (1000 * memory) / total : 1000 / slices.length);
+      const holder = holders.find((h) => String(h.device).includes(`/slice:${s.profile}@${s.start}`));
       const part = { at, width, label: `${s.profile}${holder ? ` ${holder.pod}` : " free"}`, isHeld: Boolean(holder) };
       at += width;
       return part;
