@@ -95,6 +95,12 @@ static void journal_drop(const struct gpu_partitions *p, struct gpu_partition *e
     e->journal = NULL;
 }
 
+/* Has a crash left this file while a wish was written? */
+static bool is_torn(const char *name)
+{
+    return strstr(name, ".tmp.") != NULL;
+}
+
 static struct err *journal_read(struct gpu_partitions *p)
 {
     char **names = NULL;
@@ -104,8 +110,13 @@ static struct err *journal_read(struct gpu_partitions *p)
     for (size_t i = 0; i < n && !e; i++) {
         AUTO_FREE char *path = journal_path(p, names[i]);
         AUTO(buf_done) struct buf text = {0};
-        struct gpu_partition *entry = partition_of(p, names[i]);
+        struct gpu_partition *entry = NULL;
 
+        if (is_torn(names[i])) {
+            e = dir_remove(path);
+            continue;
+        }
+        entry = partition_of(p, names[i]);
         e = file_read(path, GPU_WISH_TEXT_SIZE, &text);
         if (!e && entry)
             entry->journal = mem_strndup(text.size > 0 ? text.at : "", text.size);

@@ -269,6 +269,17 @@ static void a_crash_at_any_step_is_completed(void **state)
     }
 }
 
+static void a_wish_that_was_being_written_is_forgotten(void **state)
+{
+    AUTO_FREE char *path = mem_format("%s/GPU-a.tmp.x1y2z3", w.dir);
+
+    (void)state;
+    assert_null(file_write(path, 0600, STR("slices=1g.")));
+    restart();
+    assert_false(file_exists(path));
+    (void)applied(NULL, NULL, 0, GPU_PARTITION_DONE);
+}
+
 static void a_failure_is_named_and_tried_again(void **state)
 {
     struct gpu g = applied("slices=1g.10gb:2", NULL, 0, GPU_PARTITION_PENDING);
@@ -341,6 +352,7 @@ int main(void)
         CASE(a_crash_at_any_step_is_completed),
         CASE(a_failure_is_named_and_tried_again),
         CASE(slices_of_flexible_gpus_need_no_report),
+        CASE(a_wish_that_was_being_written_is_forgotten),
         CASE(a_flexible_gpu_that_needs_a_reset_leaves_service_for_mig),
     };
 
