@@ -201,7 +201,7 @@ FUNCTION(nvmlGpmMetricsGet, struct gpm_request *request)
         unsigned divisor = gpm_divisor(m->id);
 
         m->result = divisor > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
-        m->value = divisor > 0 ? (double)(busy_ns / divisor) * 100 / (double)time_ns : 0;
+        m->value = divisor > 0 ? (double)busy_ns * 100 / (double)time_ns / divisor : 0;
         if (divisor > 0 && m->value < least_pct(request->second, m->id))
             m->value = least_pct(request->second, m->id);
     }
