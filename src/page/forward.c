@@ -263,18 +263,18 @@ static const struct exchange_ops get_ops = {
     /* Nothing that is asked for here upgrades its connection. */
 };
 
-void forward_get(const struct forward_target *t, const struct credential *who, const char *path,
-                 const char *query, forward_done_fn done, void *arg, struct forward_get **ret)
+void forward_get(const struct forward_target *t, const struct credential *who,
+                 const struct forward_question *q, struct forward_get **ret)
 {
     struct forward_get *g = mem_alloc(sizeof(*g));
     struct api_request r = {.method = "GET"};
 
     g->own.ops = &get_ops;
     g->body.cap = ANSWER_MAX;
-    g->path = mem_strdup(path);
-    g->query = mem_strdup(query);
-    g->done = done;
-    g->arg = arg;
+    g->path = mem_strdup(q->path);
+    g->query = mem_strdup(q->query);
+    g->done = q->done;
+    g->arg = q->arg;
     r.path = g->path;
     r.query = g->query;
     copy_begin(&g->copy, who, &r, &g->own.request);

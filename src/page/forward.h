@@ -22,10 +22,17 @@ typedef void (*forward_done_fn)(void *arg, int status, struct str body);
 
 struct forward_get;
 
+struct forward_question {
+    const char *path;
+    const char *query;
+    forward_done_fn done;
+    void *arg;
+};
+
 /*
- * Asks the API for `path` with `query`. `done` is called once, maybe from inside this call, and
+ * Asks the API. `done` is called once, maybe from inside this call, and
  * ends it; `*ret` is NULL then. forward_cancel: `done` is not called after it.
  */
-void forward_get(const struct forward_target *t, const struct credential *who, const char *path,
-                 const char *query, forward_done_fn done, void *arg, struct forward_get **ret);
+void forward_get(const struct forward_target *t, const struct credential *who,
+                 const struct forward_question *q, struct forward_get **ret);
 void forward_cancel(struct forward_get *g); /* accepts NULL */

@@ -38,7 +38,11 @@ void html_text(struct buf *b, const char *text)
             buf_add_text(b, "&#39;");
             break;
         default:
-            buf_add_char(b, (unsigned char)*at < 0x20 && *at != '\n' && *at != '\t' ? ' ' : *at);
+            if ((unsigned char)*at < 0x20 && *at != '\n' && *at != '\t')
+                buf_add_char(b, ' ');
+            else
+                buf_add_char(b, *at);
+            break;
         }
     }
 }

@@ -67,11 +67,11 @@ void jobs_index_free(struct jobs_index *x)
     store_watch_free(x->pods);
     store_watch_free(x->batches);
     map_each (handle, x->entries, entry, next_entry) {
-        map_remove(handle, x->entries, entry);
+        map_remove(handle, x->entries, entry); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
         free(entry);
     }
     map_each (handle, x->by_text, word, next_word) {
-        map_remove(handle, x->by_text, word);
+        map_remove(handle, x->by_text, word); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
         free(word);
     }
     vec_done(&x->rows);
@@ -167,9 +167,9 @@ static void entry_drop(struct jobs_index *x, struct jobs_entry *entry)
 
 static uint8_t state_of(const char *name)
 {
-    for (uint8_t i = 0; i < JOBS_STATES; i++)
+    for (unsigned i = 0; i < JOBS_STATES; i++)
         if (text_equal(jobs_state_names[i], name))
-            return i;
+            return (uint8_t)i;
     return JOBS_WAITING;
 }
 

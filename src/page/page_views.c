@@ -170,11 +170,13 @@ static void view_ask(struct view *v, const struct forward_target *api, const str
                      const char *path, const char *query)
 {
     struct view_answer *a = &v->answers[v->n_asked++];
+    const struct forward_question q = {
+        .path = path, .query = query, .done = view_on_answer, .arg = a};
     struct forward_get *get = NULL;
 
     a->view = v;
     v->n_waiting++;
-    forward_get(api, who, path, query, view_on_answer, a, &get);
+    forward_get(api, who, &q, &get);
     if (get)
         a->get = get;
 }
