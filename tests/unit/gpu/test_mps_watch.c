@@ -23,6 +23,7 @@
 #define DEADLINE_NS  (60 * NS_PER_SEC)
 #define POLL_NS      (10 * NS_PER_MS)
 #define COMMANDS_MAX 4096
+#define CHILDREN_MAX 4096
 
 static char self[4096];
 
@@ -162,9 +163,14 @@ static size_t count_daemons(const struct fixture *f)
     return n;
 }
 
+/* A command's process may outlive the daemon that it spoke to. */
 static bool has_no_daemon(struct fixture *f)
 {
-    return count_daemons(f) == 0;
+    AUTO_FREE char *path = mem_format("/proc/self/task/%d/children", (int)getpid());
+    AUTO(buf_done) struct buf children = {0};
+
+    assert_null(file_read(path, CHILDREN_MAX, &children));
+    return count_daemons(f) == 0 && children.size == 0;
 }
 
 static int tear_down(void **state)
