@@ -185,7 +185,8 @@ static void files_sync_soon(void *self)
 static struct err *files_read_tail(struct audit_files *f, const char *name)
 {
     int64_t first = audit_file_number(name);
-    int64_t at = f->size > 2 * AUDIT_LINE_MAX ? f->size - 2 * AUDIT_LINE_MAX : 0;
+    const int64_t two_lines = INT64_C(2) * AUDIT_LINE_MAX;
+    int64_t at = f->size > two_lines ? f->size - two_lines : 0;
     AUTO_FREE char *tail = mem_alloc((size_t)(f->size - at) + 1);
     ssize_t n = pread(f->fd, tail, (size_t)(f->size - at), at);
     struct str rest = {.at = tail, .size = n > 0 ? (size_t)n : 0};

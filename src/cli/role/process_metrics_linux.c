@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "base/version.h"
 #include "cli/role/process_metrics.h"
@@ -33,15 +34,16 @@ static int64_t micro_of(struct timeval t)
 /* -1: unknown. */
 static int64_t resident_bytes(void)
 {
-    struct buf b = {0};
+    AUTO(buf_done) struct buf b = {0};
     AUTO(err_freep) struct err *e = file_read("/proc/self/statm", STATM_MAX, &b);
-    long long size = 0;
-    long long resident = -1;
+    struct str rest = {b.at, b.size};
+    int64_t pages = -1;
 
-    if (!e && b.at && sscanf(b.at, "%lld %lld", &size, &resident) != 2)
-        resident = -1;
-    buf_done(&b);
-    return resident < 0 ? -1 : resident * sysconf(_SC_PAGESIZE);
+    if (!e) {
+        (void)str_cut(&rest, ' '); /* the size of the address space */
+        e = num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, &pages);
+    }
+    return e ? -1 : pages * sysconf(_SC_PAGESIZE);
 }
 
 static int64_t open_descriptors(void)
