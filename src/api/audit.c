@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "base/vec.h"
+#include "http/relay.h"
 #include "kinds/pod/pod_state.h"
 
 #define TIDY_NS (3600 * NS_PER_SEC)
@@ -56,8 +57,7 @@ struct held {
 };
 
 struct audited {
-    struct exchange own;
-    struct exchange *x; /* NULL: the client has gone */
+    struct relay relay; /* its `x` is NULL: the client has gone */
     struct audit *audit;
     struct buf about;   /* members of the line */
     struct buf changed; /* names of the members that change; empty: unknown */
@@ -252,6 +252,11 @@ static void audited_free(struct audited *a)
     free(a);
 }
 
+static void audited_release(struct relay *r)
+{
+    audited_free((struct audited *)(void *)r);
+}
+
 /* The line's text; status 0: the action begins. */
 static char *audited_line(const struct audited *a, int status)
 {
@@ -280,7 +285,7 @@ static void audited_note(struct audited *a, int status);
 /* Passes the held answer on, which ends the exchange. */
 static void audited_pass(struct audited *a)
 {
-    struct exchange *x = a->x;
+    struct exchange *x = a->relay.x;
 
     if (x) {
         x->on_close = NULL;
@@ -293,7 +298,7 @@ static void audited_pass(struct audited *a)
 /* The line could not be written: the client learns that nothing was done. */
 static void audited_refuse(struct audited *a, const struct err *e)
 {
-    struct exchange *x = a->x;
+    struct exchange *x = a->relay.x;
 
     owed_add(a->audit, audited_line(a, err_http(e)));
     if (x) {
@@ -329,7 +334,7 @@ static void audited_on_noted(void *arg, const struct err *e, int64_t revision)
     int held = a->held.reply.status;
 
     (void)revision;
-    if (e && err_code(e) == ERR_UNAVAILABLE && !a->x) {
+    if (e && err_code(e) == ERR_UNAVAILABLE && !a->relay.x) {
         audited_free(a); /* the server ends, and the audit may have gone */
     } else if (e) {
         audited_on_failed(a, e);
@@ -338,12 +343,12 @@ static void audited_on_noted(void *arg, const struct err *e, int64_t revision)
         return;
     }
     a->state = AUDITED_NOTED;
-    if (!a->x) {
+    if (!a->relay.x) {
         audited_free(a);
     } else if (a->waits && !a->is_begun) {
         a->is_begun = true;
         a->state = AUDITED_OPEN;
-        core_handle_begun(a->audit->o.core, &a->own, a);
+        core_handle_begun(a->audit->o.core, &a->relay.own, a);
     } else if (held != 0 && held != a->status && held != TIMED_OUT) {
         audited_note(a, held);
     } else if (held != 0) {
@@ -370,11 +375,6 @@ static void audited_note(struct audited *a, int status)
         audited_on_failed(a, e);
 }
 
-static struct audited *audited_of(struct exchange *x)
-{
-    return (struct audited *)(void *)((char *)x - offsetof(struct audited, own));
-}
-
 static char *copy_or_null(const char *text)
 {
     return text ? mem_strdup(text) : NULL;
@@ -393,20 +393,20 @@ static void audited_hold(struct audited *a, const struct api_reply *r)
     h->reply.content_type = h->content_type;
     h->reply.allow = h->allow;
     h->reply.warnings = h->warnings;
-    a->own.on_close = NULL;
-    a->own.on_drain = NULL;
+    a->relay.own.on_close = NULL;
+    a->relay.own.on_drain = NULL;
 }
 
-static void own_reply(struct exchange *x, const struct api_reply *r)
+static void audited_reply(struct exchange *own, const struct api_reply *r)
 {
-    struct audited *a = audited_of(x);
+    struct audited *a = (struct audited *)(void *)relay_of(own);
     bool is_told = a->is_begun && r->status < 400 && !a->ends_in_line;
 
     if (is_told ||
         (a->state == AUDITED_NOTED && (a->status == r->status || r->status == TIMED_OUT))) {
-        a->x->on_close = NULL;
-        a->x->on_drain = NULL;
-        a->x->ops->reply(a->x, r);
+        a->relay.x->on_close = NULL;
+        a->relay.x->on_drain = NULL;
+        a->relay.x->ops->reply(a->relay.x, r);
         audited_free(a);
         return;
     }
@@ -415,81 +415,18 @@ static void own_reply(struct exchange *x, const struct api_reply *r)
         audited_note(a, r->status);
 }
 
-static void own_begin(struct exchange *x, const struct api_reply *r)
-{
-    struct audited *a = audited_of(x);
+static const struct exchange_ops audited_ops = RELAY_OPS(audited_reply, relay_begin);
 
-    a->x->ops->begin(a->x, r);
-}
-
-static void own_piece(struct exchange *x, struct str piece)
-{
-    struct audited *a = audited_of(x);
-
-    a->x->ops->piece(a->x, piece);
-}
-
-static void own_end(struct exchange *x)
-{
-    struct audited *a = audited_of(x);
-
-    a->x->ops->end(a->x);
-    audited_free(a);
-}
-
-static void own_cut(struct exchange *x)
-{
-    struct audited *a = audited_of(x);
-
-    a->x->ops->cut(a->x);
-    audited_free(a);
-}
-
-static size_t own_backlog(const struct exchange *x)
-{
-    const struct audited *a =
-        (const struct audited *)(const void *)((const char *)x - offsetof(struct audited, own));
-
-    return a->x->ops->backlog(a->x);
-}
-
-static struct channel *own_upgrade(struct exchange *x, const struct upgrade *u)
-{
-    struct audited *a = audited_of(x);
-    struct channel *channel = a->x->ops->upgrade(a->x, u);
-
-    audited_free(a);
-    return channel;
-}
-
-static const struct exchange_ops own_ops = {
-    .reply = own_reply,
-    .begin = own_begin,
-    .piece = own_piece,
-    .end = own_end,
-    .cut = own_cut,
-    .backlog = own_backlog,
-    .upgrade = own_upgrade,
-};
-
-static void on_close(void *arg)
+static void audited_on_close(void *arg)
 {
     struct audited *a = arg;
 
-    a->x = NULL;
-    if (a->own.on_close)
-        a->own.on_close(a->own.arg);
-    a->own.on_close = NULL;
+    a->relay.x = NULL;
+    if (a->relay.own.on_close)
+        a->relay.own.on_close(a->relay.own.arg);
+    a->relay.own.on_close = NULL;
     if (a->state != AUDITED_NOTING)
         audited_free(a);
-}
-
-static void on_drain(void *arg)
-{
-    struct audited *a = arg;
-
-    if (a->own.on_drain)
-        a->own.on_drain(a->own.arg);
 }
 
 static void audited_new(struct audit *audit, struct call *c)
@@ -497,16 +434,12 @@ static void audited_new(struct audit *audit, struct call *c)
     struct audited *a = mem_alloc(sizeof(*a));
 
     a->audit = audit;
-    a->own.ops = &own_ops;
-    a->own.request = c->x->request;
-    a->x = c->x;
+    relay_init(&a->relay, &audited_ops, c->x, audited_release);
+    c->x->on_close = audited_on_close;
     a->name = copy_or_null(c->name);
     a->is_dry_run = query_get(&c->query, "dryRun") != NULL;
     audit_add_call(&a->about, c, loop_wall_ns(audit_loop(audit)));
-    c->x->arg = a;
-    c->x->on_close = on_close;
-    c->x->on_drain = on_drain;
-    c->x = &a->own;
+    c->x = &a->relay.own;
     c->audited = a;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "http/relay.h"
 
 enum {
     ANSWER_MAX = 8 << 20 /* of forward_get */
@@ -58,129 +59,54 @@ static void copy_done(struct forward_copy *c)
 /* ---- the browser's requests ---- */
 
 struct forward {
-    struct exchange own; /* the API's exchange */
-    struct exchange *x;  /* the browser's */
+    struct relay relay; /* from the API's exchange to the browser's */
     struct forward_copy copy;
     char *security;
 };
 
-static struct forward *forward_of(struct exchange *x)
+static void forward_free(struct relay *r)
 {
-    return (struct forward *)(void *)((char *)x - offsetof(struct forward, own));
-}
+    struct forward *f = (struct forward *)(void *)r;
 
-static void forward_free(struct forward *f)
-{
     copy_done(&f->copy);
     free(f->security);
     free(f);
 }
 
-static struct api_reply with_headers(const struct forward *f, const struct api_reply *r)
+static struct api_reply with_headers(struct exchange *own, const struct api_reply *reply)
 {
-    struct api_reply ret = *r;
+    const struct forward *f = (const struct forward *)(void *)relay_of(own);
+    struct api_reply ret = *reply;
 
     ret.headers = f->security;
     return ret;
 }
 
-static void forward_reply(struct exchange *x, const struct api_reply *r)
+static void forward_reply(struct exchange *own, const struct api_reply *reply)
 {
-    struct forward *f = forward_of(x);
-    const struct api_reply full = with_headers(f, r);
+    const struct api_reply full = with_headers(own, reply);
 
-    f->x->ops->reply(f->x, &full);
-    forward_free(f);
+    relay_reply(own, &full);
 }
 
-static void forward_begin(struct exchange *x, const struct api_reply *r)
+static void forward_begin(struct exchange *own, const struct api_reply *reply)
 {
-    struct forward *f = forward_of(x);
-    const struct api_reply full = with_headers(f, r);
+    const struct api_reply full = with_headers(own, reply);
 
-    f->x->ops->begin(f->x, &full);
+    relay_begin(own, &full);
 }
 
-static void forward_piece(struct exchange *x, struct str piece)
-{
-    struct forward *f = forward_of(x);
-
-    f->x->ops->piece(f->x, piece);
-}
-
-static void forward_end(struct exchange *x)
-{
-    struct forward *f = forward_of(x);
-
-    f->x->ops->end(f->x);
-    forward_free(f);
-}
-
-static void forward_cut(struct exchange *x)
-{
-    struct forward *f = forward_of(x);
-
-    f->x->ops->cut(f->x);
-    forward_free(f);
-}
-
-static size_t forward_backlog(const struct exchange *x)
-{
-    const struct forward *f =
-        (const struct forward *)(const void *)((const char *)x - offsetof(struct forward, own));
-
-    return f->x->ops->backlog(f->x);
-}
-
-static struct channel *forward_upgrade(struct exchange *x, const struct upgrade *u)
-{
-    struct forward *f = forward_of(x);
-    struct channel *c = f->x->ops->upgrade(f->x, u);
-
-    forward_free(f);
-    return c;
-}
-
-static const struct exchange_ops forward_ops = {
-    .reply = forward_reply,
-    .begin = forward_begin,
-    .piece = forward_piece,
-    .end = forward_end,
-    .cut = forward_cut,
-    .backlog = forward_backlog,
-    .upgrade = forward_upgrade,
-};
-
-static void forward_on_close(void *arg)
-{
-    struct forward *f = arg;
-
-    if (f->own.on_close)
-        f->own.on_close(f->own.arg);
-    forward_free(f);
-}
-
-static void forward_on_drain(void *arg)
-{
-    struct forward *f = arg;
-
-    if (f->own.on_drain)
-        f->own.on_drain(f->own.arg);
-}
+static const struct exchange_ops forward_ops = RELAY_OPS(forward_reply, forward_begin);
 
 void forward_request(const struct forward_target *t, const struct credential *who,
                      struct exchange *x, const char *security)
 {
     struct forward *f = mem_alloc(sizeof(*f));
 
-    f->own.ops = &forward_ops;
-    f->x = x;
+    relay_init(&f->relay, &forward_ops, x, forward_free);
     f->security = mem_strdup(security);
-    copy_begin(&f->copy, who, &x->request, &f->own.request);
-    x->arg = f;
-    x->on_close = forward_on_close;
-    x->on_drain = forward_on_drain;
-    t->handle(t->arg, &f->own);
+    copy_begin(&f->copy, who, &x->request, &f->relay.own.request);
+    t->handle(t->arg, &f->relay.own);
 }
 
 /* ---- our own questions ---- */
