@@ -75,8 +75,9 @@ static void draw_head(const struct top_view *v, const struct top_look *look, int
     const size_t *n = v->counts;
 
     stamp_format(now_ns, stamp);
-    text = mem_format("%zu GPUs: %zu free, %zu held, %zu idle, %zu sick, %zu no answer", v->gpus.n,
-                      n[TOP_FREE], n[TOP_HELD], n[TOP_IDLE], n[TOP_SICK], n[TOP_NO_ANSWER]);
+    text = mem_format(
+        "%zu GPUs: %zu free, %zu held, %zu idle, %zu drained, %zu sick, %zu no answer", v->gpus.n,
+        n[TOP_FREE], n[TOP_HELD], n[TOP_IDLE], n[TOP_DRAINED], n[TOP_SICK], n[TOP_NO_ANSWER]);
     (void)attron(A_BOLD);
     put_text(0, 0, COLS - 9, text);
     stamp[19] = '\0';
@@ -114,13 +115,13 @@ size_t top_draw_columns(const struct top_look *look)
 /* " 3 ####  82%  40G H" */
 static void draw_cell(const struct top_gpu *g, int y, int x, int64_t now_ns)
 {
-    static const char letters[TOP_STATES] = {'-', 'H', 'i', 'S', '?'};
+    static const char letters[TOP_STATES] = {'-', 'H', 'i', 'D', 'S', '?'};
     char name[16];
     char text[TOP_REASON + 32];
 
     (void)snprintf(name, sizeof(name), g->slice >= 0 ? "%" PRId64 ".%" PRId64 : "%" PRId64,
                    g->index, g->slice);
-    if (g->state == TOP_NO_ANSWER || g->state == TOP_SICK) {
+    if (g->state >= TOP_DRAINED) {
         char trouble[TOP_REASON];
 
         top_gpu_trouble(g, now_ns, trouble);
@@ -147,7 +148,7 @@ static char *draw_gpu_detail(const struct top_gpu *g, int64_t now_ns)
     char trouble[TOP_REASON] = "";
     struct buf b = {0};
 
-    if (g->state == TOP_NO_ANSWER || g->state == TOP_SICK)
+    if (g->state >= TOP_DRAINED)
         top_gpu_trouble(g, now_ns, trouble);
     buf_printf(&b, "%s/%" PRId64 " %s %s %s", g->node, g->index, g->model,
                *trouble ? trouble : top_state_name(g->state), g->holder);
@@ -202,7 +203,7 @@ static char *draw_wall(const struct top_view *v, struct top_look *look, int64_t 
             put_text(y - 1, 0, COLS, g->node);
         if (y < HEAD_ROWS || y >= LINES - FOOT_ROWS)
             continue;
-        (void)attrset(i == *selected ? A_REVERSE : g->state >= TOP_SICK ? A_BOLD : A_NORMAL);
+        (void)attrset(i == *selected ? A_REVERSE : g->state >= TOP_DRAINED ? A_BOLD : A_NORMAL);
         draw_cell(g, y, (int)x * CELL_WIDTH, now_ns);
         (void)attrset(A_NORMAL);
     }

@@ -11,10 +11,11 @@
 #include "cli/job/jobs.h"
 #include "cli/term/text_escape.h"
 #include "kinds/queue.h"
+#include "model/gpu.h"
 
 static const char *const state_names[TOP_STATES] = {
-    [TOP_FREE] = "free", [TOP_HELD] = "held",           [TOP_IDLE] = "idle",
-    [TOP_SICK] = "sick", [TOP_NO_ANSWER] = "no answer",
+    [TOP_FREE] = "free",       [TOP_HELD] = "held", [TOP_IDLE] = "idle",
+    [TOP_DRAINED] = "drained", [TOP_SICK] = "sick", [TOP_NO_ANSWER] = "no answer",
 };
 
 const char *top_state_name(enum top_state state)
@@ -57,9 +58,11 @@ static void gpu_add_holder(struct top_gpu *g, const json_t *holders)
 
 static enum top_state state_of(const struct top_gpu *g)
 {
-    if (text_equal(g->health, "not answering"))
+    if (text_equal(g->health, gpu_health_text(GPU_NOT_ANSWERING)))
         return TOP_NO_ANSWER;
-    if (*g->health && !text_equal(g->health, "healthy"))
+    if (text_equal(g->health, gpu_health_text(GPU_DRAINED)))
+        return TOP_DRAINED;
+    if (*g->health && !text_equal(g->health, gpu_health_text(GPU_HEALTHY)))
         return TOP_SICK;
     if (!*g->holder)
         return TOP_FREE;

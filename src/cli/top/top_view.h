@@ -12,7 +12,8 @@ enum {
 enum top_state {
     TOP_FREE,
     TOP_HELD,
-    TOP_IDLE, /* held, and the last sample shows no work */
+    TOP_IDLE,    /* held, and the last sample shows no work */
+    TOP_DRAINED, /* an administrator took it out of use */
     TOP_SICK,
     TOP_NO_ANSWER,
     TOP_STATES
