@@ -236,20 +236,23 @@ struct pod_sum {
 
 typedef VEC(struct pod_sum) pod_sums;
 
+static struct pod_sum *sum_of(pod_sums *sums, const char *uid)
+{
+    VEC_EACH (sums, s) {
+        if (text_equal(s->uid, uid))
+            return s;
+    }
+    vec_add(sums, (struct pod_sum){.uid = uid, .values = {-1, -1, -1, -1, -1}});
+    return &sums->at[sums->n - 1];
+}
+
 static void sum_add(pod_sums *sums, const char *uid, enum pod_field field, int64_t value)
 {
     struct pod_sum *of = NULL;
 
     if (value < 0)
         return;
-    VEC_EACH (sums, s) {
-        if (text_equal(s->uid, uid))
-            of = s;
-    }
-    if (!of) {
-        vec_add(sums, (struct pod_sum){.uid = uid, .values = {-1, -1, -1, -1, -1}});
-        of = &sums->at[sums->n - 1];
-    }
+    of = sum_of(sums, uid);
     of->values[field] = (of->values[field] < 0 ? 0 : of->values[field]) + value;
 }
 
