@@ -7,7 +7,6 @@
 
 #include "cli/top/top_draw.h"
 
-#include <curses.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "cli/term/text_escape.h"
+#include "cli/top/curses_linux.h"
 
 enum {
     CELL_WIDTH = 20,
@@ -26,40 +26,47 @@ enum {
 
 struct err *top_draw_begin(void)
 {
+    TRY(curses_load());
     (void)setlocale(LC_CTYPE, ""); /* unknown: only ASCII is drawn */
-    if (!newterm(NULL, stdout, stdin))
+    if (!sym_newterm(NULL, stdout, stdin))
         return err_new(ERR_INVALID, "this terminal is not known: is TERM right?");
-    (void)cbreak();
-    (void)noecho();
-    (void)nodelay(stdscr, TRUE);
-    (void)keypad(stdscr, TRUE);
-    (void)curs_set(0);
+    (void)sym_cbreak();
+    (void)sym_noecho();
+    (void)sym_nodelay(*sym_stdscr, TRUE);
+    (void)sym_keypad(*sym_stdscr, TRUE);
+    (void)sym_curs_set(0);
     return NULL;
 }
 
 void top_draw_end(void)
 {
-    (void)endwin();
+    (void)sym_endwin();
 }
 
 void top_draw_resize(void)
 {
-    (void)endwin();
-    (void)refresh();
+    (void)sym_endwin();
+    (void)sym_wrefresh(*sym_stdscr);
 }
 
 int top_draw_key(void)
 {
-    return getch();
+    return sym_wgetch(*sym_stdscr);
+}
+
+static void set_attributes(chtype attributes)
+{
+    (void)sym_wattrset(*sym_stdscr, (int)attributes);
 }
 
 /* Writes at most `width` columns of a text. */
 static void put_text(int y, int x, int width, const char *text)
 {
-    if (y >= LINES || x >= COLS || width <= 0)
+    if (y >= *sym_LINES || x >= *sym_COLS || width <= 0)
         return;
-    width = width < COLS - x ? width : COLS - x;
-    (void)mvaddnstr(y, x, text, (int)text_escape_fit(text, (size_t)width));
+    width = width < *sym_COLS - x ? width : *sym_COLS - x;
+    if (sym_wmove(*sym_stdscr, y, x) != ERR)
+        (void)sym_waddnstr(*sym_stdscr, text, (int)text_escape_fit(text, (size_t)width));
 }
 
 static bool draw_matches(const struct top_look *look, const char *a, const char *b, const char *c)
@@ -78,16 +85,16 @@ static void draw_head(const struct top_view *v, const struct top_look *look, int
     text = mem_format(
         "%zu GPUs: %zu free, %zu held, %zu idle, %zu drained, %zu sick, %zu no answer", v->gpus.n,
         n[TOP_FREE], n[TOP_HELD], n[TOP_IDLE], n[TOP_DRAINED], n[TOP_SICK], n[TOP_NO_ANSWER]);
-    (void)attron(A_BOLD);
-    put_text(0, 0, COLS - 9, text);
+    (void)sym_wattr_on(*sym_stdscr, A_BOLD, NULL);
+    put_text(0, 0, *sym_COLS - 9, text);
     stamp[19] = '\0';
-    put_text(0, COLS - 8, 8, stamp + 11);
-    (void)attroff(A_BOLD);
+    put_text(0, *sym_COLS - 8, 8, stamp + 11);
+    (void)sym_wattr_off(*sym_stdscr, A_BOLD, NULL);
     if (v->at_ns > 0 && now_ns - v->at_ns > LATE_REFRESHES * look->refresh_ns) {
         AUTO_FREE char *late =
             mem_format("the numbers are %" PRId64 " s old", (now_ns - v->at_ns) / NS_PER_SEC);
 
-        put_text(1, 0, COLS, late);
+        put_text(1, 0, *sym_COLS, late);
     }
 }
 
@@ -95,21 +102,22 @@ static void draw_foot(const struct top_look *look, const char *detail)
 {
     AUTO_FREE char *filter = mem_format("filter: %s%s", look->filter, look->is_typing ? "_" : "");
 
-    put_text(LINES - 2, 0, COLS, detail);
-    (void)attron(A_DIM);
-    put_text(LINES - 1, 0, COLS,
+    put_text(*sym_LINES - 2, 0, *sym_COLS, detail);
+    (void)sym_wattr_on(*sym_stdscr, A_DIM, NULL);
+    put_text(*sym_LINES - 1, 0, *sym_COLS,
              *look->message ? look->message
              : look->is_typing || *look->filter
                  ? filter
                  : "1 wall  2 jobs  / filter  arrows select  q quit");
-    (void)attroff(A_DIM);
+    (void)sym_wattr_off(*sym_stdscr, A_DIM, NULL);
 }
 
 /* ---- the wall ---- */
 
 size_t top_draw_columns(const struct top_look *look)
 {
-    return look->screen == TOP_WALL && COLS >= CELL_WIDTH ? (size_t)(COLS / CELL_WIDTH) : 1;
+    return look->screen == TOP_WALL && *sym_COLS >= CELL_WIDTH ? (size_t)(*sym_COLS / CELL_WIDTH)
+                                                               : 1;
 }
 
 /* " 3 ####  82%  40G H" */
@@ -190,7 +198,7 @@ static char *draw_wall(const struct top_view *v, struct top_look *look, int64_t 
         row += is_new ? 2 : x == 0;
         rows[i] = row;
     }
-    first = shown.n > 0 ? rows[*selected] - (LINES - HEAD_ROWS - FOOT_ROWS) + 1 : 0;
+    first = shown.n > 0 ? rows[*selected] - (*sym_LINES - HEAD_ROWS - FOOT_ROWS) + 1 : 0;
     first = first > 0 ? first : 0;
     x = 0;
     for (size_t i = 0; i < shown.n; i++) {
@@ -199,13 +207,13 @@ static char *draw_wall(const struct top_view *v, struct top_look *look, int64_t 
         int y = rows[i] - first + HEAD_ROWS;
 
         x = is_new || x + 1 == columns ? 0 : x + 1;
-        if (is_new && y > HEAD_ROWS && y - 1 < LINES - FOOT_ROWS)
-            put_text(y - 1, 0, COLS, g->node);
-        if (y < HEAD_ROWS || y >= LINES - FOOT_ROWS)
+        if (is_new && y > HEAD_ROWS && y - 1 < *sym_LINES - FOOT_ROWS)
+            put_text(y - 1, 0, *sym_COLS, g->node);
+        if (y < HEAD_ROWS || y >= *sym_LINES - FOOT_ROWS)
             continue;
-        (void)attrset(i == *selected ? A_REVERSE : g->state >= TOP_DRAINED ? A_BOLD : A_NORMAL);
+        set_attributes(i == *selected ? A_REVERSE : g->state >= TOP_DRAINED ? A_BOLD : A_NORMAL);
         draw_cell(g, y, (int)x * CELL_WIDTH, now_ns);
-        (void)attrset(A_NORMAL);
+        set_attributes(A_NORMAL);
     }
     if (shown.n > 0)
         detail = draw_gpu_detail(shown.at[*selected], now_ns);
@@ -228,14 +236,14 @@ static void draw_job(const struct top_job *j, int y, int64_t now_ns)
     put_text(y, 33, 9, j->state);
     put_text(y, 43, 8, j->gpus);
     put_text(y, 52, 7, age);
-    put_text(y, 60, COLS - 60, *j->reason ? j->reason : j->node);
+    put_text(y, 60, *sym_COLS - 60, *j->reason ? j->reason : j->node);
 }
 
 static char *draw_jobs(const struct top_view *v, struct top_look *look, int64_t now_ns)
 {
     VEC(const struct top_job *) shown = {0};
     size_t *selected = &look->selected[TOP_JOBS];
-    int room = LINES - HEAD_ROWS - FOOT_ROWS - 1;
+    int room = *sym_LINES - HEAD_ROWS - FOOT_ROWS - 1;
     size_t first = 0;
     char *detail = NULL;
 
@@ -245,14 +253,14 @@ static char *draw_jobs(const struct top_view *v, struct top_look *look, int64_t 
     *selected = *selected < shown.n ? *selected : shown.n > 0 ? shown.n - 1 : 0;
     if (room > 0 && *selected >= (size_t)room)
         first = *selected - (size_t)room + 1;
-    (void)attron(A_BOLD);
-    put_text(HEAD_ROWS, 0, COLS,
+    (void)sym_wattr_on(*sym_stdscr, A_BOLD, NULL);
+    put_text(HEAD_ROWS, 0, *sym_COLS,
              "JOB    NAME             USER     STATE     GPUS     TIME    REASON, NODE");
-    (void)attroff(A_BOLD);
+    (void)sym_wattr_off(*sym_stdscr, A_BOLD, NULL);
     for (size_t i = first; i < shown.n && (int)(i - first) < room; i++) {
-        (void)attrset(i == *selected ? A_REVERSE : A_NORMAL);
+        set_attributes(i == *selected ? A_REVERSE : A_NORMAL);
         draw_job(shown.at[i], HEAD_ROWS + 1 + (int)(i - first), now_ns);
-        (void)attrset(A_NORMAL);
+        set_attributes(A_NORMAL);
     }
     if (shown.n > 0) {
         const struct top_job *j = shown.at[*selected];
@@ -269,9 +277,9 @@ void top_draw(const struct top_view *v, struct top_look *look, int64_t now_ns)
 {
     AUTO_FREE char *detail = NULL;
 
-    (void)erase();
+    (void)sym_werase(*sym_stdscr);
     draw_head(v, look, now_ns);
     detail = look->screen == TOP_WALL ? draw_wall(v, look, now_ns) : draw_jobs(v, look, now_ns);
     draw_foot(look, text_or_empty(detail));
-    (void)refresh();
+    (void)sym_wrefresh(*sym_stdscr);
 }
