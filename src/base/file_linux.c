@@ -175,7 +175,8 @@ struct err *dir_make(const char *path, mode_t mode)
 /* A container may leave a tree of any depth, and each level costs a descriptor and a stack frame.
  * Directories DEEPEST levels down are moved to the top, where the next pass finds them. */
 enum {
-    DEEPEST = 32
+    DEEPEST = 32,
+    WALKS_MAX = 100
 };
 
 struct removal {
@@ -332,8 +333,12 @@ int file_open_below(int root, const char *path)
 {
     struct open_how how = {.flags = O_PATH | O_CLOEXEC,
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    int fd = -1;
 
-    return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+    /* EAGAIN: a rename or mount elsewhere on the machine disturbed the walk (openat2(2)). */
+    for (unsigned i = 0; i < WALKS_MAX && fd < 0 && (i == 0 || errno == EAGAIN); i++)
+        fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+    return fd;
 }
 
 size_t file_read_head(int handle, void *bytes, size_t size)
@@ -352,11 +357,11 @@ size_t file_read_head(int handle, void *bytes, size_t size)
 
 char *file_path_of(int handle)
 {
-    AUTO_FREE char *name = mem_format("/proc/self/fd/%d", handle);
-    char path[PATH_MAX];
-    ssize_t n = readlink(name, path, sizeof(path));
+    AUTO_FREE char *link = mem_format("/proc/self/fd/%d", handle);
+    char target[PATH_MAX];
+    ssize_t n = readlink(link, target, sizeof(target));
 
-    return n > 0 && (size_t)n < sizeof(path) ? mem_strndup(path, (size_t)n) : NULL;
+    return n > 0 && (size_t)n < sizeof(target) ? mem_strndup(target, (size_t)n) : NULL;
 }
 
 void random_bytes(void *bytes, size_t size)
