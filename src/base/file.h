@@ -72,6 +72,14 @@ void names_free(char **names, size_t count);
 
 bool file_exists(const char *path);
 
+/*
+ * Opens `path` (empty: `dir` itself) from the directory `dir` by openat2 with O_CLOEXEC, `flags`
+ * and `resolve` (RESOLVE_*); a file that O_CREAT makes has mode 0644. Repeats the walk while a
+ * rename or a mount elsewhere on the machine disturbs it (EAGAIN). Returns -1 and sets errno on
+ * failure.
+ */
+int file_walk(int dir, const char *path, uint64_t flags, uint64_t resolve);
+
 /* Opens `path` below the directory `root` with O_PATH: symlinks, also absolute ones, stay below
  * `root`. Returns -1 and sets errno on failure. */
 int file_open_below(int root, const char *path);

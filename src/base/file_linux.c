@@ -193,10 +193,6 @@ static bool is_dots(const char *name)
 
 static struct err *remove_subdir(const struct removal *r, int dir, const char *name, unsigned depth)
 {
-    struct open_how how = {
-        .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-        .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH,
-    };
     AUTO(fd_closep) int fd = -1;
 
     if (depth >= DEEPEST) {
@@ -207,7 +203,8 @@ static struct err *remove_subdir(const struct removal *r, int dir, const char *n
             return err_errno(errno, "remove %s: move up '%s'", r->path, name);
         return NULL;
     }
-    fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
+    fd = file_walk(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW,
+                   RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
     if (fd < 0 && errno == EXDEV)
         return err_new(ERR_BUSY, "remove %s: '%s' in it is a mount point", r->path, name);
     if (fd < 0)
@@ -329,16 +326,23 @@ bool file_exists(const char *path)
     return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
 }
 
-int file_open_below(int root, const char *path)
+int file_walk(int dir, const char *path, uint64_t flags, uint64_t resolve)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    struct open_how how = {
+        .flags = flags | O_CLOEXEC, .mode = flags & O_CREAT ? 0644 : 0, .resolve = resolve};
     int fd = -1;
 
-    /* EAGAIN: a rename or mount elsewhere on the machine disturbed the walk (openat2(2)). */
-    for (unsigned i = 0; i < WALKS_MAX && fd < 0 && (i == 0 || errno == EAGAIN); i++)
-        fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+    for (unsigned i = 0; i < WALKS_MAX; i++) {
+        fd = (int)syscall(SYS_openat2, dir, *path ? path : ".", &how, sizeof(how));
+        if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+            break;
+    }
     return fd;
+}
+
+int file_open_below(int root, const char *path)
+{
+    return file_walk(root, path, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
 size_t file_read_head(int handle, void *bytes, size_t size)

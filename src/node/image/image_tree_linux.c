@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -91,10 +90,8 @@ static struct err *plain_path(const char *raw, char ret[PATH_BYTES_MAX + 1])
 
 static int open_below(const struct image_tree *t, const char *path, uint64_t flags)
 {
-    struct open_how how = {.flags = flags | O_CLOEXEC,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
-
-    return (int)syscall(SYS_openat2, t->root, *path ? path : ".", &how, sizeof(how));
+    return file_walk(t->root, path, flags,
+                     RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
 }
 
 /* Makes parent directories that the layer does not contain, owned by root. */

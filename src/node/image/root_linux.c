@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -13,25 +12,18 @@
 #include "node/image/driver_layer.h"
 #include "node/image/root.h"
 
-enum {
-    WALKS_MAX = 100
-};
-
 /* ---- reading ---- */
 
 /* Opens a regular file below `root`; links stay inside. Checks the type before opening, so that no
  * fifo or device of the image is opened. */
 static struct err *open_inside(int root, const char *path, int *ret)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
-    AUTO(fd_closep) int handle = -1;
+    AUTO(fd_closep)
+    int handle =
+        file_walk(root, path, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV);
     AUTO_FREE char *name = NULL;
     struct stat st = {0};
 
-    /* EAGAIN: a rename or mount elsewhere on the machine disturbed the walk (openat2(2)). */
-    for (unsigned i = 0; i < WALKS_MAX && handle < 0 && (i == 0 || errno == EAGAIN); i++)
-        handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
     if (handle < 0)
         return err_errno(errno, "open %s of the image", path);
     if (fstat(handle, &st) < 0)

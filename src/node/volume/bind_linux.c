@@ -16,10 +16,6 @@
 #include "node/runtime/userns.h"
 #include "node/volume/bind.h"
 
-enum {
-    TRIES_MAX = 64 /* of an open that raced with renames */
-};
-
 void bind_done(struct bind *b)
 {
     free(b->base);
@@ -32,20 +28,9 @@ void bind_done(struct bind *b)
 
 /* ---- opens ---- */
 
-/* Opens by openat2; -1 with errno. EAGAIN: the open raced with a rename, and is repeated. */
 static int open_at(int dir, const char *path, uint64_t flags, uint64_t resolve)
 {
-    struct open_how how = {.flags = flags | O_CLOEXEC,
-                           .mode = flags & O_CREAT ? 0644 : 0,
-                           .resolve = resolve | RESOLVE_NO_MAGICLINKS};
-    int fd = -1;
-
-    for (unsigned i = 0; i < TRIES_MAX; i++) {
-        fd = (int)syscall(SYS_openat2, dir, *path ? path : ".", &how, sizeof(how));
-        if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
-            break;
-    }
-    return fd;
+    return file_walk(dir, path, flags, resolve | RESOLVE_NO_MAGICLINKS);
 }
 
 /* The error of a failed open, in terms of the manifest. */
