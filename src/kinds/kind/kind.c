@@ -54,6 +54,7 @@ const struct kind *const kinds[] = {
     &kind_gpu,
     &kind_queue,
     &kind_reservation,
+    &kind_slurmjob,
     &kind_workload,
     &kind_node_metrics,
     &kind_pod_metrics,

@@ -38,6 +38,7 @@ extern const struct kind kind_quota;
 extern const struct kind kind_reservation;
 extern const struct kind kind_secret;
 extern const struct kind kind_slice;
+extern const struct kind kind_slurmjob;
 extern const struct kind kind_self_access_review;
 extern const struct kind kind_serviceaccount;
 extern const struct kind kind_access_review;

@@ -1,0 +1,44 @@
+/*
+ * slurm_job.h - jobs of the Slurm commands: rules of a SlurmJob, its pods, and the rows of listings
+ *
+ * A SlurmJob (kind/kind_slurmjob.c) is what sbatch, salloc and srun submit; an array is one object.
+ * control/slurm makes a pod for each element and node of the job that may run, as the job
+ * controller does for Jobs: these pods are queued, placed, limited, run and charged like all
+ * others. Words and forms: https://slurm.schedmd.com (sbatch, squeue, scontrol, sacct).
+ */
+#pragma once
+
+#include "base/json.h"
+
+struct causes;
+struct path;
+
+enum {
+    SLURM_SCRIPT_MAX = 131072, /* bytes of a batch script */
+    SLURM_ARRAY_MAX = 100001,  /* MaxArraySize: indexes are below it */
+};
+
+/*
+ * The label of a pod of a SlurmJob: its object's name. The pod's own mete.dev/job-id is the raw id
+ * of the element; the label mete.dev/slurm-array-job is the id of the array.
+ */
+#define SLURM_JOB_LABEL   "mete.dev/slurm-job"
+#define SLURM_ARRAY_LABEL "mete.dev/slurm-array-job"
+#define SLURM_INDEX_LABEL "mete.dev/slurm-array-index"
+
+/*
+ * The annotation of a pod whose one container, of the image `host`, is started without an OCI
+ * runtime (node/runtime, runtime_native_linux.c); its value is a JSON object:
+ *   "script"    text of the program: the node writes it to a file that the user may read and
+ *               execute, and runs this file with the container's `command` as its arguments;
+ *               absent: the container's `command` is executed
+ *   "stdin"     path of the input; absent: /dev/null
+ *   "stdout"    path of the output; "stderr": of the errors, absent: the same file
+ *   "openMode"  "truncate" or "append"
+ *   "umask"     number
+ * Paths are absolute, without patterns, and opened with the rights of the user.
+ */
+#define HOST_PROCESS_ANNOTATION "mete.dev/host-process"
+
+/* Adds a cause for each rule beyond the schema that `spec` breaks. */
+void slurm_job_validate(const json_t *spec, const struct path *at, struct causes *causes);
