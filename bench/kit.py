@@ -110,8 +110,8 @@ def connect(m):
     return s
 
 
-def request(connection, method, path, body=b"", accept="application/json"):
-    head = (f"{method} {path} HTTP/1.1\r\nHost: mete\r\nContent-Type: application/json\r\nAccept: {accept}\r\n"
+def request(connection, method, path, body=b"", accept="application/json", content="application/json"):
+    head = (f"{method} {path} HTTP/1.1\r\nHost: mete\r\nContent-Type: {content}\r\nAccept: {accept}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n")
     connection.sendall(head.encode() + body)
     got = bytearray()
