@@ -1,0 +1,41 @@
+/*
+ * slurm_array.h - the indexes of Slurm's job arrays: "0-15%4", "1,3,5-7", "1-7:2"
+ *
+ * https://slurm.schedmd.com/job_array.html
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "model/index_set.h"
+
+/* {0} is no array; slurm_array_done frees it. */
+struct slurm_array {
+    struct index_set indexes;
+    int64_t limit; /* elements that may run at once; 0: all */
+};
+
+/*
+ * Reads indexes below `end` (at most INDEX_SET_MAX) in any order, ranges with a step, and a limit.
+ * ERR_INVALID: the text is malformed or names no index. `*ret`, which must be empty, changes on
+ * success only.
+ */
+struct err *slurm_array_parse(struct str text, size_t end, struct slurm_array *ret) MUST_CHECK;
+
+/* The text for listings: "0-5,7", indexes of an even step above one as "1-7:2". The caller frees
+ * it. */
+char *slurm_array_format_indexes(const struct index_set *indexes);
+
+void slurm_array_done(struct slurm_array *a);
+
+/* A job as clients name it: "12", "12_3", "12_[1-3,8]", "12.0", "12_3.batch". */
+struct slurm_job_name {
+    int64_t id;
+    struct index_set indexes; /* of an array; empty: the whole job */
+    char *step;               /* owned; NULL: none */
+};
+
+/* Reads one name. ERR_INVALID: the text is malformed. `*ret`, which must be empty, changes on
+ * success only. */
+struct err *slurm_job_name_parse(struct str text, struct slurm_job_name *ret) MUST_CHECK;
+void slurm_job_name_done(struct slurm_job_name *n);

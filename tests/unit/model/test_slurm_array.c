@@ -1,0 +1,102 @@
+/* test_slurm_array.c - indexes of Slurm's job arrays, and names of jobs */
+
+#include "base/mem.h"
+#include "model/slurm_array.h"
+#include "test.h"
+
+static void reads_all_forms(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *indexes;
+        int64_t limit;
+    } cases[] = {
+        {"0-15%4", "0-15", 4},     {"1,3,5,7", "1-7:2", 0}, {"1-7:2", "1-7:2", 0},
+        {"7,1-2,2-3", "1-3,7", 0}, {"5", "5", 0},           {"0-10:5,3%1", "0,3,5,10", 1},
+        {"1-2", "1,2", 0},         {"0-4:4", "0,4", 0},     {"1-3%0", "1-3", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(slurm_array_done) struct slurm_array a = {0};
+        AUTO(err_freep) struct err *e = slurm_array_parse(str_of(cases[i].text), 1000, &a);
+        AUTO_FREE char *text = NULL;
+
+        if (e)
+            fail_msg("%s: %s", cases[i].text, err_message(e));
+        text = slurm_array_format_indexes(&a.indexes);
+        assert_string_equal(text, cases[i].indexes);
+        assert_int_equal(a.limit, cases[i].limit);
+    }
+}
+
+static void says_what_is_wrong(void **state)
+{
+    static const char *const cases[] = {"",    ",",     "1-",     "-1",   "3-1",
+                                        "1:2", "1-9:0", "1-9:",   "x",    "1%",
+                                        "1%x", "1000",  "1-5%-1", "1,,2", "1-1000000000"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct slurm_array a = {.limit = 42};
+        AUTO(err_freep) struct err *e = slurm_array_parse(str_of(cases[i]), 1000, &a);
+
+        if (!e)
+            fail_msg("taken: %s", cases[i]);
+        assert_true(text_starts_with(err_message(e), "array: "));
+        assert_int_equal(a.limit, 42);
+    }
+}
+
+static void reads_names_of_jobs(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t id; /* 0: an error */
+        const char *indexes;
+        const char *step;
+    } cases[] = {
+        {"12", 12, "", NULL},
+        {"12_3", 12, "3", NULL},
+        {"12_[1-3,8]", 12, "1-3,8", NULL},
+        {"12_[0-5,7%3]", 12, "0-5,7", NULL},
+        {"12.0", 12, "", "0"},
+        {"12_3.batch", 12, "3", "batch"},
+        {"12_*", 12, "", NULL},
+        {"0", 0, NULL, NULL},
+        {"x", 0, NULL, NULL},
+        {"12_", 0, NULL, NULL},
+        {"12_[3-", 0, NULL, NULL},
+        {"12.", 0, NULL, NULL},
+        {"-1", 0, NULL, NULL},
+        {"", 0, NULL, NULL},
+        {"99999999999", 0, NULL, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(slurm_job_name_done) struct slurm_job_name n = {0};
+        AUTO(err_freep) struct err *e = slurm_job_name_parse(str_of(cases[i].text), &n);
+        AUTO_FREE char *text = NULL;
+
+        if ((e != NULL) != (cases[i].id == 0))
+            fail_msg("%s: %s", cases[i].text, e ? err_message(e) : "taken");
+        if (e)
+            continue;
+        text = index_set_format(&n.indexes);
+        assert_int_equal(n.id, cases[i].id);
+        assert_string_equal(text, cases[i].indexes);
+        assert_true(text_equal(n.step, cases[i].step));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_all_forms),
+        cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(reads_names_of_jobs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
