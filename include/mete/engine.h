@@ -605,6 +605,11 @@ METE_API size_t mete_queue_count(const struct mete_engine *e);
 METE_API enum mete_result mete_queue_view(struct mete_engine *e, size_t i,
                                           struct mete_queue_view *ret);
 
+/* Lists the workloads that wait in a queue, without those of the queues below it: the ids of at
+ * most `max` from place `first` on (0 is next). Returns their number; 0: no such queue. */
+METE_API size_t mete_queue_waiting(const struct mete_engine *e, const char *queue, size_t first,
+                                   uint64_t *ret_ids, size_t max);
+
 /*
  * An advance reservation: room for some queues (with those below them) and users, from start_ns to
  * end_ns; a maintenance window is for nobody. Before its start, a workload of others gets the room

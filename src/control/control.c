@@ -9,6 +9,7 @@
 #include "control/report/inventory.h"
 #include "control/report/queue_metrics.h"
 #include "control/report/views.h"
+#include "control/report/waiting.h"
 #include "control/report/what_if.h"
 
 struct control {
@@ -88,6 +89,19 @@ void control_free_cancel(struct report *r)
     free_cancel(r);
 }
 
+struct err *control_waiting_begin(void *control, const struct report_question *q,
+                                  report_done_fn done, void *done_arg, struct report **ret)
+{
+    struct control *c = control;
+
+    return waiting_begin(&c->views, q, done, done_arg, ret);
+}
+
+void control_waiting_cancel(struct report *r)
+{
+    waiting_cancel(r);
+}
+
 struct err *control_what_if_begin(void *control, const struct report_question *q,
                                   report_done_fn done, void *done_arg, struct report **ret)
 {
@@ -149,6 +163,13 @@ void control_each_device(void *control, device_row_fn fn, void *fn_arg)
     struct control *c = control;
 
     inventory_each(c->inventory, fn, fn_arg);
+}
+
+void control_each_node(void *control, node_row_fn fn, void *fn_arg)
+{
+    struct control *c = control;
+
+    inventory_each_node(c->inventory, fn, fn_arg);
 }
 
 void control_write_metrics(void *control, struct exposition *x, const struct metrics_question *q)

@@ -51,6 +51,11 @@ void control_free(struct control *c);
 struct err *control_free_begin(void *control, const struct report_question *q, report_done_fn done,
                                void *done_arg, struct report **ret) MUST_CHECK;
 void control_free_cancel(struct report *r);
+/* The report of what waits in a queue (waiting.h), in the same way. */
+struct err *control_waiting_begin(void *control, const struct report_question *q,
+                                  report_done_fn done, void *done_arg,
+                                  struct report **ret) MUST_CHECK;
+void control_waiting_cancel(struct report *r);
 /* The report of workloads that would start after a change (what_if.h), in the same way. */
 struct err *control_what_if_begin(void *control, const struct report_question *q,
                                   report_done_fn done, void *done_arg,
@@ -68,8 +73,9 @@ struct err *control_recording(void *control, const struct report_question *q, re
                               void *done_arg, struct report **ret) MUST_CHECK;
 void control_cancel_recording(struct report *r);
 
-/* The gpus and their holders, for struct device_table. */
+/* The gpus and their holders, and the nodes, for struct device_table. */
 void control_each_device(void *control, device_row_fn fn, void *fn_arg);
+void control_each_node(void *control, node_row_fn fn, void *fn_arg);
 /* Queues, what waits in them, and the nodes, for struct metrics_source. */
 void control_write_metrics(void *control, struct exposition *x, const struct metrics_question *q);
 

@@ -74,7 +74,19 @@ struct device_row {
 
 /* The gpus that the server knows, in the order of nodes and of gpus on the node. */
 typedef void (*device_row_fn)(void *arg, const struct device_row *row);
+
+/* A node, also one without gpus. Texts are borrowed; "": unknown or none. */
+struct node_row {
+    const char *name;
+    const char *drain_reason;
+    const char *agent; /* version of the node's program */
+    bool is_ready;
+    bool takes_pods; /* ready and not cordoned */
+};
+typedef void (*node_row_fn)(void *arg, const struct node_row *row);
+
 struct device_table {
     void (*each)(void *arg, device_row_fn fn, void *fn_arg);
+    void (*each_node)(void *arg, node_row_fn fn, void *fn_arg); /* in the same order; NULL: none */
     void *arg;
 };

@@ -39,6 +39,11 @@ struct container_gpu;
 const struct container_gpu *meter_container_gpu(const void *meter, const char *node,
                                                 const char *device, size_t i);
 
+/* The sum over the pod's containers of what they use of gpus, by the node's last sample; -1:
+ * unknown. For struct jobs_use. */
+void meter_pod_use(const void *meter, const char *node, const char *uid, int64_t *ret_gpu_milli,
+                   int64_t *ret_gpu_memory_bytes);
+
 /*
  * metrics.k8s.io, for struct api_view: the usage of running pods and nodes, from samples of the
  * last 30 s; pods and nodes without a sample are absent. New references.

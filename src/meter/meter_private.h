@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "client/node_stats.h"
 #include "kinds/account/account.h"
+#include "kinds/metrics.h"
 #include "meter/history/history.h"
 #include "meter/meter.h"
 #include "meter/prices.h"
@@ -26,7 +27,8 @@ struct meter {
     struct store *store;
     struct node_sample *samples;
     struct use_history history;
-    struct loop_timer *timer; /* of the next removal of old rows */
+    struct device_table devices; /* {0}: none */
+    struct loop_timer *timer;    /* of the next removal of old rows */
 };
 
 /* ---- sums ---- */
@@ -104,6 +106,9 @@ struct share {
 /* False: the attempt is outside the period. */
 bool share_of(const struct account_row *row, struct account_span period, int64_t now_ns,
               const struct prices *p, struct share *ret);
+
+/* The arrival of the node's last message, real time; 0: none of late. */
+int64_t meter_node_seen(const struct meter *m, const char *node);
 
 /* The usage of a running attempt so far, by its node's last sample. */
 struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row);

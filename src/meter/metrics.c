@@ -118,6 +118,14 @@ static const struct node_stats *fresh_gpus(const struct meter *m, const char *no
     return s && is_fresh(m, s->gpus_ns) ? &s->gpus : NULL;
 }
 
+int64_t meter_node_seen(const struct meter *m, const char *node)
+{
+    const struct node_sample *s = find_sample(m, node);
+    int64_t last_ns = s && s->loads_ns > s->gpus_ns ? s->loads_ns : s ? s->gpus_ns : 0;
+
+    return last_ns > 0 ? loop_wall_ns(m->o.loop) - (loop_now_ns(m->o.loop) - last_ns) : 0;
+}
+
 const struct gpu_sample *meter_gpu_sample(const void *meter, const char *node, const char *uuid,
                                           int64_t *ret_at_ns)
 {
@@ -145,6 +153,25 @@ const struct container_gpu *meter_container_gpu(const void *meter, const char *n
         i--;
     }
     return NULL;
+}
+
+void meter_pod_use(const void *meter, const char *node, const char *uid, int64_t *ret_gpu_milli,
+                   int64_t *ret_gpu_memory_bytes)
+{
+    const struct node_stats *stats = fresh_gpus(meter, node);
+    int64_t milli = -1;
+    int64_t bytes = -1;
+
+    for (size_t i = 0; stats && i < stats->container_gpus.n; i++) {
+        const struct container_gpu *c = &stats->container_gpus.at[i];
+
+        if (!text_equal(c->pod_uid, uid))
+            continue;
+        milli = c->sm_milli < 0 ? milli : c->sm_milli + (milli < 0 ? 0 : milli);
+        bytes = c->memory_bytes < 0 ? bytes : c->memory_bytes + (bytes < 0 ? 0 : bytes);
+    }
+    *ret_gpu_milli = milli;
+    *ret_gpu_memory_bytes = bytes;
 }
 
 /* The next sample of a container of the pod after `last` (NULL: the first); NULL: no more. */

@@ -39,6 +39,7 @@ struct jobs_index {
     char *after_ns;
     char *after_name;
     bool is_made;
+    struct jobs_use use;
 };
 
 static const struct store_range jobs_pods = {.group = "", .resource = "pods"};
@@ -321,6 +322,16 @@ struct err *jobs_index_wait(struct jobs_index *x, struct jobs_wait *w)
 void jobs_index_forget(struct jobs_index *x, struct jobs_wait *w)
 {
     LIST_REMOVE(x->waits, w);
+}
+
+void jobs_index_set_use(struct jobs_index *x, struct jobs_use use)
+{
+    x->use = use;
+}
+
+const struct jobs_use *jobs_index_use(const struct jobs_index *x)
+{
+    return &x->use;
 }
 
 struct loop *jobs_index_loop(const struct jobs_index *x)

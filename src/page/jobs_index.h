@@ -46,9 +46,19 @@ struct jobs_row {
     uint8_t state; /* enum jobs_state */
 };
 
+/* The present use of gpus by a pod on a node: 1,000 is all of one gpu; -1: unknown. `of` is NULL
+ * where nobody knows. */
+struct jobs_use {
+    void (*of)(const void *arg, const char *node, const char *uid, int64_t *ret_gpu_milli,
+               int64_t *ret_gpu_memory_bytes);
+    const void *arg;
+};
+
 struct jobs_index;
 struct jobs_index *jobs_index_new(struct loop *loop, struct objects *objects);
 void jobs_index_free(struct jobs_index *x); /* accepts NULL */
+void jobs_index_set_use(struct jobs_index *x, struct jobs_use use);
+const struct jobs_use *jobs_index_use(const struct jobs_index *x);
 
 /* Calls `fn` when the index is made: later, from the loop. */
 struct jobs_wait {

@@ -358,7 +358,25 @@ static void put_time(json_t *o, const char *key, int64_t ns)
     json_put(o, key, ns ? json_string(text) : json_null());
 }
 
-static json_t *item_tree(const struct jobs_row *row, const json_t *object)
+static json_t *number_tree(int64_t n)
+{
+    return n < 0 ? json_null() : json_integer(n);
+}
+
+static void put_use(json_t *o, const struct jobs_use *use, const struct job *job,
+                    const json_t *object)
+{
+    const char *uid = json_text_at(object, "metadata", "uid", NULL);
+    int64_t milli = -1;
+    int64_t bytes = -1;
+
+    if (use->of && uid && *job->node && !job->is_ended)
+        use->of(use->arg, job->node, uid, &milli, &bytes);
+    json_put(o, "gpuMilli", number_tree(milli));
+    json_put(o, "gpuMemoryBytes", number_tree(bytes));
+}
+
+static json_t *item_tree(const struct report *r, const struct jobs_row *row, const json_t *object)
 {
     const struct job job = job_of(object);
     const char *queue = queue_of(object);
@@ -374,6 +392,9 @@ static json_t *item_tree(const struct jobs_row *row, const json_t *object)
     json_put(o, "reason", json_text_new(*job.reason ? job.reason : job.progress));
     json_put(o, "gpus", job_gpus_cell(&job));
     json_put(o, "node", json_text_new(job.node));
+    json_put(o, "timeLimitSeconds",
+             number_tree(json_int(json_object_get(object, "spec"), "activeDeadlineSeconds", -1)));
+    put_use(o, jobs_index_use(r->index), &job, object);
     json_put(o, "exitCode",
              job.is_ended && job.exit_code >= 0 ? json_integer(job.exit_code) : json_null());
     put_time(o, "submittedAt", job.created_ns);
@@ -425,7 +446,7 @@ static json_t *report_tree(struct report *r)
         AUTO(json_freep) json_t *object = row->entry ? jobs_index_object(r->index, row) : NULL;
 
         if (object)
-            (void)json_array_append_new(items, item_tree(row, object)); /* fresh, as above */
+            (void)json_array_append_new(items, item_tree(r, row, object)); /* fresh, as above */
     }
     return o;
 }

@@ -1,6 +1,6 @@
-"""mete top: the wall and the jobs in a real terminal (tmux), and once for programs."""
+"""mete top: its screens in a real terminal (tmux), its actions, --local, and once for programs."""
 
-import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -13,12 +13,15 @@ from test_gpu_modes import set_driver
 class Screen:
     """A program in a tmux of its own."""
 
-    def __init__(self, m, size, *words):
+    numbers = itertools.count()
+
+    def __init__(self, m, size, *words, env=None):
         if not shutil.which("tmux"):
             raise Skip("tmux is not here: tools/bootstrap --tests installs it")
-        self.tmux = ["tmux", "-S", os.path.join(m.dir, "tmux"), "-f", "/dev/null"]
+        # A socket of its own: the server of an earlier screen may not have ended yet.
+        self.tmux = ["tmux", "-S", os.path.join(m.dir, f"tmux-{next(Screen.numbers)}"), "-f", "/dev/null"]
         columns, rows = size
-        env = {**m.env, "LC_ALL": "C.UTF-8", "TERM": "screen"}
+        env = {**m.env, "LC_ALL": "C.UTF-8", "TERM": "screen", **(env or {})}
         subprocess.run([*self.tmux, "new-session", "-d", "-x", str(columns), "-y", str(rows), METE, "top", *words],
                        env=env, check=True)
 
@@ -35,10 +38,13 @@ class Screen:
     def press(self, *keys):
         subprocess.run([*self.tmux, "send-keys", *keys], check=True)
 
-    def wait(self, *words):
+    def resize(self, columns, rows):
+        subprocess.run([*self.tmux, "resize-window", "-x", str(columns), "-y", str(rows)], check=True)
+
+    def wait(self, *words, absent=()):
         def seen():
             text = self.text()
-            return text if all(w in text for w in words) else None
+            return text if all(w in text for w in words) and not any(w in text for w in absent) else None
 
         try:
             return wait(seen, f"the screen shows {words}")
@@ -81,7 +87,7 @@ def test_top_shows_the_wall_and_the_jobs():
                 s.wait("JOB", "works", "waiting")
                 s.press("/")
                 s.press("w", "a", "i", "Enter")
-                wait(lambda: "works" not in s.text() and "waits" in s.text(), "the filter holds")
+                s.wait("waits", "filter wai", absent=["works"])
                 s.press("x")
                 s.wait("no such key")
                 s.press("q")
@@ -108,5 +114,106 @@ def test_top_goes_on_without_the_server_and_needs_a_terminal():
             wait(lambda: "numbers are" not in s.text() and "8 GPUs" in s.text(), "it goes on by itself")
             s.press("q")
             wait(s.is_over, "q ends it")
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(m.dir, "tmux"))
+
+
+def test_each_screen_shows_its_list_and_a_job_its_reason_and_log():
+    with Mete() as m:
+        m.ok("apply", "-f", "-", stdin=pod("works", "echo first line; echo \x1b[31mred; sleep 1000", gpus=3))
+        m.wait_phase("works", "Running")
+        m.ok("apply", "-f", "-", stdin=pod("waits", "true", gpus=6))
+        m.ok("apply", "-f", "-", stdin=pod("waits-too", "true", gpus=7))
+        node = once(m)["gpus"][0]["node"]
+        with Screen(m, (80, 24)) as s:
+            s.wait("8 GPUs: 5 free")
+            s.press("3")
+            text = s.wait("PLACE", "waits-too", "queue default", "1 of 2")
+            equal([line.split()[:3] for line in text.splitlines() if "waits" in line],
+                  [["1", "2", "waits"], ["2", "3", "waits-too"]], text)
+            s.press("w")
+            s.wait("job 2 waits", "needs 6")
+            s.press("Escape")
+            s.wait("PLACE")
+            s.press("4")
+            text = s.wait("NODE", node, "ready")
+            check(any(node in line and "5/8" in line for line in text.splitlines()), text)
+            s.press("5")
+            s.wait("ABOUT", "Pod/works")
+            s.press("/")
+            s.press("s", "c", "h", "e", "d", "Enter")
+            s.wait("Scheduled")
+            s.press("2")
+            s.press("s")
+            s.wait("by -id")
+            s.press("S")
+            text = s.wait("by id", "works", "waits-too")
+            check(text.index("works") < text.index("waits-too"), text)
+            s.press("Enter")
+            s.wait("job 1 default/works", "running", "util", "log", "first line", "red", absent=["\x1b"])
+            s.resize(60, 16)
+            text = s.wait("first line")
+            check(all(len(line) <= 60 for line in text.splitlines()) and len(text.splitlines()) <= 16, text)
+            s.press("Escape")
+            s.press("Down")
+            s.press("Enter")
+            s.wait("job 2", "needs 6 ")
+            s.press("?")
+            s.wait("Ctrl-d cancel")
+
+
+def test_actions_ask_first_and_readonly_refuses_them():
+    with Mete() as m:
+        for name in ("one", "two", "three"):
+            m.ok("apply", "-f", "-", stdin=pod(name, "sleep 1000", gpus=5))
+        m.wait_phase("one", "Running")
+        with Screen(m, (80, 24), "--readonly") as s:
+            s.press("2")
+            s.wait("three")
+            s.press("C-d")
+            s.wait("--readonly")
+        with Screen(m, (80, 24)) as s:
+            s.press("3")
+            s.wait("two", "three")
+            s.press(":")
+            s.press("h", "o", "l", "d", "Enter")
+            s.wait("hold 2? y or n")
+            s.press("n")
+            s.wait("nothing was changed")
+            s.press("Space")
+            s.wait("*")
+            s.press("Space")
+            s.press(":")
+            s.press("h", "o", "l", "d", "Enter")
+            s.wait("hold 2 jobs of namespace default? y or n")
+            s.press("y")
+            wait(lambda: [p["metadata"]["annotations"].get("mete.dev/hold") for p in m.object("pods")["items"]].count("user") == 2,
+                 "both are on hold")
+            s.press("2")
+            s.wait("running")
+            s.press("C-d")
+            s.wait("cancel 1? y or n")
+            s.press("y")
+            wait(lambda: len([p for p in m.object("pods")["items"] if "deletionTimestamp" not in p["metadata"]]) == 2, "job 1 goes")
+            s.press("1")
+            s.press(":")
+            s.press("d", "r", "a", "i", "n", " ", "f", "a", "n", "s", "Enter")
+            s.wait("/0: fans? y or n")
+            s.press("y")
+            s.wait("1 drained")
+
+
+def test_local_needs_no_server():
+    with Mete() as m:
+        root = os.path.join(m.data, "node", "gpusim")
+        env = {"METE_DRIVER_ROOT": os.path.join(root, "root"), "METE_GPUSIM_MACHINE": os.path.join(root, "machine.bin")}
+        m.stop()
+        r = m.mete("top", "--local", "--once", "-o", "json", env=m.env | env)
+        equal(r.code, 0, r)
+        top = json.loads(r.out)
+        equal(top["counts"]["free"], 8, top)
+        check(all(g["memoryUsedBytes"] is not None for g in top["gpus"]) and "jobs" not in top, top)
+        with Screen(m, (60, 16), "--local", env=env) as s:
+            s.wait("8 GPUs: 8 free", "this machine")
+            s.press("2")
+            s.wait("--local shows")
+            s.press("q")
+            wait(s.is_over, "q ends it")

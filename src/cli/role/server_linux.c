@@ -23,6 +23,7 @@
 #include "kinds/object/objects.h"
 #include "meter/exporter/exporter.h"
 #include "meter/meter.h"
+#include "meter/wall.h"
 #include "page/jobs_report.h"
 #include "page/page.h"
 #include "store/storage.h"
@@ -48,7 +49,7 @@ struct server {
     struct page *page; /* NULL: off */
     struct jobs_index *jobs;
     struct api_view views[4]; /* borrowed by the api */
-    struct report_maker reports[7];
+    struct report_maker reports[9];
     const char *prices[3]; /* borrowed by the meter */
     char *own_prices;
     struct host_roots host_roots;
@@ -220,6 +221,7 @@ static void open_page(struct server *s, const char *url, const char *host_name)
     int64_t port = 0;
 
     s->jobs = jobs_index_new(s->role.loop, s->objects);
+    jobs_index_set_use(s->jobs, (struct jobs_use){.of = meter_pod_use, .arg = s->meter});
     s->reports[6] = (struct report_maker){.path = JOBS_REPORT_PATH,
                                           .begin = jobs_report_begin,
                                           .cancel = jobs_report_cancel,
@@ -234,6 +236,50 @@ static void open_page(struct server *s, const char *url, const char *host_name)
 static char *make_link(void *arg, const struct api_request *r, const char *user)
 {
     return page_make_link(arg, r, user);
+}
+
+/* Makes views, reports and metrics of what the control loops know. */
+static void wire_control(struct server *s)
+{
+    exporter_add_source(s->exporter,
+                        (struct metrics_source){.write = process_metrics_write, .arg = s->dir});
+    exporter_add_source(s->exporter,
+                        (struct metrics_source){.write = control_write_metrics, .arg = s->control});
+    exporter_set_devices(s->exporter,
+                         (struct device_table){.each = control_each_device, .arg = s->control});
+    meter_set_devices(s->meter, (struct device_table){.each = control_each_device,
+                                                      .each_node = control_each_node,
+                                                      .arg = s->control});
+    s->views[0] = (struct api_view){.kind = kind_find("mete.dev", "workloads"),
+                                    .list = control_workloads,
+                                    .get = control_workload,
+                                    .arg = s->control};
+    s->views[1] = (struct api_view){.kind = kind_find("mete.dev", "gpus"),
+                                    .list = control_gpus,
+                                    .get = control_gpu,
+                                    .arg = s->control};
+    s->reports[5] = (struct report_maker){.path = "/apis/mete.dev/v1/history",
+                                          .begin = meter_history,
+                                          .cancel = meter_cancel,
+                                          .arg = s->meter};
+    s->reports[7] = (struct report_maker){
+        .path = WALL_REPORT_PATH, .begin = meter_wall, .cancel = meter_cancel, .arg = s->meter};
+    s->reports[8] = (struct report_maker){.path = "/apis/mete.dev/v1/waiting",
+                                          .begin = control_waiting_begin,
+                                          .cancel = control_waiting_cancel,
+                                          .arg = s->control};
+    s->reports[2] = (struct report_maker){.path = "/apis/mete.dev/v1/recording",
+                                          .begin = control_recording,
+                                          .cancel = control_cancel_recording,
+                                          .arg = s->control};
+    s->reports[3] = (struct report_maker){.path = "/apis/mete.dev/v1/free",
+                                          .begin = control_free_begin,
+                                          .cancel = control_free_cancel,
+                                          .arg = s->control};
+    s->reports[4] = (struct report_maker){.path = "/apis/mete.dev/v1/what-if",
+                                          .begin = control_what_if_begin,
+                                          .cancel = control_what_if_cancel,
+                                          .arg = s->control};
 }
 
 static struct err *open_doors(struct server *s, const struct cli *c)
@@ -280,36 +326,7 @@ static struct err *open_doors(struct server *s, const struct cli *c)
     control.gpu_sample_arg = s->meter;
     control.observer = (struct observer){.took = exporter_observe, .arg = s->exporter};
     TRY(control_new(&control, &s->control));
-    exporter_add_source(s->exporter,
-                        (struct metrics_source){.write = process_metrics_write, .arg = s->dir});
-    exporter_add_source(s->exporter,
-                        (struct metrics_source){.write = control_write_metrics, .arg = s->control});
-    exporter_set_devices(s->exporter,
-                         (struct device_table){.each = control_each_device, .arg = s->control});
-    s->views[0] = (struct api_view){.kind = kind_find("mete.dev", "workloads"),
-                                    .list = control_workloads,
-                                    .get = control_workload,
-                                    .arg = s->control};
-    s->views[1] = (struct api_view){.kind = kind_find("mete.dev", "gpus"),
-                                    .list = control_gpus,
-                                    .get = control_gpu,
-                                    .arg = s->control};
-    s->reports[5] = (struct report_maker){.path = "/apis/mete.dev/v1/history",
-                                          .begin = meter_history,
-                                          .cancel = meter_cancel,
-                                          .arg = s->meter};
-    s->reports[2] = (struct report_maker){.path = "/apis/mete.dev/v1/recording",
-                                          .begin = control_recording,
-                                          .cancel = control_cancel_recording,
-                                          .arg = s->control};
-    s->reports[3] = (struct report_maker){.path = "/apis/mete.dev/v1/free",
-                                          .begin = control_free_begin,
-                                          .cancel = control_free_cancel,
-                                          .arg = s->control};
-    s->reports[4] = (struct report_maker){.path = "/apis/mete.dev/v1/what-if",
-                                          .begin = control_what_if_begin,
-                                          .cancel = control_what_if_cancel,
-                                          .arg = s->control};
+    wire_control(s);
     TRY(api_new(&api, &s->api));
     if (s->page)
         page_serve(s->page, api_handle, s->api);

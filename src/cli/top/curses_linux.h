@@ -8,9 +8,9 @@
 /* The functions and variables of ncurses that Mete uses, each as sym_NAME, a pointer to it. */
 /* clang-format off */
 #define CURSES_CALLS(X)                                                                       \
-    X(COLS) X(LINES) X(cbreak) X(curs_set) X(endwin) X(keypad) X(newterm) X(nodelay) X(noecho) \
-    X(stdscr) X(waddnstr) X(wattr_off) X(wattr_on) X(wattrset) X(werase) X(wgetch) X(wmove)    \
-    X(wrefresh)
+    X(COLS) X(LINES) X(cbreak) X(curs_set) X(endwin) X(has_colors) X(init_pair) X(keypad)     \
+    X(newterm) X(nodelay) X(noecho) X(start_color) X(stdscr) X(use_default_colors)            \
+    X(waddnstr) X(wattrset) X(werase) X(wgetch) X(wmove) X(wrefresh)
 /* clang-format on */
 
 #define X(name) extern __typeof__(name) *sym_##name;

@@ -1,8 +1,8 @@
 /*
- * top_draw.c - the screens of `mete top`, on ncurses
+ * top_draw.c - head, foot, lists and pages of text of `mete top`, on ncurses
  *
- * A full screen has 80 columns and 24 rows; with 60 columns a row has fewer cells, and columns of
- * the table go from the right.
+ * A full screen has 80 columns and 24 rows; with 60 columns a row of the wall has fewer cells, and
+ * lists have fewer columns.
  */
 
 #include "cli/top/top_draw.h"
@@ -15,16 +15,13 @@
 #include "base/stamp.h"
 #include "cli/term/text_escape.h"
 #include "cli/top/curses_linux.h"
+#include "cli/top/top_paint.h"
 
 enum {
-    CELL_WIDTH = 20,
-    BAR_WIDTH = 4,
-    HEAD_ROWS = 2,
-    FOOT_ROWS = 2,
     LATE_REFRESHES = 3
 };
 
-struct err *top_draw_begin(void)
+struct err *top_draw_begin(bool has_colour)
 {
     TRY(curses_load());
     (void)setlocale(LC_CTYPE, ""); /* unknown: only ASCII is drawn */
@@ -35,6 +32,7 @@ struct err *top_draw_begin(void)
     (void)sym_nodelay(*sym_stdscr, TRUE);
     (void)sym_keypad(*sym_stdscr, TRUE);
     (void)sym_curs_set(0);
+    top_paint_begin(has_colour);
     return NULL;
 }
 
@@ -54,232 +52,226 @@ int top_draw_key(void)
     return sym_wgetch(*sym_stdscr);
 }
 
-static void set_attributes(chtype attributes)
+int64_t top_draw_rows(const struct top_look *look)
 {
-    (void)sym_wattrset(*sym_stdscr, (int)attributes);
+    bool has_names = top_columns_of(look->screen) != NULL;
+    int64_t rows = *sym_LINES - TOP_HEAD_ROWS - TOP_FOOT_ROWS - has_names;
+
+    return rows > 1 ? rows : 1;
 }
 
-/* Writes at most `width` columns of a text. */
-static void put_text(int y, int x, int width, const char *text)
+/* ---- head and foot ---- */
+
+/* "12 waiting, 3 running   1 of 15   filter x   by state" */
+static char *title_of(const struct top_show *s, const struct top_look *look)
 {
-    if (y >= *sym_LINES || x >= *sym_COLS || width <= 0)
-        return;
-    width = width < *sym_COLS - x ? width : *sym_COLS - x;
-    if (sym_wmove(*sym_stdscr, y, x) != ERR)
-        (void)sym_waddnstr(*sym_stdscr, text, (int)text_escape_fit(text, (size_t)width));
+    const char *const *sorts = top_sorts_of(look->screen);
+    const struct top_page *p = s->page->screen == look->screen ? s->page : NULL;
+    struct buf b = {0};
+
+    if (p && p->title)
+        buf_add_text(&b, p->title);
+    if (p && p->total > 0)
+        buf_printf(&b, "%s%" PRId64 " of %" PRId64, b.size > 0 ? "   " : "",
+                   look->selected[look->screen] + 1, p->total);
+    if (*look->filter[look->screen])
+        buf_printf(&b, "   filter %s", look->filter[look->screen]);
+    if (sorts[0])
+        buf_printf(&b, "   by %s%s", look->is_backwards[look->screen] ? "-" : "",
+                   sorts[look->sort[look->screen]]);
+    if (look->screen == TOP_JOBS && *look->states && !text_equal(look->states, TOP_ACTIVE))
+        buf_printf(&b, "   only %s", look->states);
+    return buf_steal(&b);
 }
 
-static bool draw_matches(const struct top_look *look, const char *a, const char *b, const char *c)
+static void draw_head(const struct top_show *s, const struct top_look *look, int64_t now_ns)
 {
-    return !*look->filter || strstr(a, look->filter) || strstr(b, look->filter) ||
-           strstr(c, look->filter);
-}
-
-static void draw_head(const struct top_view *v, const struct top_look *look, int64_t now_ns)
-{
-    char stamp[STAMP_TEXT_SIZE];
-    AUTO_FREE char *text = NULL;
+    const struct top_view *v = s->view;
     const size_t *n = v->counts;
+    bool is_late = v->at_ns > 0 && now_ns - v->at_ns > LATE_REFRESHES * look->refresh_ns;
+    int64_t age_s = (now_ns - v->at_ns) / NS_PER_SEC;
+    char stamp[STAMP_TEXT_SIZE];
+    AUTO_FREE char *sums = NULL;
+    AUTO_FREE char *title = title_of(s, look);
+    AUTO_FREE char *late = NULL;
 
     stamp_format(now_ns, stamp);
-    text = mem_format(
-        "%zu GPUs: %zu free, %zu held, %zu idle, %zu drained, %zu sick, %zu no answer", v->gpus.n,
-        n[TOP_FREE], n[TOP_HELD], n[TOP_IDLE], n[TOP_DRAINED], n[TOP_SICK], n[TOP_NO_ANSWER]);
-    (void)sym_wattr_on(*sym_stdscr, A_BOLD, NULL);
-    put_text(0, 0, *sym_COLS - 9, text);
     stamp[19] = '\0';
-    put_text(0, *sym_COLS - 8, 8, stamp + 11);
-    (void)sym_wattr_off(*sym_stdscr, A_BOLD, NULL);
-    if (v->at_ns > 0 && now_ns - v->at_ns > LATE_REFRESHES * look->refresh_ns) {
-        AUTO_FREE char *late =
-            mem_format("the numbers are %" PRId64 " s old", (now_ns - v->at_ns) / NS_PER_SEC);
-
-        put_text(1, 0, *sym_COLS, late);
-    }
+    sums =
+        mem_format("%zu GPUs: %zu free, %zu held, %zu idle, %zu drained, %zu sick, %zu no answer",
+                   top_view_count(v), n[TOP_FREE], n[TOP_HELD], n[TOP_IDLE], n[TOP_DRAINED],
+                   n[TOP_SICK], n[TOP_NO_ANSWER]);
+    if (is_late)
+        late = mem_format("the numbers are %" PRId64 " s old%s%s", age_s,
+                          *look->trouble ? "; trying again: " : "", look->trouble);
+    else if (*look->trouble)
+        late = mem_format("trying again: %s", look->trouble);
+    top_paint(PAINT_HEAD);
+    top_put(0, 0, *sym_COLS - 9, v->at_ns > 0 ? sums : "asking for the GPUs");
+    top_put(0, *sym_COLS - 8, 8, stamp + 11);
+    top_paint(late ? PAINT_BAD : PAINT_PLAIN);
+    top_put(1, 0, *sym_COLS, late ? late : title);
+    top_paint(PAINT_PLAIN);
 }
 
 static void draw_foot(const struct top_look *look, const char *detail)
 {
-    AUTO_FREE char *filter = mem_format("filter: %s%s", look->filter, look->is_typing ? "_" : "");
+    AUTO_FREE char *typed =
+        mem_format("%s%s_", look->typing == TOP_TYPES_FILTER ? "/" : ":", look->line);
+    const char *keys = look->is_local
+                           ? "1 wall  / filter  arrows select  ? help  q quit"
+                           : "1 wall 2 jobs 3 queue 4 nodes 5 events  / : s Enter  ? help  q quit";
 
-    put_text(*sym_LINES - 2, 0, *sym_COLS, detail);
-    (void)sym_wattr_on(*sym_stdscr, A_DIM, NULL);
-    put_text(*sym_LINES - 1, 0, *sym_COLS,
-             *look->message ? look->message
-             : look->is_typing || *look->filter
-                 ? filter
-                 : "1 wall  2 jobs  / filter  arrows select  q quit");
-    (void)sym_wattr_off(*sym_stdscr, A_DIM, NULL);
+    top_put(*sym_LINES - 2, 0, *sym_COLS, detail);
+    top_paint(*look->question ? PAINT_HEAD : PAINT_DIM);
+    top_put(*sym_LINES - 1, 0, *sym_COLS,
+            *look->question  ? look->question
+            : look->typing   ? typed
+            : *look->message ? look->message
+                             : keys);
+    top_paint(PAINT_PLAIN);
 }
 
-/* ---- the wall ---- */
+/* ---- lists ---- */
 
-size_t top_draw_columns(const struct top_look *look)
+/* Calls for each column that fits: its place and width. Returns the number of columns. */
+static size_t layout(enum top_screen screen, int at[TOP_COLUMNS], int width[TOP_COLUMNS])
 {
-    return look->screen == TOP_WALL && *sym_COLS >= CELL_WIDTH ? (size_t)(*sym_COLS / CELL_WIDTH)
-                                                               : 1;
-}
+    const struct top_column *columns = top_columns_of(screen);
+    size_t n = 0;
+    int x = 0;
 
-/* " 3 ####  82%  40G H" */
-static void draw_cell(const struct top_gpu *g, int y, int x, int64_t now_ns)
-{
-    static const char letters[TOP_STATES] = {'-', 'H', 'i', 'D', 'S', '?'};
-    char name[16];
-    char text[TOP_REASON + 32];
-
-    (void)snprintf(name, sizeof(name), g->slice >= 0 ? "%" PRId64 ".%" PRId64 : "%" PRId64,
-                   g->index, g->slice);
-    if (g->state >= TOP_DRAINED) {
-        char trouble[TOP_REASON];
-
-        top_gpu_trouble(g, now_ns, trouble);
-        (void)snprintf(text, sizeof(text), "%3s %s", name, trouble);
-    } else if (g->utilization_pct < 0) {
-        (void)snprintf(text, sizeof(text), "%3s %-*s   -   -  %c", name, BAR_WIDTH, "",
-                       letters[g->state]);
-    } else {
-        char bar[BAR_WIDTH + 1] = "";
-        int64_t filled = (g->utilization_pct * BAR_WIDTH + 99) / 100;
-
-        for (int64_t i = 0; i < filled && i < BAR_WIDTH; i++)
-            bar[i] = '#';
-        (void)snprintf(text, sizeof(text), "%3s %-*s%3" PRId64 "%%%4" PRId64 "G %c", name,
-                       BAR_WIDTH, bar, g->utilization_pct,
-                       g->memory_used_bytes < 0 ? -1 : (g->memory_used_bytes + (1 << 29)) >> 30,
-                       letters[g->state]);
+    for (; columns[n].name; n++) {
+        at[n] = x;
+        width[n] = columns[n].from > *sym_COLS ? 0 : columns[n].width;
+        if (columns[n].width == 0 && columns[n].from <= *sym_COLS)
+            width[n] = *sym_COLS - x;
+        x += width[n] > 0 ? width[n] + 1 : 0;
     }
-    put_text(y, x, CELL_WIDTH - 1, text);
+    return n;
 }
 
-static char *draw_gpu_detail(const struct top_gpu *g, int64_t now_ns)
+/* Moves the selection into [0, total), and the first line so that the selected one is shown. */
+static void keep_selected(struct top_look *look, int64_t total)
 {
-    char trouble[TOP_REASON] = "";
-    struct buf b = {0};
+    int64_t *selected = &look->selected[look->screen];
+    int64_t *first = &look->first[look->screen];
+    int64_t rows = top_draw_rows(look);
 
-    if (g->state >= TOP_DRAINED)
-        top_gpu_trouble(g, now_ns, trouble);
-    buf_printf(&b, "%s/%" PRId64 " %s %s %s", g->node, g->index, g->model,
-               *trouble ? trouble : top_state_name(g->state), g->holder);
-    if (*g->user)
-        buf_printf(&b, " (%s)", g->user);
-    if (g->memory_used_bytes >= 0 && g->memory_bytes > 0)
-        buf_printf(&b, " %" PRId64 "/%" PRId64 " GiB", g->memory_used_bytes >> 30,
-                   g->memory_bytes >> 30);
-    if (g->temperature_c >= 0)
-        buf_printf(&b, " %" PRId64 " C", g->temperature_c);
-    if (g->power_mw >= 0)
-        buf_printf(&b, " %" PRId64 " W", g->power_mw / 1000);
-    if (g->sampled_ns > 0 && now_ns - g->sampled_ns > 10 * NS_PER_SEC)
-        buf_printf(&b, " %" PRId64 " s ago", (now_ns - g->sampled_ns) / NS_PER_SEC);
-    return buf_steal(&b);
+    *selected = *selected < total ? *selected : total - 1;
+    *selected = *selected > 0 ? *selected : 0;
+    if (*first > *selected)
+        *first = *selected;
+    if (*first <= *selected - rows)
+        *first = *selected - rows + 1;
 }
 
-/* The row of each cell on an endless page: a row for each node's name, then its cells. */
-static char *draw_wall(const struct top_view *v, struct top_look *look, int64_t now_ns)
+static void draw_row(const struct top_show *s, const struct top_look *look,
+                     const struct top_row *row, int y)
 {
-    size_t columns = top_draw_columns(look);
-    VEC(const struct top_gpu *) shown = {0};
-    size_t *selected = &look->selected[TOP_WALL];
-    char *detail = NULL;
-    int *rows;
-    int row = -1;
-    size_t x = 0;
-    int first;
+    int at[TOP_COLUMNS];
+    int width[TOP_COLUMNS];
+    size_t n = layout(look->screen, at, width);
 
-    VEC_EACH (&v->gpus, g)
-        if (draw_matches(look, g->node, g->holder, g->user))
-            vec_add(&shown, g);
-    *selected = *selected < shown.n ? *selected : shown.n > 0 ? shown.n - 1 : 0;
-    rows = mem_alloc((shown.n + 1) * sizeof(*rows));
-    for (size_t i = 0; i < shown.n; i++) {
-        bool is_new = i == 0 || strcmp(shown.at[i]->node, shown.at[i - 1]->node) != 0;
+    for (size_t i = 0; i < n; i++)
+        top_put(y, at[i], width[i], text_or_empty(row->cells[i]));
+    if (s->is_tagged(s->arg, row))
+        top_put(y, at[1] - 1, 1, "*");
+}
 
-        x = is_new || x + 1 == columns ? 0 : x + 1;
-        row += is_new ? 2 : x == 0;
-        rows[i] = row;
-    }
-    first = shown.n > 0 ? rows[*selected] - (*sym_LINES - HEAD_ROWS - FOOT_ROWS) + 1 : 0;
-    first = first > 0 ? first : 0;
-    x = 0;
-    for (size_t i = 0; i < shown.n; i++) {
-        const struct top_gpu *g = shown.at[i];
-        bool is_new = i == 0 || strcmp(g->node, shown.at[i - 1]->node) != 0;
-        int y = rows[i] - first + HEAD_ROWS;
+/* Returns the line below the list: of the selected row. Borrowed. */
+static const char *draw_list(const struct top_show *s, struct top_look *look)
+{
+    const struct top_page *p = s->page;
+    const struct top_column *columns = top_columns_of(look->screen);
+    int64_t rows = top_draw_rows(look);
+    const char *detail = "";
+    int at[TOP_COLUMNS];
+    int width[TOP_COLUMNS];
+    size_t n = layout(look->screen, at, width);
 
-        x = is_new || x + 1 == columns ? 0 : x + 1;
-        if (is_new && y > HEAD_ROWS && y - 1 < *sym_LINES - FOOT_ROWS)
-            put_text(y - 1, 0, *sym_COLS, g->node);
-        if (y < HEAD_ROWS || y >= *sym_LINES - FOOT_ROWS)
+    top_paint(PAINT_HEAD);
+    for (size_t i = 0; i < n; i++)
+        top_put(TOP_HEAD_ROWS, at[i], width[i], columns[i].name);
+    top_paint(PAINT_PLAIN);
+    if (p->screen != look->screen)
+        return "";
+    keep_selected(look, p->total);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t k = look->first[look->screen] + i - p->offset;
+        bool is_selected = look->first[look->screen] + i == look->selected[look->screen];
+
+        if (k < 0 || k >= (int64_t)p->rows.n)
             continue;
-        set_attributes(i == *selected ? A_REVERSE : g->state >= TOP_DRAINED ? A_BOLD : A_NORMAL);
-        draw_cell(g, y, (int)x * CELL_WIDTH, now_ns);
-        set_attributes(A_NORMAL);
+        top_paint(is_selected ? PAINT_SELECTED : PAINT_PLAIN);
+        draw_row(s, look, &p->rows.at[k], TOP_HEAD_ROWS + 1 + (int)i);
+        top_paint(PAINT_PLAIN);
+        if (is_selected)
+            detail = text_or_empty(p->rows.at[k].detail);
     }
-    if (shown.n > 0)
-        detail = draw_gpu_detail(shown.at[*selected], now_ns);
-    free(rows);
-    vec_done(&shown);
-    return detail;
+    return p->total == 0 ? "nothing here" : detail;
 }
 
-/* ---- jobs ---- */
+/* ---- pages of text ---- */
 
-static void draw_job(const struct top_job *j, int y, int64_t now_ns)
+static void put_lines(const struct top_lines *l, size_t first, int y, int rows)
 {
-    char age[STAMP_TEXT_SIZE] = "";
-
-    if (j->from_ns > 0 && now_ns > j->from_ns)
-        stamp_format_age(now_ns - j->from_ns, age);
-    put_text(y, 0, 6, j->id);
-    put_text(y, 7, 16, j->name);
-    put_text(y, 24, 8, j->user);
-    put_text(y, 33, 9, j->state);
-    put_text(y, 43, 8, j->gpus);
-    put_text(y, 52, 7, age);
-    put_text(y, 60, *sym_COLS - 60, *j->reason ? j->reason : j->node);
+    for (int i = 0; i < rows && first + (size_t)i < top_lines_count(l); i++)
+        top_put(y + i, 0, *sym_COLS, top_lines_at(l, first + (size_t)i));
 }
 
-static char *draw_jobs(const struct top_view *v, struct top_look *look, int64_t now_ns)
+static void draw_paper(const struct top_show *s, struct top_look *look)
 {
-    VEC(const struct top_job *) shown = {0};
-    size_t *selected = &look->selected[TOP_JOBS];
-    int room = *sym_LINES - HEAD_ROWS - FOOT_ROWS - 1;
-    size_t first = 0;
-    char *detail = NULL;
+    int64_t rows = top_draw_rows(look);
+    int64_t n = s->lines ? (int64_t)top_lines_count(s->lines) : 0;
+    int64_t *first = &look->first[TOP_PAPER];
 
-    VEC_EACH (&v->jobs, j)
-        if (draw_matches(look, j->name, j->user, j->queue))
-            vec_add(&shown, j);
-    *selected = *selected < shown.n ? *selected : shown.n > 0 ? shown.n - 1 : 0;
-    if (room > 0 && *selected >= (size_t)room)
-        first = *selected - (size_t)room + 1;
-    (void)sym_wattr_on(*sym_stdscr, A_BOLD, NULL);
-    put_text(HEAD_ROWS, 0, *sym_COLS,
-             "JOB    NAME             USER     STATE     GPUS     TIME    REASON, NODE");
-    (void)sym_wattr_off(*sym_stdscr, A_BOLD, NULL);
-    for (size_t i = first; i < shown.n && (int)(i - first) < room; i++) {
-        set_attributes(i == *selected ? A_REVERSE : A_NORMAL);
-        draw_job(shown.at[i], HEAD_ROWS + 1 + (int)(i - first), now_ns);
-        set_attributes(A_NORMAL);
-    }
-    if (shown.n > 0) {
-        const struct top_job *j = shown.at[*selected];
-
-        detail = mem_format("%s/%s %s, queue %s%s%s%s", j->ns, j->name, j->state, j->queue,
-                            *j->reason ? ": " : "", j->reason,
-                            v->has_more_jobs ? "  (there are more jobs: mete ps)" : "");
-    }
-    vec_done(&shown);
-    return detail;
+    *first = *first > n - rows ? n - rows : *first;
+    *first = *first > 0 ? *first : 0;
+    if (s->lines)
+        put_lines(s->lines, (size_t)*first, TOP_HEAD_ROWS, (int)rows);
 }
 
-void top_draw(const struct top_view *v, struct top_look *look, int64_t now_ns)
+/* The facts, and below them as much of the log as fits; up and down move in the log. */
+static void draw_job(const struct top_show *s, struct top_look *look)
 {
-    AUTO_FREE char *detail = NULL;
+    int64_t rows = top_draw_rows(look);
+    int64_t n_facts = s->lines && !look->is_log_only ? (int64_t)top_lines_count(s->lines) : 0;
+    int64_t n_log = s->log ? (int64_t)top_lines_count(s->log) : 0;
+    int64_t *back = &look->first[TOP_JOB]; /* lines of the log below the screen */
+    int64_t room;
+
+    if (n_facts > rows - (n_log > 0 ? 4 : 0))
+        n_facts = rows - (n_log > 0 ? 4 : 0);
+    if (n_facts > 0)
+        put_lines(s->lines, 0, TOP_HEAD_ROWS, (int)n_facts);
+    room = rows - n_facts - 1;
+    *back = *back > n_log - room ? n_log - room : *back;
+    *back = *back > 0 ? *back : 0;
+    if (room <= 0 || n_log == 0)
+        return;
+    top_paint(PAINT_HEAD);
+    top_put(TOP_HEAD_ROWS + (int)n_facts, 0, *sym_COLS, *back > 0 ? "log (not the end)" : "log");
+    top_paint(PAINT_PLAIN);
+    put_lines(s->log, (size_t)(n_log - *back > room ? n_log - *back - room : 0),
+              TOP_HEAD_ROWS + (int)n_facts + 1, (int)room);
+}
+
+void top_draw(const struct top_show *s, struct top_look *look, int64_t now_ns)
+{
+    AUTO_FREE char *wall = NULL;
+    const char *detail = "";
 
     (void)sym_werase(*sym_stdscr);
-    draw_head(v, look, now_ns);
-    detail = look->screen == TOP_WALL ? draw_wall(v, look, now_ns) : draw_jobs(v, look, now_ns);
+    draw_head(s, look, now_ns);
+    if (look->screen == TOP_WALL)
+        detail = wall = top_wall_draw(s->view, look, now_ns);
+    else if (look->screen == TOP_PAPER)
+        draw_paper(s, look);
+    else if (look->screen == TOP_JOB)
+        draw_job(s, look);
+    else
+        detail = draw_list(s, look);
     draw_foot(look, text_or_empty(detail));
     (void)sym_wrefresh(*sym_stdscr);
 }

@@ -7,10 +7,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "cli/job/batch.h"
-#include "cli/job/jobs.h"
 #include "cli/term/text_escape.h"
-#include "kinds/queue.h"
 #include "model/gpu.h"
 
 static const char *const state_names[TOP_STATES] = {
@@ -36,99 +33,73 @@ static void view_text(char *ret, size_t size, const char *text)
     ret[n] = '\0';
 }
 
-static void gpu_add_holder(struct top_gpu *g, const json_t *holders)
+static void gpu_add_holder(struct top_gpu *g, const json_t *item)
 {
-    const json_t *first = json_array_get(holders, 0);
+    const json_t *first = json_array_get(json_object_get(item, "holders"), 0);
     int64_t id = json_int(first, "jobId", -1);
+    int64_t n = json_int(item, "nHolders", 0);
+    AUTO_FREE char *number = id >= 0 ? mem_format("job %" PRId64 " ", id) : mem_strdup("");
+    AUTO_FREE char *more = n > 1 ? mem_format(" and %" PRId64 " more", n - 1) : mem_strdup("");
     AUTO_FREE char *text = NULL;
 
-    if (!first)
+    if (n == 0)
         return;
-    text = id >= 0 ? mem_format("job %" PRId64 " %s", id, text_or_empty(json_text(first, "pod")))
-                   : mem_strdup(text_or_empty(json_text(first, "pod")));
-    if (json_array_size(holders) > 1) {
-        char *more = mem_format("%s and %zu more", text, json_array_size(holders) - 1);
-
-        free(text);
-        text = more;
-    }
+    text = mem_format(
+        "%s%s%s", number,
+        json_is_null(first) ? "another's job" : text_or_empty(json_text(first, "pod")), more);
     view_text(g->holder, sizeof(g->holder), text);
     view_text(g->user, sizeof(g->user), json_text(first, "user"));
 }
 
-static enum top_state state_of(const struct top_gpu *g)
+/* The name of a state in the API. */
+static const char *state_key(size_t state)
 {
-    if (text_equal(g->health, gpu_health_text(GPU_NOT_ANSWERING)))
-        return TOP_NO_ANSWER;
-    if (text_equal(g->health, gpu_health_text(GPU_DRAINED)))
-        return TOP_DRAINED;
-    if (*g->health && !text_equal(g->health, gpu_health_text(GPU_HEALTHY)))
-        return TOP_SICK;
-    if (!*g->holder)
-        return TOP_FREE;
-    return g->utilization_pct == 0 ? TOP_IDLE : TOP_HELD;
+    return state == TOP_NO_ANSWER ? "noAnswer" : state_names[state];
 }
 
-static void gpu_add_sample(struct top_gpu *g, const json_t *sample)
+static enum top_state state_of(const char *text)
 {
-    g->utilization_pct = json_int(sample, "utilizationPct", -1);
-    g->memory_used_bytes = json_int(sample, "memoryUsedBytes", -1);
-    g->temperature_c = json_int(sample, "temperatureC", -1);
-    g->power_mw = json_int(sample, "powerMilliwatts", -1);
-    g->sampled_ns = stamp_or(json_text(sample, "at"), -1);
+    for (size_t i = 0; i < TOP_STATES; i++)
+        if (text_equal(state_key(i), text))
+            return (enum top_state)i;
+    return TOP_NO_ANSWER;
 }
 
-/* A gpu in slices is shown as its slices. */
-void top_view_add_gpu(struct top_view *v, const json_t *gpu)
+void top_view_add_gpu(struct top_view *v, const json_t *item)
 {
-    const json_t *status = json_object_get(gpu, "status");
-    const json_t *spec = json_object_get(gpu, "spec");
-    const json_t *slices = json_object_get(status, "slices");
-    struct top_gpu g = {.slice = -1};
-    size_t n = json_array_size(slices);
+    struct top_gpu g = {.state = state_of(json_text(item, "state"))};
 
-    view_text(g.node, sizeof(g.node), json_text(spec, "node"));
-    view_text(g.uuid, sizeof(g.uuid), json_text(spec, "uuid"));
-    view_text(g.model, sizeof(g.model), json_text(spec, "model"));
-    view_text(g.health, sizeof(g.health), json_text(status, "health"));
-    view_text(g.reason, sizeof(g.reason), json_text(status, "healthReason"));
-    g.index = json_int(spec, "index", -1);
-    g.memory_bytes = json_int(spec, "memoryBytes", -1);
-    g.since_ns = stamp_or(json_text(status, "healthSince"), -1);
-    for (size_t i = 0; i < (n > 0 ? n : 1); i++) {
-        const json_t *part = n > 0 ? json_array_get(slices, i) : status;
-        struct top_gpu one = g;
-
-        if (n > 0) {
-            one.slice = (int64_t)i;
-            one.memory_bytes = json_int(part, "memoryBytes", -1);
-            view_text(one.uuid, sizeof(one.uuid), json_text(part, "uuid"));
-            view_text(one.model, sizeof(one.model), json_text(part, "profile"));
-        }
-        gpu_add_sample(&one, json_object_get(part, "sample"));
-        gpu_add_holder(&one, json_object_get(part, "holders"));
-        one.state = state_of(&one);
-        vec_add(&v->gpus, one);
-    }
+    view_text(g.node, sizeof(g.node), json_text(item, "node"));
+    view_text(g.uuid, sizeof(g.uuid), json_text(item, "uuid"));
+    view_text(g.model, sizeof(g.model), json_text(item, "model"));
+    view_text(g.health, sizeof(g.health), json_text(item, "health"));
+    view_text(g.reason, sizeof(g.reason), json_text(item, "healthReason"));
+    g.index = json_int(item, "index", -1);
+    g.slice = json_int(item, "slice", -1);
+    g.memory_bytes = json_int(item, "memoryBytes", -1);
+    g.since_ns = stamp_or(json_text(item, "healthSince"), -1);
+    g.utilization_pct = json_int(item, "utilizationPct", -1);
+    g.memory_used_bytes = json_int(item, "memoryUsedBytes", -1);
+    g.temperature_c = json_int(item, "temperatureC", -1);
+    g.power_mw = json_int(item, "powerMilliwatts", -1);
+    g.sampled_ns = stamp_or(json_text(item, "at"), -1);
+    gpu_add_holder(&g, item);
+    vec_add(&v->gpus, g);
 }
 
-void top_view_add_job(struct top_view *v, const json_t *pod)
+void top_view_take_counts(struct top_view *v, const json_t *counts)
 {
-    struct job job = job_of(pod);
-    AUTO_FREE char *gpus = gpu_asks_format(&job.asks);
-    const char *queue = queue_of(pod);
-    struct top_job j = {.from_ns = job.started_ns ? job.started_ns : job.created_ns};
+    for (size_t i = 0; i < TOP_STATES; i++)
+        v->counts[i] = (size_t)json_int(counts, state_key(i), 0);
+}
 
-    view_text(j.id, sizeof(j.id), job.id);
-    view_text(j.ns, sizeof(j.ns), job.ns);
-    view_text(j.name, sizeof(j.name), job.name);
-    view_text(j.user, sizeof(j.user), job.user);
-    view_text(j.queue, sizeof(j.queue), queue ? queue : QUEUE_DEFAULT);
-    view_text(j.state, sizeof(j.state), job.state);
-    view_text(j.gpus, sizeof(j.gpus), gpus);
-    view_text(j.node, sizeof(j.node), job.node);
-    view_text(j.reason, sizeof(j.reason), job.reason);
-    vec_add(&v->jobs, j);
+size_t top_view_count(const struct top_view *v)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < TOP_STATES; i++)
+        n += v->counts[i];
+    return n;
 }
 
 static int compare_gpus(const void *a, const void *b)
@@ -147,6 +118,7 @@ static int compare_gpus(const void *a, const void *b)
 void top_view_end(struct top_view *v, int64_t at_ns)
 {
     v->at_ns = at_ns;
+    v->is_whole = true;
     if (v->gpus.n > 1)
         qsort(v->gpus.at, v->gpus.n, sizeof(v->gpus.at[0]), compare_gpus);
     memset(v->counts, 0, sizeof(v->counts));
@@ -157,7 +129,6 @@ void top_view_end(struct top_view *v, int64_t at_ns)
 void top_view_done(struct top_view *v)
 {
     vec_done(&v->gpus);
-    vec_done(&v->jobs);
 }
 
 void top_gpu_trouble(const struct top_gpu *g, int64_t now_ns, char ret[TOP_REASON])
@@ -209,23 +180,46 @@ static json_t *gpu_json(const struct top_gpu *g)
     return o;
 }
 
-static json_t *job_json(const struct top_job *j)
+static json_t *copy_or_null(const json_t *item, const char *key)
 {
+    json_t *value = json_object_get(item, key);
+
+    return value ? json_incref(value) : json_null();
+}
+
+static json_t *job_json(const json_t *item)
+{
+    static const char *const copied[] = {"namespace", "name",     "user",          "queue",
+                                         "state",     "reason",   "node",          "submittedAt",
+                                         "startedAt", "gpuMilli", "gpuMemoryBytes"};
+    AUTO_FREE char *id = mem_format("%" PRId64, json_int(item, "id", 0));
+    const json_t *gpus = json_object_get(item, "gpus");
+    AUTO_FREE char *count = json_is_integer(gpus)
+                                ? mem_format("%" JSON_INTEGER_FORMAT, json_integer_value(gpus))
+                                : NULL;
     json_t *o = json_object();
 
-    json_put(o, "jobId", text_or_null(j->id));
-    json_put_text(o, "namespace", j->ns);
-    json_put_text(o, "name", j->name);
-    json_put(o, "user", text_or_null(j->user));
-    json_put_text(o, "queue", j->queue);
-    json_put_text(o, "state", j->state);
-    json_put(o, "reason", text_or_null(j->reason));
-    json_put(o, "gpus", text_or_null(j->gpus));
-    json_put(o, "node", text_or_null(j->node));
+    json_put_text(o, "jobId", id);
+    for (size_t i = 0; i < COUNT(copied); i++)
+        json_put(o, copied[i], copy_or_null(item, copied[i]));
+    json_put(o, "gpus", count ? json_string(count) : copy_or_null(item, "gpus"));
     return o;
 }
 
-json_t *top_view_json(const struct top_view *v)
+static void put_jobs(json_t *o, const json_t *jobs)
+{
+    json_t *list = json_array_at(o, "jobs");
+    const json_t *items = json_object_get(jobs, "items");
+    json_t *item;
+    size_t i;
+
+    json_array_foreach (items, i, item)
+        (void)json_array_append_new(list, job_json(item)); /* fresh: cannot fail */
+    json_put_bool(o, "hasMoreJobs", json_int(jobs, "total", 0) > (int64_t)json_array_size(items));
+    json_put(o, "jobCounts", copy_or_null(jobs, "counts"));
+}
+
+json_t *top_view_json(const struct top_view *v, const json_t *jobs)
 {
     json_t *o = json_object();
     json_t *counts;
@@ -238,14 +232,11 @@ json_t *top_view_json(const struct top_view *v)
     json_put_text(o, "at", stamp);
     counts = json_object_at(o, "counts");
     for (size_t i = 0; i < TOP_STATES; i++)
-        json_put_int(counts, i == TOP_NO_ANSWER ? "noAnswer" : state_names[i],
-                     (int64_t)v->counts[i]);
+        json_put_int(counts, state_key(i), (int64_t)v->counts[i]);
     list = json_array_at(o, "gpus");
     VEC_EACH (&v->gpus, g)
-        (void)json_array_append_new(list, gpu_json(g));
-    list = json_array_at(o, "jobs");
-    VEC_EACH (&v->jobs, j)
-        (void)json_array_append_new(list, job_json(j));
-    json_put_bool(o, "hasMoreJobs", v->has_more_jobs);
+        (void)json_array_append_new(list, gpu_json(g)); /* fresh: cannot fail */
+    if (jobs)
+        put_jobs(o, jobs);
     return o;
 }

@@ -1,4 +1,4 @@
-/* top_view.h - what `mete top` knows: GPUs and a window of the jobs, as plain values */
+/* top_view.h - the GPUs that `mete top` knows, as plain values */
 #pragma once
 
 #include "base/json.h"
@@ -41,32 +41,20 @@ struct top_gpu {
     int64_t since_ns;   /* of the health */
 };
 
-struct top_job {
-    char id[TOP_TEXT];
-    char ns[TOP_TEXT];
-    char name[TOP_TEXT];
-    char user[TOP_TEXT];
-    char queue[TOP_TEXT];
-    char state[TOP_TEXT];
-    char gpus[TOP_TEXT];
-    char node[TOP_TEXT];
-    char reason[TOP_REASON];
-    int64_t from_ns; /* the start, or the submission of a job that waits */
-};
-
 struct top_view {
-    VEC(struct top_gpu) gpus; /* by node, index, slice */
-    VEC(struct top_job) jobs; /* running ones first */
-    size_t counts[TOP_STATES];
-    bool has_more_jobs; /* beyond the window */
-    int64_t at_ns;      /* wall clock */
+    VEC(struct top_gpu) gpus;  /* by node, index, slice */
+    size_t counts[TOP_STATES]; /* also of gpus that are not in `gpus` */
+    int64_t at_ns;             /* wall clock */
+    bool is_whole;             /* all gpus are in `gpus` */
 };
 
-/* Add what an object of the API says: a Gpu, or a Pod. */
-void top_view_add_gpu(struct top_view *v, const json_t *gpu);
-void top_view_add_job(struct top_view *v, const json_t *pod);
-/* Sorts and counts; the view is complete. */
+/* Adds an item of the wall (meter/wall.h). */
+void top_view_add_gpu(struct top_view *v, const json_t *item);
+/* Takes the counts of an answer without items. */
+void top_view_take_counts(struct top_view *v, const json_t *counts);
+/* All gpus are there: sorts and counts them. */
 void top_view_end(struct top_view *v, int64_t at_ns);
+size_t top_view_count(const struct top_view *v); /* of all states */
 void top_view_done(struct top_view *v);
 
 const char *top_state_name(enum top_state state);
@@ -74,5 +62,6 @@ const char *top_state_name(enum top_state state);
 /* "no answer 14 s" for a gpu that does not answer, else its health and the reason. */
 void top_gpu_trouble(const struct top_gpu *g, int64_t now_ns, char ret[TOP_REASON]);
 
-/* The view as a JSON object; unknown is null. New reference. */
-json_t *top_view_json(const struct top_view *v);
+/* The view as a JSON object, with `jobs`, an answer of the list of jobs (NULL: none); unknown is
+ * null. New reference. */
+json_t *top_view_json(const struct top_view *v, const json_t *jobs);

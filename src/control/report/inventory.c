@@ -14,6 +14,9 @@ struct inventory_node {
     const struct store_object *object; /* the version that was decoded */
     char *name;
     char *driver;
+    char *drain_reason;
+    char *agent;
+    bool is_ready;
     bool takes_pods;
     json_t *conditions; /* of its status */
     VEC(struct gpu) gpus;
@@ -42,6 +45,8 @@ static void inventory_node_done(struct inventory_node *n)
     store_object_unref(n->object);
     free(n->name);
     free(n->driver);
+    free(n->drain_reason);
+    free(n->agent);
     json_decref(n->conditions);
     vec_done(&n->gpus);
 }
@@ -88,8 +93,12 @@ static struct inventory_node inventory_decode(const struct store_object *o)
     if (e)
         LOG(ERROR, "stored node cannot be read", S("node", o->key.name), E(e));
     n.driver = mem_strdup(text_or_empty(driver));
-    n.takes_pods = text_equal(json_text(object_condition(tree, "Ready"), "status"), "True") &&
-                   !json_bool_at(tree, "spec", "unschedulable", NULL);
+    n.drain_reason = mem_strdup(text_or_empty(
+        json_text_at(tree, "metadata", "annotations", "mete.dev/drain-reason", NULL)));
+    n.agent =
+        mem_strdup(text_or_empty(json_text_at(tree, "status", "nodeInfo", "kubeletVersion", NULL)));
+    n.is_ready = text_equal(json_text(object_condition(tree, "Ready"), "status"), "True");
+    n.takes_pods = n.is_ready && !json_bool_at(tree, "spec", "unschedulable", NULL);
     n.conditions = json_incref(json_at(tree, "status", "conditions", NULL));
     inventory_read_gpus(tree, &n);
     return n;
@@ -162,6 +171,20 @@ void inventory_each(void *inventory, device_row_fn fn, void *fn_arg)
     VEC_EACH (&i->nodes, n) {
         VEC_EACH (&n->gpus, gpu)
             inventory_row(i, n, gpu, fn, fn_arg);
+    }
+}
+
+void inventory_each_node(void *inventory, node_row_fn fn, void *fn_arg)
+{
+    struct inventory *i = inventory;
+
+    inventory_refresh(i);
+    VEC_EACH (&i->nodes, n) {
+        fn(fn_arg, &(struct node_row){.name = n->name,
+                                      .drain_reason = n->drain_reason,
+                                      .agent = n->agent,
+                                      .is_ready = n->is_ready,
+                                      .takes_pods = n->takes_pods});
     }
 }
 

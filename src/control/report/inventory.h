@@ -19,5 +19,6 @@ void inventory_free(struct inventory *i); /* accepts NULL */
 /* Adds the families of nodes to a page of metrics. */
 void inventory_write(struct inventory *i, struct exposition *x);
 
-/* For struct device_table. */
+/* For struct device_table. The texts of rows are valid until the next call. */
 void inventory_each(void *inventory, device_row_fn fn, void *fn_arg);
+void inventory_each_node(void *inventory, node_row_fn fn, void *fn_arg);

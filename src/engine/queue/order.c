@@ -142,6 +142,19 @@ size_t order_count(const struct order *o)
     return size_of(o->root);
 }
 
+struct order_link *order_at(const struct order *o, size_t place)
+{
+    struct order_link *link = o->root;
+
+    while (link && place != size_of(link->left)) {
+        bool is_right = place > size_of(link->left);
+
+        place -= is_right ? size_of(link->left) + 1 : 0;
+        link = is_right ? link->right : link->left;
+    }
+    return link;
+}
+
 size_t order_place(const struct order_link *link)
 {
     size_t place = size_of(link->left);

@@ -41,6 +41,8 @@ struct order_link *order_first(const struct order *o);
 struct order_link *order_next(const struct order_link *link);
 struct order_link *order_previous(const struct order_link *link);
 size_t order_count(const struct order *o);
+/* The link with `place` links before it; NULL: there are fewer. */
+struct order_link *order_at(const struct order *o, size_t place);
 
 /* The number of workloads before this one. */
 size_t order_place(const struct order_link *link);

@@ -102,6 +102,19 @@ enum mete_result mete_queue_view(struct mete_engine *e, size_t i, struct mete_qu
     return METE_OK;
 }
 
+size_t mete_queue_waiting(const struct mete_engine *e, const char *queue, size_t first,
+                          uint64_t *ret_ids, size_t max)
+{
+    struct queue *found = NULL;
+    size_t n = 0;
+
+    map_find_text(handle, e->queue_map, queue, found);
+    for (struct order_link *at = found ? order_at(&found->waiting, first) : NULL; at && n < max;
+         at = order_next(at))
+        ret_ids[n++] = at->key->id;
+    return n;
+}
+
 static const char *check_queue_sums(const struct mete_engine *e, const struct queue *q)
 {
     for (size_t i = 0; i < e->counted.n; i++) {
