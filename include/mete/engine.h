@@ -97,10 +97,11 @@ struct mete_gpu {
     const struct mete_slice *slices; /* METE_GPU_SLICES: the driver's instances */
     size_t n_slices;
     bool is_flexible;
-    bool is_renamed; /* METE_GPU_REPLICAS: only asks with is_replica get these replicas */
-    bool is_single;  /* METE_GPU_REPLICAS: not for asks with is_several */
-    bool is_fenced;  /* shares and replicas at one time are for pods of one namespace */
-    bool keeps_mig;  /* is_flexible in mode METE_GPU_SLICES: never given whole or in shares */
+    bool is_renamed;      /* METE_GPU_REPLICAS: only asks with is_replica get these replicas */
+    bool is_single;       /* METE_GPU_REPLICAS: not for asks with is_several */
+    bool is_fenced;       /* shares and replicas at one time are for pods of one namespace */
+    bool keeps_mig;       /* is_flexible in mode METE_GPU_SLICES: never given whole or in shares */
+    const char *out_text; /* why it is not healthy, for people; NULL: unknown */
 };
 
 struct mete_node {

@@ -35,6 +35,7 @@ void gpu_drop_unused(struct mete_engine *e, struct gpu *g)
     map_remove(handle, e->gpu_map, g);
     intern_unref(e->texts, g->model);
     intern_unref(e->texts, g->name);
+    intern_unref(e->texts, g->out);
     parts_free(e, g);
     free(g->uuid);
     free(g);
@@ -239,8 +240,11 @@ static void set_gpu(struct mete_engine *e, struct node *n, unsigned bit,
 {
     struct gpu *g = gpu_make(e, from->uuid);
     uint32_t model = intern_ref(e->texts, from->model ? from->model : "");
+    uint32_t out = from->out_text && !from->is_healthy ? intern_ref(e->texts, from->out_text) : 0;
 
     intern_unref(e->texts, g->model);
+    intern_unref(e->texts, g->out);
+    g->out = out;
     g->model = model;
     g->memory_bytes = from->memory_bytes;
     if (g->memory_at_share == 0) /* shares by memory are not held yet: they need it */

@@ -119,6 +119,7 @@ struct gpu {
     struct node *node; /* NULL: no known node has it */
     unsigned bit;      /* its index among the node's gpus */
     bool is_healthy;
+    uint32_t out;       /* why it is not healthy, interned; 0: unknown */
     bool is_fenced;     /* shares and replicas are for pods of one namespace: */
     uint32_t fence;     /* that of the holders, interned; FENCE_MIXED: of several */
     struct pod *holder; /* the pod that holds the whole gpu; NULL: none */

@@ -174,6 +174,8 @@ json_t *gpu_format_json(const struct gpu *g)
     json_put_text(o, "health", gpu_health_text(g->health));
     if (g->health_reason[0])
         json_put_text(o, "healthReason", g->health_reason);
+    if (g->drained_by[0])
+        json_put_text(o, "drainedBy", g->drained_by);
     json_put_text(o, "healthAdvice", g->health_advice);
     if (g->health_since_ns > 0) {
         char since[STAMP_TEXT_SIZE];
@@ -309,6 +311,7 @@ struct err *gpu_parse_json(const json_t *j, struct gpu *ret)
     TRY(read_text(j, "pci", g.pci, sizeof(g.pci)));
     TRY(read_text(j, "serial", g.serial, sizeof(g.serial)));
     TRY(read_text(j, "healthReason", g.health_reason, sizeof(g.health_reason)));
+    TRY(read_text(j, "drainedBy", g.drained_by, sizeof(g.drained_by)));
     TRY(read_text(j, "clique", g.clique, sizeof(g.clique)));
     TRY(read_text(j, "fabric", g.fabric, sizeof(g.fabric)));
     TRY(read_text(j, "peers", g.peers, sizeof(g.peers)));

@@ -117,8 +117,9 @@ struct gpu {
     bool is_emulated;
     enum gpu_health health;
     char health_reason[GPU_REASON_SIZE];
-    const char *health_advice; /* what brings it back; static; NULL: nothing to do */
-    int64_t health_since_ns;   /* realtime: the begin of its incident; 0: none */
+    char drained_by[GPU_TEXT_SIZE]; /* the administrator; "": unknown */
+    const char *health_advice;      /* what brings it back; static; NULL: nothing to do */
+    int64_t health_since_ns;        /* realtime: the begin of its incident; 0: none */
     enum gpu_mode mode;
     unsigned replicas;      /* GPU_MODE_REPLICAS: at least 2; else 0 */
     bool is_renamed;        /* replicas are requested as nvidia.com/gpu.shared only */

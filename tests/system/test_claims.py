@@ -173,7 +173,7 @@ def test_parts_of_gpus_are_claimed():
         create(m, template("halves", request(), config=share), user("b", template_name="halves"),
                user("c", template_name="halves"))
         m.wait_phase("b", "Running")
-        why(m, "c", "needs 1 x 500/1000 of a gpu")
+        why(m, "c", "needs 0.5 of a gpu")
         r = m.kubectl("create", "-f", "-", stdin=claim("mps", request(), config={
             "apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": {"strategy": "MPS"}}))
         check(r.code != 0 and "sharing.strategy MPS: not implemented yet" in r.err, r)

@@ -84,7 +84,7 @@ def test_capped_shares_add_up_to_a_gpu():
         why = wait(lambda: (r := m.mete("why", "third")) and "300/1000" in r.out and r, "why").out
         r = m.mete("free", "--gpus", "0.1")
         check(re.search(r"JOBS OF 0.1\n.* \d\n", r.out) and "a job of 0.1 in queue default " in r.err, r)
-        check("needs 1 x 300/1000 of a gpu" in why, why)
+        check("needs 0.3 of a gpu" in why, why)
         m.ok("delete", "pod", "hami", "--grace-period=0", "--force")
         placed("third")
         ps = m.mete("ps").out

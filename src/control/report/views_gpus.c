@@ -240,6 +240,8 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
     copy_member(status, gpu, "health");
     if (json_text(gpu, "healthReason"))
         copy_member(status, gpu, "healthReason");
+    if (json_text(gpu, "drainedBy"))
+        copy_member(status, gpu, "drainedBy");
     if (json_text(gpu, "healthAdvice"))
         copy_member(status, gpu, "healthAdvice");
     if (json_text(gpu, "healthSince"))

@@ -82,6 +82,23 @@ static void read_mode(const json_t *gpu, json_t *kept)
         json_put(kept, "slices", json_deep_copy(slices));
 }
 
+/* Why a gpu is out of service: "drained by ann: ticket 812", "lost: XID 79: ..." */
+static void read_health(const json_t *gpu, json_t *kept)
+{
+    const char *health = json_text(gpu, "health");
+    const char *reason = json_text(gpu, "healthReason");
+    const char *by = json_text_filled(gpu, "drainedBy");
+    bool is_healthy = text_equal(health, "healthy");
+    AUTO_FREE char *text = NULL;
+
+    json_put_bool(kept, "isHealthy", is_healthy);
+    if (is_healthy || !health)
+        return;
+    text = mem_format("%s%s%s%s%s", health, by ? " by " : "", by ? by : "", reason ? ": " : "",
+                      text_or_empty(reason));
+    json_put_text(kept, "outText", text);
+}
+
 static json_t *read_gpus(const json_t *node, const char *name)
 {
     const char *text = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
@@ -105,7 +122,7 @@ static json_t *read_gpus(const json_t *node, const char *name)
         json_put_int(kept, "memoryBytes", ledger_gpu_of(gpu).memory_bytes);
         json_put_int(kept, "numaNode", json_int(gpu, "numaNode", -1));
         json_put_int(kept, "linkGroup", json_int(gpu, "linkGroup", -1));
-        json_put_bool(kept, "isHealthy", text_equal(json_text(gpu, "health"), "healthy"));
+        read_health(gpu, kept);
         read_mode(gpu, kept);
         (void)json_array_append_new(gpus, kept); /* a fresh object: cannot fail */
     }
@@ -249,6 +266,7 @@ static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
             .replicas = count_at(gpu, "replicas"),
             .is_flexible = json_bool(gpu, "flexible", false),
             .keeps_mig = json_bool(gpu, "keepsMig", false),
+            .out_text = json_text(gpu, "outText"),
             .is_renamed = json_bool(gpu, "renamed", false),
             .is_single = json_bool(gpu, "single", false),
             .is_fenced = json_bool(facts, "isFenced", true),

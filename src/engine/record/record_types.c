@@ -97,8 +97,9 @@ static const struct record_field gpu_fields[] = {
     BOOL(struct mete_gpu, is_single),
     BOOL(struct mete_gpu, is_fenced),
     BOOL(struct mete_gpu, keeps_mig),
+    TEXT(struct mete_gpu, out_text),
 };
-TYPE(gpu, struct mete_gpu, 72);
+TYPE(gpu, struct mete_gpu, 80);
 
 static const struct record_field node_fields[] = {
     TEXT(struct mete_node, name),

@@ -227,13 +227,19 @@ static const char *kept_text(struct mete_engine *e, const struct why_finding *f)
 
 static const char *unhealthy_text(struct mete_engine *e, const struct why_finding *f)
 {
-    uint64_t unhealthy = 0;
+    const struct node *first = NULL;
+    uint64_t n = 0;
 
-    for (size_t i = 0; i < e->order.n; i++)
-        unhealthy += bits(node_gpus(e->order.at[i]) & ~e->order.at[i]->healthy);
-    return arena_format(e->answers, "%s; would fit if %" PRIu64 " unhealthy %s healthy",
-                        needs_text(e, f->attempt.w->group), unhealthy,
-                        unhealthy == 1 ? "gpu was" : "gpus were");
+    for (size_t i = 0; i < e->order.n; i++) {
+        uint64_t here = bits(node_gpus(e->order.at[i]) & ~e->order.at[i]->healthy);
+
+        first = !first && here > 0 ? e->order.at[i] : first;
+        n += here;
+    }
+    return arena_format(e->answers, "%s; would fit if %" PRIu64 " more gpu%s in service (%s%s%s)",
+                        needs_text(e, f->attempt.w->group), n, n == 1 ? " was" : "s were",
+                        first ? first->name : "", first ? why_out_of_service(e, first) : "",
+                        n > 3 ? ", ..." : "");
 }
 
 static const char *draining_text(struct mete_engine *e, const struct why_finding *f,

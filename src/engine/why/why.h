@@ -65,6 +65,8 @@ const char *why_asks_never_text(struct mete_engine *e, const struct shape *s);
 bool why_is_fragmented(struct mete_engine *e, const struct shape *s);
 const char *why_fragmented_text(struct mete_engine *e, const struct shape *s);
 
+/* "0.3", "2 x 0.125": `count` parts, each of so many thousandths. */
+const char *why_part(struct mete_engine *e, int64_t count, uint32_t milli);
 /* "12.5 cpu", "32Gi memory", "3 example.com/nic" */
 const char *why_amount(struct mete_engine *e, uint32_t resource, int64_t amount);
 /* The same without the noun. */
@@ -80,6 +82,9 @@ const char *why_affinity_text(struct mete_engine *e, const struct affinity_refus
 /* "zone in (a, b),spot or metadata.name=n1" */
 const char *why_terms(struct mete_engine *e, const struct node_rules *r);
 
+/* ": gpu 3 is drained by ann: ticket 812": gpus of the node that are out of service; "": no cause
+ * is known. */
+const char *why_out_of_service(struct mete_engine *e, const struct node *n);
 /* The line of one node. */
 const char *why_node_text(struct mete_engine *e, const struct shape *s,
                           const struct answer *answer);

@@ -23,7 +23,7 @@ static const char *on_models(struct mete_engine *e, const struct ask *a, const c
     return text;
 }
 
-/* "2 H100", "1 gpu", "1 x 500/1000 of a gpu", "2 x mig 1g.10gb", "1 replica" */
+/* "2 H100", "1 gpu", "0.5 of a gpu", "2 x mig 1g.10gb", "1 replica" */
 static const char *ask_text(struct mete_engine *e, const struct ask *a)
 {
     const char *on = on_models(e, a, " on ");
@@ -38,7 +38,7 @@ static const char *ask_text(struct mete_engine *e, const struct ask *a)
         if (a->is_by_memory)
             return arena_format(e->answers, "%u x %" PRId64 " MiB of a gpu%s", a->count,
                                 a->bytes >> 20, on);
-        return arena_format(e->answers, "%u x %u/%d of a gpu%s", a->count, a->milli, MILLI, on);
+        return arena_format(e->answers, "%s of a gpu%s", why_part(e, a->count, a->milli), on);
     case ASK_SLICE:
         if (a->count == 1)
             return arena_format(e->answers, "mig %s%s", profile, on);

@@ -253,9 +253,9 @@ const char *why_place_text(struct mete_engine *e, const struct attempt *a, const
     if (best->trouble == TROUBLE_CORDONED)
         return arena_format(e->answers, "needs %s; %s is cordoned", asked, best->node->name);
     if (best->trouble == TROUBLE_UNHEALTHY)
-        return arena_format(e->answers,
-                            "needs %s on one node; %" PRId64 " of %" PRId64 " are healthy (%s)",
-                            asked, best->free, best->capacity, best->node->name);
+        return arena_format(
+            e->answers, "needs %s on one node; %" PRId64 " of %" PRId64 " are in service (%s%s)",
+            asked, best->free, best->capacity, best->node->name, why_out_of_service(e, best->node));
     if (best->trouble == TROUBLE_RESERVED)
         return arena_format(e->answers, "needs %s; %s: %s", asked, best->node->name,
                             why_barred_text(e, best->node));

@@ -27,6 +27,21 @@ static const char *models_asked(struct mete_engine *e, const struct shape *s)
     return text;
 }
 
+const char *why_part(struct mete_engine *e, int64_t count, uint32_t milli)
+{
+    const char *many = count == 1 ? "" : arena_format(e->answers, "%" PRId64 " x ", count);
+    uint32_t part = milli;
+    int digits = 3;
+
+    if (milli >= MILLI)
+        return arena_format(e->answers, "%sall", many);
+    while (digits > 1 && part % 10 == 0) {
+        part /= 10;
+        digits--;
+    }
+    return arena_format(e->answers, "%s0.%0*u", many, digits, part);
+}
+
 const char *why_gpus(struct mete_engine *e, const struct shape *s, int64_t count)
 {
     const char *kind = s->n_models > 0 ? models_asked(e, s) : count == 1 ? "gpu" : "gpus";
@@ -36,7 +51,7 @@ const char *why_gpus(struct mete_engine *e, const struct shape *s, int64_t count
     if (!shape_is_share(s))
         return arena_format(e->answers, "%" PRId64 " %s%s", count, s->is_linked ? "linked " : "",
                             kind);
-    return arena_format(e->answers, "%" PRId64 " x %u/%d of %s %s", count, s->milli, MILLI,
+    return arena_format(e->answers, "%s of %s %s", why_part(e, count, s->milli),
                         s->n_models > 0 ? "one" : "a", s->n_models > 0 ? kind : "gpu");
 }
 
@@ -228,6 +243,24 @@ static const char *models_text(struct mete_engine *e, const struct shape *s, con
     return arena_format(e->answers, "wrong model (%s)", text);
 }
 
+const char *why_out_of_service(struct mete_engine *e, const struct node *n)
+{
+    enum {
+        SHOWN = 3
+    };
+    const char *text = "";
+    size_t shown = 0;
+
+    for (uint64_t left = node_gpus(n) & ~n->healthy; left && shown < SHOWN; left &= left - 1) {
+        const struct gpu *g = n->gpus[__builtin_ctzll(left)];
+
+        if (g->out)
+            text = arena_format(e->answers, "%s%s gpu %u is %s", text, shown++ ? "," : ":", g->bit,
+                                intern_text(e->texts, g->out));
+    }
+    return text;
+}
+
 const char *why_node_text(struct mete_engine *e, const struct shape *s, const struct answer *a)
 {
     int64_t missing = a->asked - a->free;
@@ -248,8 +281,8 @@ const char *why_node_text(struct mete_engine *e, const struct shape *s, const st
         return arena_format(e->answers, "%s short%s", why_amount(e, a->resource, missing),
                             holders_text(e, s, a));
     case TROUBLE_UNHEALTHY:
-        return arena_format(e->answers, "%" PRId64 " of %" PRId64 " not healthy",
-                            a->capacity - a->free, a->capacity);
+        return arena_format(e->answers, "%" PRId64 " of %" PRId64 " out of service%s",
+                            a->capacity - a->free, a->capacity, why_out_of_service(e, a->node));
     case TROUBLE_CORDONED:
         return cordoned_text(e, a->node);
     case TROUBLE_NOT_READY:

@@ -128,6 +128,7 @@ static const struct field status_fields[] = {
     F_STRING("health", "healthy, drained, suspect, quarantined, unhealthy, not answering or lost.",
              .size_max = 32),
     F_STRING("healthReason", "The reason of bad health, or of the drain.", .size_max = 256),
+    F_STRING("drainedBy", "The administrator that drained the gpu.", .size_max = 256),
     F_STRING("healthAdvice", "What brings the gpu back into service.", .size_max = 256),
     F_TIME("healthSince", "The begin of the incident."),
     F_OBJECT("holder", holder_fields, "The first holder; absent: the gpu is free."),

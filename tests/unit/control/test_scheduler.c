@@ -365,7 +365,7 @@ static void a_gpu_that_gets_sick_is_not_given(void **state)
                     "gpus':'[{\\\"uuid\\\":\\\"GPU-a-0\\\",\\\"health\\\":\\\"lost\\\"}]'}}}",
                     NULL));
     add_pod("p", 1);
-    assert_waits("p", "needs 1 gpu; would fit if 1 unhealthy gpu was healthy");
+    assert_waits("p", "needs 1 gpu; would fit if 1 more gpu was in service (a: gpu 0 is lost)");
 }
 
 static void a_gpu_that_moved_to_another_node_is_used_once_the_old_node_is_gone(void **state)

@@ -528,7 +528,7 @@ static void a_fence_keeps_the_shares_of_one_namespace_together(void **state)
     add_asks(e, (struct ask_job){.id = 4, .ns = "green", .asks = {replica}});
     ASSERT_CYCLE(e, "");
     assert_int_equal(mete_why(e, 3, 100 * SECOND, &r), METE_OK);
-    assert_string_equal(r.message, "needs 1 x 400/1000 of a gpu; none of 1 is free; free ones are "
+    assert_string_equal(r.message, "needs 0.4 of a gpu; none of 1 is free; free ones are "
                                    "for pods of another namespace only");
     assert_int_equal(mete_why(e, 4, 100 * SECOND, &r), METE_OK);
     assert_string_equal(r.message, "needs 1 replica; no such device is free; free ones are for "
