@@ -32,6 +32,7 @@
 #include "base/num.h"
 #include "gpu/emulated.h"
 #include "gpu/gpusim_machine.h"
+#include "reset.h"
 
 static struct err *machine_compile(const char *profile, const char *path, const char *seed)
 {
@@ -117,23 +118,6 @@ static struct err *set_throttle(struct gpusim_gpu *g, struct str name)
                    STR_ARG(name));
 }
 
-static void gpu_reset(struct gpusim_gpu *g)
-{
-    g->is_lost = 0;
-    g->hang_ms = 0;
-    g->throttle = 0;
-    g->ecc[0][0] = 0;
-    g->ecc[1][0] = 0;
-    g->remapped[2] = 0;
-    if (g->mig_mode != g->mig_mode_pending) {
-        for (unsigned i = 0; i < GPUSIM_INSTANCES_MAX; i++) {
-            g->instances[i] = (struct gpusim_instance){0};
-            g->computes[i] = (struct gpusim_compute){0};
-        }
-    }
-    g->mig_mode = g->mig_mode_pending;
-}
-
 /* Keys that give a member a number of 32 bits, times a factor. */
 static const struct number_key {
     const char *name;
@@ -209,7 +193,7 @@ static struct err *set_number(struct gpusim_gpu *g, struct str key, int64_t v)
     } else if (str_equal(key, STR("ecc-uncorrected"))) {
         add_errors(g->ecc[1], (uint64_t)v);
     } else if (str_equal(key, STR("reset"))) {
-        gpu_reset(g);
+        gpusim_reset(g);
     } else {
         return err_new(ERR_INVALID, "key '" STR_FMT "' is not known", STR_ARG(key));
     }

@@ -45,6 +45,7 @@ enum {
     X(nvmlDeviceGetPerformanceState, (nvmlDevice_t, unsigned *))                     \
     X(nvmlDeviceGetCudaComputeCapability, (nvmlDevice_t, int *, int *))              \
     X(nvmlDeviceGetMigDeviceHandleByIndex, (nvmlDevice_t, unsigned, nvmlDevice_t *)) \
+    X(mete_gpusim_reset, (nvmlDevice_t))                                             \
     X(nvmlDeviceGetComputeRunningProcesses_v3, (nvmlDevice_t, unsigned *, struct nvmlProcessInfo *))
 
 struct nvml {
@@ -382,6 +383,42 @@ static int print_table(unsigned n)
     return 0;
 }
 
+/* Is the gpu the one that an index, a UUID or a PCI address names? */
+static bool is_named(const struct gpu_text *t, const char *name)
+{
+    return strcmp(t->index, name) == 0 || strcmp(t->uuid, name) == 0 ||
+           strcmp(t->bus_id, name) == 0;
+}
+
+/* Resets the gpu that nobody uses. The exit codes are those of the real program. */
+static int reset_gpu(unsigned n, const char *name)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct gpu_text t;
+        nvmlDevice_t device = NULL;
+        int result;
+
+        if (!read_gpu(i, &device, &t)) {
+            if (strcmp(t.index, name) != 0)
+                continue;
+            (void)printf("GPU %u is lost: reboot the machine to recover it.\n", i);
+            return NVML_ERROR_GPU_IS_LOST;
+        }
+        if (!is_named(&t, name))
+            continue;
+        result = nvml.mete_gpusim_reset(device);
+        if (result == NVML_ERROR_IN_USE)
+            (void)printf("GPU %s is currently in use by another process.\n", t.bus_id);
+        else if (result != NVML_SUCCESS)
+            (void)printf("GPU %s cannot be reset: insufficient permissions.\n", t.bus_id);
+        else
+            (void)printf("GPU %s was successfully reset.\nAll done.\n", t.bus_id);
+        return result;
+    }
+    (void)printf("No devices were found\n");
+    return 6;
+}
+
 static const char *option(const char *argument, const char *name)
 {
     size_t size = strlen(name);
@@ -393,7 +430,9 @@ int main(int argc, char **argv)
 {
     const char *query = NULL;
     const char *format = NULL;
+    const char *id = NULL;
     bool is_list = false;
+    bool is_reset = false;
     char self[4096] = "";
     unsigned n = 0;
     int result;
@@ -405,11 +444,18 @@ int main(int argc, char **argv)
             query = option(argv[i], "--query-gpu");
         else if (option(argv[i], "--format"))
             format = option(argv[i], "--format");
+        else if (strcmp(argv[i], "--gpu-reset") == 0 || strcmp(argv[i], "-r") == 0)
+            is_reset = true;
+        else if (strcmp(argv[i], "-i") == 0 && i + 1 < argc)
+            id = argv[++i];
+        else if (option(argv[i], "--id"))
+            id = option(argv[i], "--id");
         else {
             (void)fprintf(
                 stderr,
                 "nvidia-smi: '%s' is not known to the emulated nvidia-smi\n"
-                "  try: nvidia-smi, nvidia-smi -L, nvidia-smi --query-gpu=name,uuid --format=csv\n",
+                "  try: nvidia-smi, nvidia-smi -L, nvidia-smi --query-gpu=name,uuid --format=csv, "
+                "nvidia-smi --gpu-reset -i 0\n",
                 argv[i]);
             return 2;
         }
@@ -432,6 +478,12 @@ int main(int argc, char **argv)
         (void)printf("No devices were found\n");
         return 6;
     }
+    if (is_reset != (id != NULL)) {
+        (void)fprintf(stderr, "nvidia-smi: --gpu-reset and -i come together\n");
+        return 2;
+    }
+    if (is_reset)
+        return reset_gpu(n < GPUS_MAX ? n : GPUS_MAX, id);
     if (is_list)
         return list_gpus(n < GPUS_MAX ? n : GPUS_MAX);
     return query ? query_gpus(n, query, format) : print_table(n);

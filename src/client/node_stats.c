@@ -8,7 +8,8 @@ enum stats_type {
     STATS_NODE = 1,
     STATS_GPU = 2,
     STATS_CONTAINER = 3,
-    STATS_CONTAINER_GPU = 4
+    STATS_CONTAINER_GPU = 4,
+    STATS_XIDS = 5
 };
 
 enum {
@@ -20,6 +21,7 @@ void node_stats_done(struct node_stats *s)
 {
     vec_done(&s->gpus);
     vec_done(&s->container_gpus);
+    vec_done(&s->xids);
     vec_done(&s->containers);
     *s = (struct node_stats){0};
 }
@@ -86,6 +88,16 @@ static void stats_put_container_gpu(struct buf *b, const struct container_gpu *c
     stats_put_record(b, STATS_CONTAINER_GPU, &record);
 }
 
+static void stats_put_xids(struct buf *b, const struct gpu_xids *x)
+{
+    const int64_t numbers[] = {x->n, x->last};
+    AUTO(buf_done) struct buf record = {0};
+
+    stats_put_text(&record, x->uuid);
+    stats_put_numbers(&record, numbers, COUNT(numbers));
+    stats_put_record(b, STATS_XIDS, &record);
+}
+
 static void stats_put_container(struct buf *b, const struct container_sample *c)
 {
     const int64_t numbers[] = {c->attempt,        c->load.cpu_nano, c->load.memory_bytes,
@@ -107,6 +119,10 @@ void node_stats_format(struct buf *b, const struct node_stats *s)
     VEC_EACH (&s->gpus, g) {
         if (body.size + RECORD_SIZE_MAX <= STATS_MAX)
             stats_put_gpu(&body, g);
+    }
+    VEC_EACH (&s->xids, x) {
+        if (body.size + RECORD_SIZE_MAX <= STATS_MAX)
+            stats_put_xids(&body, x);
     }
     VEC_EACH (&s->container_gpus, c) {
         if (body.size + RECORD_SIZE_MAX <= STATS_MAX)
@@ -214,6 +230,20 @@ static bool stats_take_container_gpu(struct str record, struct node_stats *s)
     return true;
 }
 
+static bool stats_take_xids(struct str record, struct node_stats *s)
+{
+    struct gpu_xids x = {0};
+    int64_t n[2];
+
+    if (!stats_take_text(&record, x.uuid, sizeof(x.uuid)) || !stats_take_numbers(&record, n, 2) ||
+        n[0] < 0)
+        return false;
+    x.n = n[0];
+    x.last = n[1] > 0 ? n[1] : 0;
+    vec_add(&s->xids, x);
+    return true;
+}
+
 static bool stats_take_container(struct str record, struct node_stats *s)
 {
     struct container_sample c = {0};
@@ -249,6 +279,8 @@ static bool stats_take_record(struct str *rest, struct node_stats *s)
         return stats_take_gpu(record, s);
     if (type == STATS_CONTAINER_GPU)
         return stats_take_container_gpu(record, s);
+    if (type == STATS_XIDS)
+        return stats_take_xids(record, s);
     return type != STATS_CONTAINER || stats_take_container(record, s);
 }
 

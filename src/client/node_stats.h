@@ -14,6 +14,8 @@
  *                     window, cpu so far (ns), memory so far (KiB s)
  *   4  container gpu  texts: uid of the pod, name of the container, uuid of the gpu or slice;
  *                     numbers: attempt, memory, compute (1/1000), processes
+ *   5  xids           text: uuid of the gpu; numbers: XIDs of the gpu so far, the last one (0:
+ *                     none since the machine was booted)
  *
  * The first record is the node's. A reader skips records of other types, and further numbers and
  * bytes of a record. An unknown number is -1, and so is a field that the writer does not have.
@@ -40,7 +42,7 @@ enum {
 /* The parts of a message. */
 enum {
     STATS_LOADS = 1, /* `load` and `containers` */
-    STATS_GPUS = 2   /* `gpus` and `container_gpus` */
+    STATS_GPUS = 2   /* `gpus`, `container_gpus` and `xids` */
 };
 
 /* The use of a machine or a container; -1: unknown. */
@@ -74,12 +76,20 @@ struct container_gpu {
     int64_t n_processes;
 };
 
+/* The XIDs of a gpu, also of one that does not answer. */
+struct gpu_xids {
+    char uuid[GPU_TEXT_SIZE];
+    int64_t n;    /* ever */
+    int64_t last; /* 0: none since the machine was booted */
+};
+
 struct node_stats {
     int64_t at_ns;  /* realtime, by the node's clock */
     unsigned parts; /* STATS_LOADS | STATS_GPUS */
     struct load_sample load;
     VEC(struct gpu_sample) gpus; /* each gpu before its slices */
     VEC(struct container_gpu) container_gpus;
+    VEC(struct gpu_xids) xids;
     VEC(struct container_sample) containers;
 };
 

@@ -195,6 +195,19 @@ bool gpu_incident_remedied(struct gpu_incident *i, enum gpu_remedy remedy)
     return !i->is_live;
 }
 
+bool gpu_incident_reset(struct gpu_incident *i, const char *problem, int64_t now_ns)
+{
+    char text[GPU_REASON_SIZE] = "the GPU was reset";
+    const struct incident_cause c = {
+        .health = GPU_UNHEALTHY, .remedy = GPU_REMEDY_RESET, .text = text};
+
+    if (problem)
+        (void)snprintf(text, sizeof(text), "the reset of the GPU failed: %.100s", problem);
+    if (i->health == GPU_HEALTHY)
+        incident_set(i, &c, now_ns);
+    return !problem && gpu_incident_remedied(i, GPU_REMEDY_RESET);
+}
+
 bool gpu_incident_is_check_due(const struct gpu_incident *i)
 {
     if (i->health == GPU_HEALTHY || i->is_live)

@@ -53,6 +53,10 @@ bool gpu_incident_seen(struct gpu_incident *i, const struct gpu *listed, int64_t
 /* The remedy was applied: up to and with `remedy`. True: the check is due now. */
 bool gpu_incident_remedied(struct gpu_incident *i, enum gpu_remedy remedy);
 
+/* The gpu was reset, or could not be (`problem`): without an incident, one begins. True: the check
+ * is due now. */
+bool gpu_incident_reset(struct gpu_incident *i, const char *problem, int64_t now_ns);
+
 /* The result of the check; `problem` NULL: passed, the incident is over. */
 void gpu_incident_checked(struct gpu_incident *i, const char *problem, int64_t now_ns);
 

@@ -72,7 +72,8 @@ const struct gpu_use *gpu_watch_uses(const struct gpu_watch *w, size_t index, si
  * XIDs lost since the start because the queue was full. */
 bool gpu_watch_next_xid(struct gpu_watch *w, struct gpu_xid *ret, uint64_t *ret_dropped);
 
-/* main() of the helper: `sample`, `events` or `shares`, then the indices of gpus to skip. */
+/* main() of the helper: `sample`, `events` or `shares`, then the indices of gpus to skip; other
+ * tasks in helper_linux.c. */
 int gpu_helper_main(int argc, char **argv);
 
 /* struct gpu as the JSON that a node reports in its annotation mete.dev/gpus, and back. */

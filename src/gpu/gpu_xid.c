@@ -122,7 +122,7 @@ static const struct xid_info *xid_built_in(int64_t code)
     return NULL;
 }
 
-static struct xid_info xid_plain(int64_t code)
+struct xid_info xid_plain(int64_t code)
 {
     const struct xid_info *known = xid_built_in(code);
 

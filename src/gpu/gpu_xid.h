@@ -90,6 +90,8 @@ struct err *xid_book_read(struct xid_book *b, const char *path, struct file_mark
 
 /* The row of a code, also of one that the table does not have. Valid until the next change. */
 struct xid_info xid_find(const struct xid_book *b, int64_t code);
+/* The row without an administrator's changes, also of a code that the table does not have. */
+struct xid_info xid_plain(int64_t code);
 /* Did the administrator change the row? */
 bool xid_is_changed(const struct xid_book *b, int64_t code);
 /* Calls `fn` for each row, by code. */

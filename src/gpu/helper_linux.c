@@ -24,6 +24,8 @@
  *
  * `check UUID` writes {"ok":true} if the gpu computes (gpu_check.h).
  *
+ * `reset UUID` becomes the driver's nvidia-smi, which resets the gpu (gpu_reset.h).
+ *
  * `events` writes {"event":{"uuid":...,"xid":N}} for each XID. All end at the end of their input.
  */
 
@@ -38,6 +40,7 @@
 #include "gpu/driver_root.h"
 #include "gpu/gpu_check.h"
 #include "gpu/gpu_readers.h"
+#include "gpu/gpu_reset.h"
 #include "gpu/gpu_use.h"
 #include "gpu/gpu_watch.h"
 #include "gpu/mps_watch.h"
@@ -371,6 +374,20 @@ static int serve_check(void)
     return (e ? say_error(e) : say(json_pack("{s:b}", "ok", true))) ? 0 : 1;
 }
 
+/* Resets the gpu by the program beside the library that NVML is loaded from. */
+static int serve_reset(const struct helper *h, const char *uuid)
+{
+    const char *given = variable("METE_DRIVER_ROOT");
+    AUTO_FREE char *contained = given ? NULL : driver_root_find_library(container_root, nvml_name);
+    AUTO_FREE char *own = given ? NULL : driver_root_find_library("/", nvml_name);
+
+    (void)say_error(gpu_reset_exec(given               ? given
+                                   : own || !contained ? "/"
+                                                       : container_root,
+                                   h->machine != NULL, uuid));
+    return 1;
+}
+
 int gpu_helper_main(int argc, char **argv)
 {
     static struct helper h;
@@ -385,6 +402,8 @@ int gpu_helper_main(int argc, char **argv)
         return argc == 4 ? mps_daemon_exec(argv[2], argv[3]) : 2;
     if (strcmp(argv[1], "check") == 0)
         return serve_check();
+    if (strcmp(argv[1], "reset") == 0)
+        return argc == 3 ? serve_reset(&h, argv[2]) : 2;
     is_partition = strcmp(argv[1], "partition") == 0 && argc == 3;
     for (int i = 2; i < argc && !is_partition; i++) {
         int64_t index = 0;

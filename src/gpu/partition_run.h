@@ -1,8 +1,8 @@
 /*
- * partition_run.h - changes the MIG instances of a gpu, in a helper process
+ * partition_run.h - changes the MIG instances of a gpu, or resets it, in a helper process
  *
- * The driver refuses to switch MIG while a program uses the gpu, so the other helpers of the watch
- * end first, and start again afterwards: gpu_watch lists the gpus anew. A helper that hangs in the
+ * The driver refuses both while a program uses the gpu, so the other helpers of the watch end
+ * first, and start again afterwards: gpu_watch lists the gpus anew. A helper that hangs in the
  * driver is abandoned, not killed.
  */
 #pragma once
@@ -27,7 +27,7 @@ struct partition_run_options {
 struct partition_run *partition_run_new(const struct partition_run_options *o);
 void partition_run_free(struct partition_run *r); /* accepts NULL; no callback after it */
 
-/* Is a change under way? */
+/* Is a change or a reset under way? */
 bool partition_run_is_busy(const struct partition_run *r);
 
 /*
@@ -36,4 +36,11 @@ bool partition_run_is_busy(const struct partition_run *r);
  */
 struct err *partition_run_start(struct partition_run *r, const char *uuid,
                                 const struct partition_plan *plan,
+                                void (*done)(void *arg, const struct err *e), void *arg) MUST_CHECK;
+
+/*
+ * Resets a gpu by the nvidia-smi of the driver root: NVML has no call for it. `done` is called
+ * once, later, with the error (borrowed). ERR_BUSY: a change or another reset is under way.
+ */
+struct err *partition_run_reset(struct partition_run *r, const char *uuid,
                                 void (*done)(void *arg, const struct err *e), void *arg) MUST_CHECK;

@@ -1,4 +1,4 @@
-/* partition_run_linux.c - the helper process that changes MIG instances */
+/* partition_run_linux.c - the helper process that changes MIG instances, or resets a gpu */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include "gpu/partition_run.h"
 
 static const int64_t deadline_default_ns = INT64_C(60) * 1000000000;
+static const int64_t reset_deadline_ns = INT64_C(120) * 1000000000;
 
 struct partition_run {
     struct partition_run_options o;
@@ -72,6 +73,36 @@ static struct err *read_answer(struct str output)
                    "%.300s", json_text(answer, "error"));
 }
 
+/* The last line of nvidia-smi's words says why; NULL: the gpu was reset. */
+static struct err *reset_answer(const struct proc_end *end)
+{
+    AUTO_FREE char *status = proc_format_status(end->status);
+    struct str rest = end->output;
+    struct str last = {0};
+
+    if (end->status == 0)
+        return NULL;
+    while (rest.at && rest.size > 0) {
+        struct str line = str_cut(&rest, '\n');
+
+        if (line.size > 0)
+            last = line;
+    }
+    if (last.size > 0 && last.at[last.size - 1] == '.')
+        last.size--; /* the message goes on after it */
+    if (last.size == 0)
+        return err_new(ERR_INTERNAL, "nvidia-smi --gpu-reset %s", status);
+    return err_new(ERR_INTERNAL, "nvidia-smi --gpu-reset %s: %.*s", status,
+                   (int)(last.size < 200 ? last.size : 200), last.at);
+}
+
+static void on_reset_end(void *arg, const struct proc_end *end)
+{
+    struct partition_run *r = arg;
+
+    partition_over(r, reset_answer(end));
+}
+
 static void on_partition_end(void *arg, const struct proc_end *end)
 {
     struct partition_run *r = arg;
@@ -117,10 +148,25 @@ bool partition_run_is_busy(const struct partition_run *r)
     return r->proc != NULL;
 }
 
+/* Starts `mete gpu-helper TASK UUID`. */
+static struct err *partition_helper(struct partition_run *r, const char *task, const char *uuid,
+                                    int input, proc_end_fn fn)
+{
+    const char *argv[] = {r->o.self_path, "gpu-helper", task, uuid, NULL};
+    const char *env[] = {r->root_env, r->machine_env, "METE_GPUSIM_ALL=1", NULL};
+
+    return proc_start(r->o.loop,
+                      &(struct proc_options){.argv = argv,
+                                             .is_self = true,
+                                             .env = env,
+                                             .fds = {input, -1, -1},
+                                             .n_fds = 3,
+                                             .has_output = true},
+                      fn, r, &r->proc);
+}
+
 static struct err *partition_spawn(struct partition_run *r, const char *uuid, struct str plan)
 {
-    const char *argv[] = {r->o.self_path, "gpu-helper", "partition", uuid, NULL};
-    const char *env[] = {r->root_env, r->machine_env, "METE_GPUSIM_ALL=1", NULL};
     AUTO(fd_closep) int input = -1;
     AUTO(fd_closep) int output = -1;
     int ends[2];
@@ -132,14 +178,26 @@ static struct err *partition_spawn(struct partition_run *r, const char *uuid, st
     /* A plan fits in the pipe's buffer. */
     if (write(output, plan.at, plan.size) != (ssize_t)plan.size)
         return err_errno(errno, "write to the helper for MIG");
-    return proc_start(r->o.loop,
-                      &(struct proc_options){.argv = argv,
-                                             .is_self = true,
-                                             .env = env,
-                                             .fds = {input, -1, -1},
-                                             .n_fds = 3,
-                                             .has_output = true},
-                      on_partition_end, r, &r->proc);
+    return partition_helper(r, "partition", uuid, input, on_partition_end);
+}
+
+struct err *partition_run_reset(struct partition_run *r, const char *uuid,
+                                void (*done)(void *arg, const struct err *e), void *arg)
+{
+    struct err *e = NULL;
+
+    if (r->proc)
+        return err_new(ERR_BUSY, "another gpu is being changed");
+    r->done = done;
+    r->arg = arg;
+    leave_driver(r);
+    e = partition_helper(r, "reset", uuid, -1, on_reset_end);
+    if (e) {
+        return_to_driver(r);
+        return e;
+    }
+    loop_timer_set(r->deadline, reset_deadline_ns);
+    return NULL;
 }
 
 struct err *partition_run_start(struct partition_run *r, const char *uuid,

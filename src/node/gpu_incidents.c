@@ -24,6 +24,8 @@ static const int64_t orphan_ns = 10 * NS_PER_SEC;
 /* A gpu whose memory is full is checked again after this time. */
 static const int64_t check_again_ns = 30 * NS_PER_SEC;
 
+const char gpu_is_reset[] = "it is being reset";
+
 struct watched_gpu {
     struct gpu_incident incident;
     bool is_checking;
@@ -31,6 +33,10 @@ struct watched_gpu {
     int64_t orphaned_since_ns; /* monotonic; 0: not so */
     int64_t orphaned_bytes;
     int64_t check_after_ns; /* monotonic: not checked before */
+    int64_t xids;           /* ever */
+    int64_t xid_last;       /* 0: none since the machine was booted */
+    bool is_resetting;
+    char reset_answered[STAMP_TEXT_SIZE]; /* the last request for a reset that was answered */
 };
 
 struct gpu_incidents {
@@ -42,6 +48,8 @@ struct gpu_incidents {
     char *care_text;          /* of the annotation; NULL: absent */
     json_t *care;             /* NULL: none, or damaged */
     struct loop_timer *timer; /* for checks that are due later */
+    struct loop_timer *note_timer;
+    int64_t written_ns; /* monotonic; 0: never */
     struct watched_gpu watched[CONDITIONS_MAX];
     size_t n_watched;
     struct gpu gpus[HEALTH_GPUS_MAX];
@@ -116,21 +124,76 @@ static void tell_incident(const struct gpu_incidents *h, const struct gpu_incide
 
 /* ---- the file ---- */
 
-static void health_write(const struct gpu_incidents *h)
+static void health_write(struct gpu_incidents *h)
 {
     AUTO(json_freep) json_t *j = json_object();
     json_t *list = json_array_at(j, "gpus");
+    json_t *resets = json_object_at(j, "resets");
+    json_t *xids = json_object_at(j, "xids");
     AUTO_FREE char *text = NULL;
     AUTO(err_freep) struct err *e = NULL;
 
     json_put_text(j, "bootId", h->boot_id);
-    for (size_t i = 0; i < h->n_watched; i++)
-        if (h->watched[i].incident.health != GPU_HEALTHY)
-            (void)json_array_append_new(list, gpu_incident_format(&h->watched[i].incident));
+    for (size_t i = 0; i < h->n_watched; i++) {
+        const struct watched_gpu *w = &h->watched[i];
+
+        if (w->incident.health != GPU_HEALTHY)
+            (void)json_array_append_new(list, gpu_incident_format(&w->incident));
+        if (w->reset_answered[0])
+            json_put_text(resets, w->incident.uuid, w->reset_answered);
+        if (w->xids > 0)
+            json_put(xids, w->incident.uuid,
+                     json_pack("{s:I, s:I}", "count", (json_int_t)w->xids, "last",
+                               (json_int_t)w->xid_last));
+    }
     text = json_format(j);
+    h->written_ns = loop_now_ns(h->o.loop);
+    loop_timer_stop(h->note_timer);
     e = file_write_durable(h->path, 0600, str_of(text));
     if (e)
         LOG(ERROR, "health of gpus was not noted: a restart forgets it", E(e));
+}
+
+static void health_on_note(void *arg)
+{
+    health_write(arg);
+}
+
+/* Writes a count soon: a storm of XIDs writes once a second. */
+static void health_note(const struct gpu_incidents *h)
+{
+    int64_t wait_ns = h->written_ns + NS_PER_SEC - loop_now_ns(h->o.loop);
+
+    loop_timer_set(h->note_timer, h->written_ns > 0 && wait_ns > 0 ? wait_ns : 0);
+}
+
+static void health_read_resets(struct gpu_incidents *h, const json_t *resets)
+{
+    const char *uuid = NULL;
+    json_t *stamp = NULL;
+
+    json_object_foreach ((json_t *)(uintptr_t)resets, uuid, stamp) {
+        struct watched_gpu *w = strlen(uuid) < GPU_TEXT_SIZE ? health_find(h, uuid) : NULL;
+
+        if (w && json_is_string(stamp))
+            (void)snprintf(w->reset_answered, sizeof(w->reset_answered), "%.39s",
+                           json_string_value(stamp));
+    }
+}
+
+static void health_read_xids(struct gpu_incidents *h, const json_t *xids, bool is_same_boot)
+{
+    const char *uuid = NULL;
+    json_t *counts = NULL;
+
+    json_object_foreach ((json_t *)(uintptr_t)xids, uuid, counts) {
+        struct watched_gpu *w = strlen(uuid) < GPU_TEXT_SIZE ? health_find(h, uuid) : NULL;
+
+        if (!w)
+            continue;
+        w->xids = json_int(counts, "count", 0);
+        w->xid_last = is_same_boot ? json_int(counts, "last", 0) : 0;
+    }
 }
 
 /* A damaged entry counts as absent. */
@@ -149,6 +212,8 @@ static struct err *health_read(struct gpu_incidents *h)
         return TAKE(e);
     TRY(json_parse((struct str){.at = text.at, .size = text.size}, &j));
     is_same_boot = text_equal(json_text(j, "bootId"), h->boot_id);
+    health_read_resets(h, json_object_get(j, "resets"));
+    health_read_xids(h, json_object_get(j, "xids"), is_same_boot);
     json_array_foreach (json_object_get(j, "gpus"), i, item) {
         struct gpu_incident incident = {0};
         struct watched_gpu *w =
@@ -218,7 +283,7 @@ static void health_check(struct gpu_incidents *h, struct watched_gpu *w)
     const char *device = g ? check_device(g) : NULL;
     AUTO(err_freep) struct err *e = NULL;
 
-    if (!g || w->is_checking || !gpu_incident_is_check_due(&w->incident) ||
+    if (!g || w->is_checking || w->is_resetting || !gpu_incident_is_check_due(&w->incident) ||
         loop_now_ns(h->o.loop) < w->check_after_ns)
         return;
     w->is_checking = true;
@@ -253,6 +318,18 @@ static void health_changed(struct gpu_incidents *h, struct watched_gpu *w)
         tell_incident(h, &w->incident);
 }
 
+int64_t gpu_incidents_xids(const struct gpu_incidents *h, const char *uuid, int64_t *ret_last)
+{
+    *ret_last = 0;
+    for (size_t i = 0; i < h->n_watched; i++) {
+        if (strcmp(h->watched[i].incident.uuid, uuid) != 0)
+            continue;
+        *ret_last = h->watched[i].xid_last;
+        return h->watched[i].xids;
+    }
+    return 0;
+}
+
 void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x)
 {
     struct watched_gpu *w = health_find(h, x->uuid);
@@ -264,8 +341,14 @@ void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x)
     if (e)
         LOG(WARN, "changes of the XID table cannot be used", E(e));
     health_tell(h, x->uuid, info.action >= XID_DO_RESTART_APP, "GpuXid", text);
-    if (w && gpu_incident_xid(&w->incident, &info, loop_wall_ns(h->o.loop)))
+    if (!w)
+        return;
+    w->xids++;
+    w->xid_last = x->xid;
+    if (gpu_incident_xid(&w->incident, &info, loop_wall_ns(h->o.loop)))
         health_changed(h, w);
+    else
+        health_note(h);
 }
 
 static int64_t health_reading(const struct gpu_incidents *h, const char *uuid, enum gpu_field field)
@@ -336,9 +419,61 @@ static bool health_care(const struct gpu_incidents *h, struct watched_gpu *w, st
 
     if (drained) {
         g->health = GPU_DRAINED;
+        (void)snprintf(g->drained_by, sizeof(g->drained_by), "%.90s",
+                       text_or_empty(json_text(care, "by")));
         (void)snprintf(g->health_reason, sizeof(g->health_reason), "%s", drained);
     }
     return is_resumed && gpu_incident_remedied(&w->incident, GPU_REMEDY_INSPECT);
+}
+
+/* ---- resets ---- */
+
+/* The request that is not answered yet; NULL: none. */
+static const char *reset_asked(const struct gpu_incidents *h, const struct watched_gpu *w)
+{
+    const char *stamp = json_text_filled(json_object_get(h->care, w->incident.uuid), "reset");
+
+    return stamp && strlen(stamp) < STAMP_TEXT_SIZE && strcmp(stamp, w->reset_answered) != 0 ? stamp
+                                                                                             : NULL;
+}
+
+/* Keeps a gpu out of service from the request for its reset to the answer. */
+static void health_apply_reset(const struct gpu_incidents *h, struct watched_gpu *w, struct gpu *g)
+{
+    w->is_resetting = reset_asked(h, w) != NULL;
+    if (!w->is_resetting)
+        return;
+    g->health = g->health > GPU_UNHEALTHY ? g->health : GPU_UNHEALTHY;
+    (void)snprintf(g->health_reason, sizeof(g->health_reason), "%s", gpu_is_reset);
+}
+
+const char *gpu_incidents_reset_due(const struct gpu_incidents *h)
+{
+    for (size_t i = 0; i < h->n_watched; i++)
+        if (h->watched[i].is_resetting && health_gpu(h, h->watched[i].incident.uuid))
+            return h->watched[i].incident.uuid;
+    return NULL;
+}
+
+void gpu_incidents_reset_over(struct gpu_incidents *h, const char *uuid, const struct err *e,
+                              bool was_tried)
+{
+    struct watched_gpu *w = health_find(h, uuid);
+    const char *stamp = w ? reset_asked(h, w) : NULL;
+    AUTO_FREE char *text = e ? mem_format("was not reset: %s.", err_message(e))
+                             : mem_strdup("was reset. It takes pods again after its check.");
+
+    if (!w)
+        return;
+    if (stamp)
+        (void)snprintf(w->reset_answered, sizeof(w->reset_answered), "%s", stamp);
+    w->is_resetting = false;
+    if (was_tried &&
+        gpu_incident_reset(&w->incident, e ? err_message(e) : NULL, loop_wall_ns(h->o.loop)))
+        loop_timer_set(h->timer, 0);
+    health_write(h);
+    health_tell(h, uuid, e != NULL, e ? "GpuResetFailed" : "GpuReset", text);
+    h->o.changed(h->o.arg);
 }
 
 bool gpu_incidents_set_node(struct gpu_incidents *h, const json_t *node)
@@ -377,6 +512,7 @@ const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu
             loop_now_ns(h->o.loop) >= w->check_after_ns)
             loop_timer_set(h->timer, 0);
         gpu_incident_apply(&w->incident, &h->gpus[i]);
+        health_apply_reset(h, w, &h->gpus[i]);
     }
     return h->gpus;
 }
@@ -391,6 +527,7 @@ struct err *gpu_incidents_new(const struct gpu_incidents_options *o, struct gpu_
     h->boot_id = mem_strdup(o->boot_id);
     h->xids = xid_book_new();
     h->timer = loop_timer_new(o->loop, health_on_time, h);
+    h->note_timer = loop_timer_new(o->loop, health_on_note, h);
     e = xid_book_read(h->xids, o->xids_file, &h->xids_mark);
     if (!e)
         e = health_read(h);
@@ -407,6 +544,7 @@ void gpu_incidents_free(struct gpu_incidents *h)
     if (!h)
         return;
     loop_timer_free(h->timer);
+    loop_timer_free(h->note_timer);
     xid_book_free(h->xids);
     free(h->care_text);
     json_decref(h->care);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/json.h"
 #include "base/loop.h"
 #include "gpu/gpu_condition.h"
 #include "gpu/gpu_incident.h"
@@ -46,6 +47,10 @@ void gpu_incidents_free(struct gpu_incidents *h); /* accepts NULL */
  * gpus has changed. */
 bool gpu_incidents_set_node(struct gpu_incidents *h, const json_t *node);
 
+/* The XIDs that a gpu has reported: ever, over restarts; and the last one, 0: none since the
+ * machine was booted. */
+int64_t gpu_incidents_xids(const struct gpu_incidents *h, const char *uuid, int64_t *ret_last);
+
 /* Notes an XID of a gpu. */
 void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x);
 
@@ -60,3 +65,15 @@ bool gpu_incidents_sampled(struct gpu_incidents *h, const struct gpu_sample *s, 
  * is valid until the next call.
  */
 const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu *list, size_t n);
+
+/* The reason that the list gives for a gpu with a reset under way. */
+extern const char gpu_is_reset[];
+
+/* The gpu that an administrator wants to be reset (annotation mete.dev/gpu-care, member "reset": a
+ * time), of the last update; NULL: none. It is out of service until gpu_incidents_reset_over. */
+const char *gpu_incidents_reset_due(const struct gpu_incidents *h);
+
+/* The request for the reset is answered: `e` NULL: the gpu was reset, and its check is due;
+ * `was_tried`: the driver was asked. */
+void gpu_incidents_reset_over(struct gpu_incidents *h, const char *uuid, const struct err *e,
+                              bool was_tried);

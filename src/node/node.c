@@ -19,6 +19,7 @@
 #include "node/gpu_incidents.h"
 #include "node/gpu_modes.h"
 #include "node/gpu_partitions.h"
+#include "node/gpu_resets.h"
 #include "node/gpu_uses.h"
 #include "node/host_root.h"
 #include "node/image/driver_tree.h"
@@ -77,6 +78,7 @@ struct node {
     struct gpu_modes *modes;
     struct gpu_incidents *incidents;
     struct gpu_partitions *partitions; /* NULL: MIG instances stay as they are */
+    struct gpu_resets *resets;         /* NULL: nobody resets gpus */
     VEC(struct gpu_holding) holdings;  /* of the last update of `modes` */
     bool are_pods_known;
     bool is_own_known;
@@ -160,6 +162,8 @@ static bool update_modes(struct node *n)
     drop_holdings(n);
     if (n->partitions)
         gpu_partitions_advance(n->partitions, gpu_modes_node(n->modes));
+    if (n->resets)
+        gpu_resets_advance(n->resets, gpu_modes_node(n->modes));
     return has_changed;
 }
 
@@ -218,6 +222,17 @@ static void add_gpu_sample(const struct node *n, size_t index, const struct gpu_
     gpu_uses_add(n->pods, uses, n_uses, s);
 }
 
+static void add_gpu_xids(const struct node *n, const char *uuid, struct node_stats *s)
+{
+    struct gpu_xids x = {0};
+
+    if (!*uuid)
+        return;
+    (void)snprintf(x.uuid, sizeof(x.uuid), "%s", uuid);
+    x.n = gpu_incidents_xids(n->incidents, uuid, &x.last);
+    vec_add(&s->xids, x);
+}
+
 /* Looks for memory that nobody holds. */
 static void judge_samples(struct node *n)
 {
@@ -254,6 +269,7 @@ void node_gpus_sampled(struct node *n)
 
         if (sample && sample->at_ns > n->gpus_sampled_ns)
             add_gpu_sample(n, i, sample, &s);
+        add_gpu_xids(n, list[i].uuid, &s);
     }
     n->gpus_sampled_ns = loop_now_ns(n->o.loop);
     stats_send_gpus(n->stats, &s);
@@ -446,6 +462,8 @@ static void on_own(void *arg, const json_t *object)
         tell_modes(n);
     else if (n->partitions)
         gpu_partitions_advance(n->partitions, object);
+    if (n->resets)
+        gpu_resets_advance(n->resets, object);
     /* The server lost sight of this node, and now sees it again. */
     if (n->step == REPORT_IDLE && n->is_told && !is_ready && lease_is_held(n->lease))
         report_if_due(n);
@@ -764,6 +782,27 @@ static void on_gpu_news(void *arg, const struct gpu_news *news)
         pods_tell_gpu(n->pods, news);
 }
 
+static struct err *start_reset(void *arg, const char *uuid,
+                               void (*done)(void *arg, const struct err *e), void *done_arg)
+{
+    const struct node *n = arg;
+
+    return partition_run_reset(n->o.partition_run, uuid, done, done_arg);
+}
+
+static void begin_resets(struct node *n)
+{
+    const struct gpu_resets_options o = {.loop = n->o.loop,
+                                         .client = n->o.client,
+                                         .incidents = n->incidents,
+                                         .node = n->name,
+                                         .start = start_reset,
+                                         .arg = n};
+
+    if (n->o.gpus && n->o.partition_run)
+        n->resets = gpu_resets_new(&o);
+}
+
 static struct err *begin_incidents(struct node *n)
 {
     const struct gpu_incidents_options o = {.loop = n->o.loop,
@@ -836,6 +875,7 @@ static struct err *node_begin(struct node *n)
     TRY(begin_modes(n));
     TRY(host_info_read(n->dir, &n->host));
     TRY(begin_incidents(n));
+    begin_resets(n);
     TRY(host_enter(&mounts, &n->rootfs));
     po.rootfs = n->rootfs;
     TRY(worker_new(n->o.loop, &n->worker));
@@ -917,6 +957,7 @@ void node_free(struct node *n)
     cdi_writer_free(n->cdi);
     runtime_free(n->runtime);
     gpu_modes_free(n->modes);
+    gpu_resets_free(n->resets);
     gpu_incidents_free(n->incidents);
     gpu_partitions_free(n->partitions);
     drop_holdings(n);

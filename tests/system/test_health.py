@@ -6,6 +6,7 @@ import re
 import tarfile
 
 from harness import BUILD, Mete, check, equal, execute, pod, wait
+from metrics_kit import page
 
 
 def set_gpu(m, which, *faults):
@@ -144,6 +145,52 @@ def test_an_xid_counts_until_the_proof_also_over_restarts():
         wait_healths(m, "healthy", "healthy")
 
 
+def xid_total(m, gpu):
+    return page(m).value("mete_gpu_xid_total", gpu=str(gpu))
+
+
+def whole_log(m):
+    with open(m.log, errors="replace") as f:
+        return f.read()
+
+
+def send_xids(m, codes_of):
+    """Lists of codes by gpu: each code is sent once, and is in the log once."""
+    uuids = {i: g["spec"]["uuid"] for i, g in gpus(m).items()}
+    step = 8  # the driver keeps few events
+    for at in range(0, max(map(len, codes_of.values())), step):
+        sent = {gpu: codes[at:at + step] for gpu, codes in codes_of.items() if codes[at:at + step]}
+        for gpu, codes in sent.items():
+            set_gpu(m, gpu, *(f"xid={code}" for code in codes))
+        wait(lambda: all(f"gpu={uuids[gpu]} xid={codes[-1]}\n" in whole_log(m) for gpu, codes in sent.items()), "XIDs are heard")
+    lines = re.findall(r"gpu reported an error.* gpu=(\S+) xid=(\d+)", whole_log(m))
+    for gpu, codes in codes_of.items():
+        equal(sorted(int(code) for uuid, code in lines if uuid == uuids[gpu]), sorted(codes), f"GPU {gpu} tells each XID once")
+
+
+def test_each_xid_of_the_table_counts_once_and_does_what_the_table_says():
+    states = ("keep", "suspect", "unhealthy", "lost")
+    with Mete(gpus="emulated:5xT4", metrics="127.0.0.1:0") as m:
+        hear_xids(m, 4)
+        table = json.loads(m.mete("gpus", "xids", "-o", "json").out)["items"]
+        codes = {gpu: [x["code"] for x in table if x["state"] == state] for gpu, state in enumerate(states)}
+        equal(sum(map(len, codes.values())), len(table))
+        send_xids(m, codes)
+        wait_healths(m, "healthy", "suspect", "unhealthy", "lost", "healthy")
+        for gpu in codes:
+            wait(lambda: xid_total(m, gpu) == len(codes[gpu]), f"the metrics count the XIDs of GPU {gpu}")
+            last = page(m).of("DCGM_FI_DEV_XID_ERRORS", gpu=str(gpu))
+            equal([(v, labels["err_code"]) for labels, v in last], [(codes[gpu][-1], str(codes[gpu][-1]))])
+            check(last[0][0]["err_msg"] not in ("", "No Error"), last)
+        m.stop()
+        m.start()
+        hear_xids(m, 4)
+        set_gpu(m, 0, "xid=13")
+        wait(lambda: xid_total(m, 0) == len(codes[0]) + 1, "a restart forgets no XID, and counts none twice")
+        equal([xid_total(m, gpu) for gpu in (1, 2, 3)], [len(codes[gpu]) for gpu in (1, 2, 3)])
+        wait_healths(m, "healthy", "suspect", "unhealthy", "lost", "healthy")
+
+
 def test_one_gpu_is_drained_and_resumed():
     with Mete(gpus="emulated:2xT4") as m:
         node = m.object("nodes")["items"][0]["metadata"]["name"]
@@ -162,7 +209,8 @@ def test_one_gpu_is_drained_and_resumed():
         m.ok("apply", "-f", "-", stdin=pod("b", "nvidia-smi -L", gpus=1))
         m.wait_phase("b", "Succeeded")
         check(gpus(m)[index]["spec"]["uuid"] not in m.ok("logs", "b"), "the pod runs on the other gpu")
-        wait(lambda: "not healthy" in m.mete("why", "two").out, "why says that a gpu is out of service")
+        why = f"gpu {index} is drained by root: ticket 812"
+        wait(lambda: why in m.mete("why", "two").out, "why says who drained the gpu, and the reason")
         m.stop()
         m.start()
         wait(lambda: gpus(m)[index]["status"]["health"] == "drained", "a restart changes nothing")
@@ -192,6 +240,52 @@ def test_an_administrator_says_that_the_remedy_is_done():
         set_gpu(m, 1, "xid=43")
         wait_healths(m, "healthy", "suspect")
         equal(gpus(m)[1]["status"]["healthReason"], "XID 43: we look at these")
+
+
+def reset(m, node, gpu):
+    r = m.mete("gpus", "reset", f"{node}/gpu{gpu}")
+    check(r.code == 0 and f"GPU {gpu} of node {node} is reset now" in r.err, r)
+
+
+def drain(m, gpu):
+    r = m.mete("drain", gpu, "--reason", "ticket 812")
+    equal(r.code, 0, r)
+
+
+def test_a_gpu_is_reset_and_returns_after_its_check():
+    with Mete(gpus="emulated:2xT4") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        r = m.mete("gpus", "reset", f"{node}/gpu1")
+        check(r.code == 5 and "is in service: mete drain" in r.err, r)
+        set_gpu(m, 1, "remap-pending=1", "ecc-uncorrected=1")
+        wait_healths(m, "healthy", "unhealthy")
+        wait(lambda: gpus(m)[1]["status"].get("healthReason") == "the driver asks for a reset of the GPU", "the driver's action")
+        reset(m, node, 1)
+        wait_event(m, "GpuReset", "Node", "GPU 1 ", "after its check")
+        wait_healths(m, "healthy", "healthy")
+        wait_event(m, "GpuHealthy", "Node", "GPU 1 ")
+        set_gpu(m, 0, f"process={os.getpid()}:2000")
+        drain(m, f"{node}/gpu0")
+        reset(m, node, 0)
+        wait_event(m, "GpuResetFailed", "Node", "GPU 0 ", "in use by another process")
+        wait_healths(m, "unhealthy", "healthy")
+        set_gpu(m, 0, "process=0")
+        m.stop()
+        m.start()  # an answered request stays answered
+        wait_healths(m, "unhealthy", "healthy")
+        reset(m, node, 0)
+        wait_event(m, "GpuReset", "Node", "GPU 0 ")
+        wait_healths(m, "drained", "healthy")
+        equal(m.mete("resume", f"{node}/gpu0").code, 0)
+        wait_healths(m, "healthy", "healthy")
+        m.ok("apply", "-f", "-", stdin=pod("a", "sleep 1000", gpus=1, terminationGracePeriodSeconds=1))
+        m.wait_phase("a", "Running")
+        held = holder_index(m, "a")
+        drain(m, f"{node}/gpu{held}")
+        reset(m, node, held)
+        wait_event(m, "GpuResetFailed", "Node", f"GPU {held} ", "pod a holds it")
+        wait(lambda: gpus(m)[held]["status"]["health"] == "drained", "a gpu that is held is not reset")
+        equal(m.phase("a"), "Running")
 
 
 def doctor(m):
@@ -289,10 +383,30 @@ def run_on_others(m, name, n):
         m.wait_phase(f"{name}{i}", "Succeeded")
 
 
+def last_samples(m):
+    return {labels["gpu"]: value for labels, value in page(m).of("mete_gpu_last_sample_timestamp_seconds")}
+
+
+def metrics_go_on(m, hung):
+    """The page has new readings of the others, and none of the gpu that does not answer."""
+    readings = ("DCGM_FI_DEV_GPU_TEMP", "mete_gpu_power_watts", "mete_gpu_memory_used_bytes")
+    wait(lambda: not page(m).of(readings[0], gpu=hung), "the hung gpu has no readings")
+    before = last_samples(m)
+    wait(lambda: all(at > before[gpu] for gpu, at in last_samples(m).items() if gpu != hung), "the others are sampled on")
+    equal(last_samples(m)[hung], before[hung], "the time of the last answer is told, however old")
+    p = page(m)
+    for name in readings:
+        equal([labels["gpu"] for labels, _ in p.of(name)], [gpu for gpu in sorted(before) if gpu != hung], name)
+    equal([sum(v for _, v in p.of("mete_gpus", state=state)) for state in ("sick", "free")], [1, 7])
+
+
 def test_a_driver_that_hangs_for_one_gpu_costs_that_gpu():
-    with Mete(gpus="emulated:8xT4") as m:
-        set_gpu(m, 2, "hang=3000")  # within the deadline of 10 s
+    with Mete(gpus="emulated:8xT4", metrics="127.0.0.1:0") as m:
+        wait(lambda: len(page(m).of("DCGM_FI_DEV_GPU_TEMP")) == 8, "each gpu is sampled")
+        set_gpu(m, 2, "hang=3000")
+        check(page(m).of("mete_gpus"), "the page waits for no driver")
         run_on_others(m, "a", 3)
+        check(page(m).of("mete_gpus"), "the page waits for no driver")
         set_gpu(m, 2, "hang=0")
         equal(healths(m)[3:], ["healthy"] * 5)
         wait_healths(m, *["healthy"] * 8)
@@ -300,9 +414,11 @@ def test_a_driver_that_hangs_for_one_gpu_costs_that_gpu():
             set_gpu(m, 2, f"hang={hang}")
             run_on_others(m, f"b{hang}".replace("-", "x"), 3)
             wait_healths(m, "healthy", "healthy", "not answering", *["healthy"] * 5)
+            metrics_go_on(m, "2")
             m.ok("apply", "-f", "-", stdin=pod(f"c{abs(hang)}", "true", gpus=7))
             m.wait_phase(f"c{abs(hang)}", "Succeeded")
             set_gpu(m, 2, "hang=0")
             wait_healths(m, *["healthy"] * 8)  # the driver let go, and the check passed
+        wait(lambda: len(page(m).of("DCGM_FI_DEV_GPU_TEMP")) == 8, "the gpu has readings again")
         wait_event(m, "GpuNotAnswering", "Node", "GPU 2 ")
         wait_event(m, "GpuHealthy", "Node", "GPU 2 ")

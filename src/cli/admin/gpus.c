@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "cli/admin/gpus_reset.h"
 #include "cli/admin/gpus_set.h"
 #include "cli/admin/gpus_xids.h"
 #include "cli/commands.h"
@@ -236,10 +237,13 @@ static struct err *gpus_run(struct cli *c)
 
     if (c->in->arguments.n > 0 && text_equal(c->in->arguments.at[0], "set"))
         return gpus_set(c);
+    if (c->in->arguments.n > 0 && text_equal(c->in->arguments.at[0], "reset"))
+        return gpus_reset(c);
     if (c->in->arguments.n > 0 && text_equal(c->in->arguments.at[0], "xids"))
         return gpus_xids(c);
     if (c->in->arguments.n > 0)
-        return cli_usage(c, "gpus: \"%s\": want set, xids, or no word", c->in->arguments.at[0]);
+        return cli_usage(c, "gpus: \"%s\": want set, reset, xids, or no word",
+                         c->in->arguments.at[0]);
     TRY(session_open(c, &s));
     TRY(session_get(s, "/apis/mete.dev/v1/gpus", &list));
     listing_init(&l, "GpuList");
@@ -278,20 +282,24 @@ static const struct flag gpus_flags[] = {
     {0},
 };
 
-static const char *const gpus_words[] = {"set", "xids", NULL};
+static const char *const gpus_words[] = {"set", "reset", "xids", NULL};
 
 const struct command command_gpus = {
     .name = "gpus",
-    .arguments = "[set NODE|NODE/GPU... | xids [CODE...]]",
-    .summary = "list GPUs: mode, health, holder, utilization; set how they are given to pods",
+    .arguments = "[set NODE|NODE/GPU... | reset NODE/GPU | xids [CODE...]]",
+    .summary = "list GPUs: mode, health, holder, utilization; set how they are given; reset one",
     .doc =
         "gpus set changes how GPUs are given to pods: whole, in replicas (time-slicing) or in "
         "slices (MIG). A GPU is named by its index or its UUID. A GPU that pods hold changes "
         "when they have ended; -o wide says what it waits for. docs/gpus.md explains the modes.\n"
+        "gpus reset resets a drained or sick GPU that no pod holds, by the driver's nvidia-smi; "
+        "then "
+        "the GPU is checked.\n"
         "gpus xids prints what the driver's errors (XIDs) mean and do on this machine, of codes "
         "also what they do together. DATA/xids.yaml changes the table: docs/health.md.",
     .examples = {{"gpus", "lists every GPU"},
                  {"gpus set gpu-01/3 --mode replicas=4", "gives GPU 3 to up to four pods at once"},
+                 {"gpus reset gpu-01/gpu3", "resets a sick GPU; an Event tells the result"},
                  {"gpus xids 48 63 94", "says what these errors of one GPU lead to"},
                  {0}},
     .words = gpus_words,

@@ -70,7 +70,7 @@ struct command {
     const char *arguments;      /* "[KIND] [NAME...]"; NULL: none */
     const char *summary;        /* one line, no full stop */
     const char *doc;            /* further text, or NULL */
-    struct example examples[4]; /* at least two; ends with a NULL line */
+    struct example examples[5]; /* at least two; ends with a NULL line */
     const struct flag *flags;   /* flags of this command, ended by a NULL name; may be NULL */
     unsigned groups;            /* enum flag_group */
     enum takes takes;

@@ -7,6 +7,9 @@
  * reading that only the gpu as a whole has, not one for each slice.
  */
 
+#include <inttypes.h>
+
+#include "gpu/gpu_xid.h"
 #include "meter/exporter/exporter_private.h"
 
 /* The conversion of a reading to the value. */
@@ -17,6 +20,7 @@ enum dcgm_form {
     DCGM_RATE,  /* bytes a second of a counter, between the last two samples */
     DCGM_BOTH,  /* KiB, of a counter and the next field together */
     DCGM_ZERO,  /* 0 where the reading is known */
+    DCGM_XID,   /* the last XID, with labels of its own: known also of a gpu that does not answer */
 };
 
 struct dcgm_family {
@@ -52,7 +56,7 @@ static const struct dcgm_family dcgm_families[] = {
     {"DCGM_FI_DEV_DEC_UTIL", "dcgm_dec_utilization", METRIC_GAUGE, "Decoder utilization (in %).",
      GPU_FIELD_DECODER_PCT, DCGM_AS_IS},
     {"DCGM_FI_DEV_XID_ERRORS", "dcgm_xid_errors", METRIC_GAUGE,
-     "Value of the last XID error encountered.", GPU_FIELD_XID_LAST, DCGM_AS_IS},
+     "Value of the last XID error encountered.", GPU_FIELD_XID_LAST, DCGM_XID},
     {"DCGM_FI_DEV_FB_FREE", "dcgm_fb_free", METRIC_GAUGE, "Framebuffer memory free (in MiB).",
      GPU_FIELD_MEMORY_FREE_BYTES, DCGM_MIB},
     {"DCGM_FI_DEV_FB_USED", "dcgm_fb_used", METRIC_GAUGE, "Framebuffer memory used (in MiB).",
@@ -110,9 +114,26 @@ static int64_t dcgm_value(const struct exported *d, const struct dcgm_family *f)
         return 0;
     case DCGM_AS_IS:
     case DCGM_MILLI:
+    case DCGM_XID:
         break;
     }
     return value;
+}
+
+/* The last XID of each gpu, with the labels err_code and err_msg, as dcgm-exporter gives it. */
+static void dcgm_write_xids(const struct exporter *e, struct exposition *x)
+{
+    VEC_EACH (&e->rows, d) {
+        int64_t xid = d->history && !d->is_slice ? d->history->xid : -1;
+        AUTO(buf_done) struct buf labels = {0};
+
+        if (xid < 0)
+            continue;
+        buf_add_text(&labels, d->dcgm);
+        labels_add(&labels, "err_code", arena_format(e->arena, "%" PRId64, xid));
+        labels_add(&labels, "err_msg", xid > 0 ? xid_plain(xid).meaning : "No Error");
+        exposition_add(x, labels.at, xid, 0);
+    }
 }
 
 static void dcgm_write(const struct exporter *e, struct exposition *x, const struct dcgm_family *f)
@@ -137,6 +158,9 @@ void exporter_write_dcgm(const struct exporter *e, struct exposition *x, bool is
         if (!named.name)
             continue;
         exposition_family(x, &named);
-        dcgm_write(e, x, f);
+        if (f->form == DCGM_XID)
+            dcgm_write_xids(e, x);
+        else
+            dcgm_write(e, x, f);
     }
 }

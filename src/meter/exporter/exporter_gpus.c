@@ -87,7 +87,7 @@ static void write_parts(const struct exporter *e, struct exposition *x)
                                             "Time of the last sample, however old."};
     static const struct metric_family xids = {
         "mete_gpu_xid_total", METRIC_COUNTER,
-        "XIDs since the first sample; several equal ones in a row count once."};
+        "XIDs of the gpu since Mete first saw it, over all restarts."};
 
     for (size_t k = 0; k < sizeof(families) / sizeof(families[0]); k++) {
         exposition_family(x, &families[k].family);
@@ -98,12 +98,12 @@ static void write_parts(const struct exporter *e, struct exposition *x)
     }
     exposition_family(x, &at);
     VEC_EACH (&e->rows, d) {
-        if (d->history)
+        if (d->history && d->history->last_s > 0)
             exposition_add(x, d->mete, d->history->last_s, 0);
     }
     exposition_family(x, &xids);
     VEC_EACH (&e->rows, d) {
-        if (d->history && !d->is_slice)
+        if (d->history && !d->is_slice && d->history->xids >= 0)
             exposition_add(x, d->mete, d->history->xids, 0);
     }
 }

@@ -123,19 +123,30 @@ static const char *mete_labels(const struct exporter *e, const struct device_row
     return labels_keep(e, &b);
 }
 
+/* The fresh sample of a device; NULL: none. The last sample of a gpu that does not answer is not
+ * repeated. */
+static const struct gpu_sample *row_sample(const struct exporter *e, const struct device_row *row,
+                                           const char *uuid)
+{
+    int64_t at_ns = 0;
+
+    if (!*uuid || row->gpu->health == GPU_NOT_ANSWERING || row->gpu->health == GPU_LOST)
+        return NULL;
+    return meter_gpu_sample(e->meter, row->node, uuid, &at_ns);
+}
+
 static void add_device(struct exporter *e, const struct device_row *row,
                        const struct gpu_slice *slice)
 {
     const char *uuid = slice ? slice->uuid : row->gpu->uuid;
     struct device_holder holder = {0};
-    int64_t at_ns = 0;
     int64_t milli = 0;
     bool is_held = holder_of(row, slice, &holder, &milli);
     const struct device_history *h = use_history_device(meter_history_of(e->meter), uuid);
 
     vec_add(&e->rows,
             (struct exported){
-                .sample = *uuid ? meter_gpu_sample(e->meter, row->node, uuid, &at_ns) : NULL,
+                .sample = row_sample(e, row, uuid),
                 .pcie_bytes_s = {h ? h->pcie_bytes_s[0] : -1, h ? h->pcie_bytes_s[1] : -1},
                 .is_slice = slice != NULL,
                 .dcgm = dcgm_labels(e, row, slice, is_held ? &holder : NULL),

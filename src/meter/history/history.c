@@ -135,6 +135,7 @@ static struct device_history *device_of(struct use_history *h, const char *uuid,
     d->first_s = now_s;
     d->uuid = mem_strdup(uuid);
     d->xid = -1;
+    d->xids = -1;
     d->pcie_bytes_s[0] = -1;
     d->pcie_bytes_s[1] = -1;
     for (size_t i = 0; i < HISTORY_DEVICE_BANDS; i++) {
@@ -181,9 +182,6 @@ static void use_history_take_gpu(struct use_history *h, const struct gpu_sample 
     for (size_t i = 0; i < HISTORY_DEVICE_BANDS; i++)
         band_add(&d->bands[i], &h->budget, now_s, values);
     device_take_rates(d, g);
-    if (d->xid >= 0 && g->value[GPU_FIELD_XID_LAST] > 0 && g->value[GPU_FIELD_XID_LAST] != d->xid)
-        d->xids++;
-    d->xid = g->value[GPU_FIELD_XID_LAST];
     d->last_s = now_s;
 }
 
@@ -307,6 +305,12 @@ void use_history_take(struct use_history *h, const struct node_stats *s, int64_t
     use_history_make_room(h, now_s);
     for (size_t i = 0; i < s->gpus.n; i++)
         use_history_take_gpu(h, &s->gpus.at[i], now_s);
+    VEC_EACH (&s->xids, x) {
+        struct device_history *d = device_of(h, x->uuid, now_s);
+
+        d->xids = x->n;
+        d->xid = x->last;
+    }
     use_history_sum(s, &sums);
     VEC_EACH (&sums, sum) {
         struct pod_history *p = pod_of(h, sum->uid, now_s);

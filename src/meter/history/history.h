@@ -34,12 +34,12 @@ struct device_history {
     struct map_handle handle;
     char *uuid;
     int64_t first_s;
-    int64_t last_s;
+    int64_t last_s;        /* 0: never sampled */
     int64_t counted_ns;    /* time of the last sample by the node's clock, and its PCIe counters */
     int64_t pcie_bytes[2]; /* sent, received */
     int64_t pcie_bytes_s[2]; /* bytes a second between the last two samples; -1: unknown */
-    int64_t xid;             /* the last one; -1: unknown */
-    int64_t xids;            /* since the first sample: changes of the last one */
+    int64_t xid;             /* the last one; 0: none; -1: unknown */
+    int64_t xids;            /* ever; -1: unknown */
     struct band bands[HISTORY_DEVICE_BANDS]; /* the finest first */
 };
 
