@@ -4,8 +4,10 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/yaml.h"
 
 #define TYPE_JSON     "application/json"
+#define TYPE_YAML     "application/yaml"
 #define TYPE_PROTOBUF "application/vnd.kubernetes.protobuf"
 
 const char *body_type(const struct call *c)
@@ -47,6 +49,19 @@ static struct err *parse_json(struct str body, json_t **ret)
     return NULL;
 }
 
+static struct err *parse_yaml(struct str body, json_t **ret)
+{
+    AUTO(json_freep) json_t *documents = NULL;
+    json_t *first;
+
+    TRY(yaml_parse("manifest", body, &documents));
+    first = json_array_get(documents, 0);
+    if (json_array_size(documents) != 1 || !json_is_object(first))
+        return err_new(ERR_BAD_REQUEST, "request body: want one YAML document with an object");
+    *ret = json_incref(first);
+    return NULL;
+}
+
 struct err *body_parse(const struct call *c, json_t **ret, bool *ret_type_known)
 {
     const char *type = body_type(c);
@@ -59,8 +74,10 @@ struct err *body_parse(const struct call *c, json_t **ret, bool *ret_type_known)
         return protobuf_decode(body, ret);
     if (*type == '\0' || text_equal(type, TYPE_JSON))
         return parse_json(body, ret);
+    if (text_equal(type, TYPE_YAML))
+        return parse_yaml(body, ret);
     *ret_type_known = false;
-    reply_unsupported(c, TYPE_JSON ", " TYPE_PROTOBUF);
+    reply_unsupported(c, TYPE_JSON ", " TYPE_YAML ", " TYPE_PROTOBUF);
     return NULL;
 }
 
