@@ -485,6 +485,12 @@ static bool is_audit_read(const struct call *c)
     return c->route->path && text_starts_with(c->route->path, "/mete.dev/v1/audit");
 }
 
+/* Does the call make a link to the web page, or begin or end a session there? */
+static bool is_sign_in(const struct call *c)
+{
+    return text_equal(c->route->path, SIGN_IN_PATH) || text_equal(c->route->path, SESSION_PATH);
+}
+
 /* Does the handler wait for the line? */
 static bool audit_is_waiting_kind(const struct audit *audit, const struct call *c)
 {
@@ -506,7 +512,7 @@ void audit_begin(struct audit *audit, struct call *c)
     if (!audit || c->audited || !c->route || c->who.node || is_background(c))
         return;
     waits = audit_is_waiting_kind(audit, c);
-    if (!waits && (!c->kind || text_equal(c->x->request.method, "GET")))
+    if (!waits && !is_sign_in(c) && (!c->kind || text_equal(c->x->request.method, "GET")))
         return;
     audited_new(audit, c);
     c->audited->waits = waits;

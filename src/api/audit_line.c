@@ -41,6 +41,8 @@ const char *audit_verb(const struct call *c)
 
     if (audit_is_images(c) && c->target.n > IMAGES_OP)
         return c->target.segments[IMAGES_OP];
+    if (c->route && text_equal(c->route->path, SESSION_PATH))
+        return text_equal(c->x->request.method, "DELETE") ? "sign-out" : "sign-in";
     if (c->route && text_equal(c->route->verb, "list") && query_bool(&c->query, "watch"))
         return "watch";
     if (verb)
@@ -56,6 +58,7 @@ static void line_add_origin(struct buf *b, const struct api_request *r)
         buf_printf(b, ",\"from\":\"unix:uid=%" PRIu32 "\"", r->peer.uid);
     else
         line_add(b, "from", r->peer.address ? r->peer.address : "unknown", TEXT_MAX);
+    line_add(b, "page", r->peer.page, TEXT_MAX);
     line_add(b, "agent", request_header(r, "user-agent"), AGENT_MAX);
 }
 

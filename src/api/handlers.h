@@ -42,6 +42,7 @@ struct err *handle_eviction(struct call *c);
 struct err *handle_audit(struct call *c);
 /* sign_in.c */
 struct err *handle_sign_in(struct call *c);
+struct err *handle_session(struct call *c);
 
 /* report.c */
 struct err *handle_report(struct call *c);

@@ -3,6 +3,9 @@
 
 #include "api/core.h"
 
+#define SIGN_IN_PATH "/mete.dev/v1/sign-in" /* makes a link to the web page */
+#define SESSION_PATH "/mete.dev/v1/session" /* the web page opens (POST) or ends (DELETE) one */
+
 enum route_shape {
     ROUTE_PATH,       /* exactly `path` */
     ROUTE_PREFIX,     /* `path` and paths below it */

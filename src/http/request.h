@@ -31,6 +31,7 @@ struct api_peer {
     bool is_unix;
     uint32_t uid;                   /* is_unix: SO_PEERCRED */
     const char *address;            /* "10.0.0.7:51234"; NULL: a unix socket, or unknown */
+    const char *page;               /* through the web page: the browser's address; NULL: no */
     const char *cert_user;          /* CN of the verified client certificate; NULL: none */
     const char *const *cert_groups; /* the certificate's Os */
     size_t n_cert_groups;

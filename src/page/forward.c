@@ -45,6 +45,7 @@ static void copy_begin(struct forward_copy *c, const struct credential *who,
     ret->n_headers = c->headers.n;
     ret->peer = (struct api_peer){.is_unix = c->who.is_unix,
                                   .uid = c->who.uid,
+                                  .page = r->peer.address ? r->peer.address : "unknown",
                                   .cert_user = c->who.cert_user,
                                   .cert_groups = (const char *const *)c->who.cert_groups,
                                   .n_cert_groups = c->who.n_cert_groups};
@@ -114,6 +115,9 @@ void forward_request(const struct forward_target *t, const struct credential *wh
 struct forward_get {
     struct exchange own;
     struct forward_copy copy;
+    char *method;
+    char *address; /* of the browser; NULL: unknown */
+    char *agent;   /* its User-Agent; NULL: none */
     char *path;
     char *query;
     int status;
@@ -133,6 +137,9 @@ static void get_free(struct forward_get *g)
 {
     copy_done(&g->copy);
     buf_done(&g->body);
+    free(g->method);
+    free(g->address);
+    free(g->agent);
     free(g->path);
     free(g->query);
     free(g);
@@ -189,18 +196,30 @@ static const struct exchange_ops get_ops = {
     /* Nothing that is asked for here upgrades its connection. */
 };
 
+static char *copy_or_null(const char *text)
+{
+    return text ? mem_strdup(text) : NULL;
+}
+
 void forward_get(const struct forward_target *t, const struct credential *who,
                  const struct forward_question *q, struct forward_get **ret)
 {
     struct forward_get *g = mem_alloc(sizeof(*g));
-    struct api_request r = {.method = "GET"};
+    struct api_request r = {0};
 
     g->own.ops = &get_ops;
     g->body.cap = ANSWER_MAX;
+    g->method = mem_strdup(q->method ? q->method : "GET");
+    g->address = copy_or_null(q->from->peer.address);
+    g->agent = copy_or_null(request_header(q->from, "user-agent"));
     g->path = mem_strdup(q->path);
     g->query = mem_strdup(q->query);
     g->done = q->done;
     g->arg = q->arg;
+    r.method = g->method;
+    r.peer.address = g->address;
+    r.headers = &(struct http_header){.name = "user-agent", .value = g->agent};
+    r.n_headers = g->agent ? 1 : 0;
     r.path = g->path;
     r.query = g->query;
     copy_begin(&g->copy, who, &r, &g->own.request);

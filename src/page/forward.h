@@ -23,6 +23,8 @@ typedef void (*forward_done_fn)(void *arg, int status, struct str body);
 struct forward_get;
 
 struct forward_question {
+    const char *method;             /* NULL: GET */
+    const struct api_request *from; /* the browser's: the API sees its address and User-Agent */
     const char *path;
     const char *query;
     forward_done_fn done;

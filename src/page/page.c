@@ -13,6 +13,8 @@
 #include "page/live.h"
 #include "page/page_views.h"
 
+#define SESSION_PATH "/mete.dev/v1/session" /* of the API, which records sessions */
+
 struct page {
     struct loop *loop;
     struct logins *logins;
@@ -114,50 +116,156 @@ static struct err *read_key(const struct api_request *r, char ret[LOGIN_KEY_SIZE
     return NULL;
 }
 
-static struct err *open_session(struct page *p, const struct api_request *r,
-                                char ret_cookie[LOGIN_KEY_SIZE])
-{
-    char key[LOGIN_KEY_SIZE];
+/* A sign-in or sign-out that waits until the API has recorded it. */
+struct page_signing {
+    struct page *page;
+    struct exchange *x; /* the browser's */
+    struct forward_get *get;
+    struct err *refusal; /* of a sign-in */
+    uint64_t session;    /* that a sign-in has opened; 0: none */
+    char cookie[LOGIN_KEY_SIZE];
+};
 
-    TRY(guard_check_origin(r));
-    TRY(read_key(r, key));
-    return logins_open(p->logins, key, loop_now_ns(p->loop), ret_cookie);
+static void signing_free(struct page_signing *s)
+{
+    forward_cancel(s->get);
+    err_free(s->refusal);
+    free(s);
+}
+
+/* The browser went away without its cookie. */
+static void signing_on_close(void *arg)
+{
+    struct page_signing *s = arg;
+
+    logins_close(s->page->logins, s->session);
+    signing_free(s);
+}
+
+static struct page_signing *signing_new(struct page *p, struct exchange *x)
+{
+    struct page_signing *s = mem_alloc(sizeof(*s));
+
+    s->page = p;
+    s->x = x;
+    x->arg = s;
+    x->on_close = signing_on_close;
+    return s;
+}
+
+static void signing_record(struct page_signing *s, const char *method, const struct credential *who,
+                           forward_done_fn done)
+{
+    const struct forward_question q = {.method = method,
+                                       .from = &s->x->request,
+                                       .path = SESSION_PATH,
+                                       .query = "",
+                                       .done = done,
+                                       .arg = s};
+    struct forward_get *get = NULL;
+
+    forward_get(&s->page->api, who, &q, &get);
+    if (get)
+        s->get = get;
+}
+
+static struct exchange *signing_end(struct page_signing *s)
+{
+    struct exchange *x = s->x;
+
+    s->get = NULL;
+    x->on_close = NULL;
+    signing_free(s);
+    return x;
+}
+
+static void reply_cookie(const struct page *p, struct exchange *x, const char *to,
+                         const char *cookie)
+{
+    int64_t age_s = *cookie ? LOGIN_LIFE_NS / NS_PER_SEC : 0;
+    AUTO_FREE char *header = mem_format(
+        "Set-Cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64 "%s\r\n",
+        p->cookie, cookie, age_s, p->is_tls ? "; Secure" : "");
+
+    reply_redirect(x, to, header);
+}
+
+static void sign_in_on_recorded(void *arg, int status, struct str body)
+{
+    struct page_signing *s = arg;
+    struct page *p = s->page;
+    AUTO(err_freep) struct err *refusal = TAKE(s->refusal);
+    char cookie[LOGIN_KEY_SIZE];
+
+    (void)body;
+    memcpy(cookie, s->cookie, sizeof(cookie));
+    if (!refusal && status >= 300) {
+        logins_close(p->logins, s->session);
+        refusal = err_new(ERR_FORBIDDEN, "the server refused the sign-in with status %d", status);
+    }
+    if (refusal)
+        reply_sign_in(signing_end(s), err_http(refusal), err_message(refusal));
+    else
+        reply_cookie(p, signing_end(s), "/", cookie);
+}
+
+/* The API records the sign-in before the browser gets its cookie; a refused one as that of a caller
+ * without an identity. */
+static void sign_in_begin(struct page *p, struct exchange *x, const char *key)
+{
+    static const struct credential nobody = {.user = (char *)(uintptr_t) ""};
+    struct page_signing *s = signing_new(p, x);
+    int64_t now_ns = loop_now_ns(p->loop);
+    const struct login *login = NULL;
+
+    s->refusal = logins_open(p->logins, key, now_ns, s->cookie);
+    if (!s->refusal)
+        login = logins_find(p->logins, str_of(s->cookie), now_ns);
+    if (login)
+        s->session = login->id;
+    signing_record(s, "POST", login ? &login->who : &nobody, sign_in_on_recorded);
 }
 
 static void page_sign_in(struct page *p, struct exchange *x)
 {
-    char cookie[LOGIN_KEY_SIZE];
+    char key[LOGIN_KEY_SIZE];
     AUTO(err_freep) struct err *e = NULL;
-    AUTO_FREE char *header = NULL;
 
     if (text_equal(x->request.method, "GET")) {
         reply_sign_in(x, 200, NULL);
         return;
     }
-    e = open_session(p, &x->request, cookie);
-    if (e) {
+    e = guard_check_origin(&x->request);
+    if (!e)
+        e = read_key(&x->request, key);
+    if (e)
         reply_sign_in(x, err_http(e), err_message(e));
-        return;
-    }
-    header = mem_format("Set-Cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d%s\r\n",
-                        p->cookie, cookie, (int)(LOGIN_LIFE_NS / NS_PER_SEC),
-                        p->is_tls ? "; Secure" : "");
-    reply_redirect(x, "/", header);
+    else
+        sign_in_begin(p, x, key);
 }
 
-static void page_sign_out(struct page *p, const struct login *s, struct exchange *x)
+static void sign_out_on_recorded(void *arg, int status, struct str body)
+{
+    struct page_signing *s = arg;
+    const struct page *p = s->page;
+
+    (void)status; /* the session has ended; a line without room waits in the audit */
+    (void)body;
+    reply_cookie(p, signing_end(s), "/in", "");
+}
+
+static void page_sign_out(struct page *p, const struct login *login, struct exchange *x)
 {
     AUTO(err_freep) struct err *e = guard_check_origin(&x->request);
-    AUTO_FREE char *header = NULL;
+    AUTO(credential_done) struct credential who = {0};
 
     if (e) {
         reply_error(x, e);
         return;
     }
-    logins_close(p->logins, s->id);
-    header = mem_format("Set-Cookie: %s=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0%s\r\n",
-                        p->cookie, p->is_tls ? "; Secure" : "");
-    reply_redirect(x, "/in", header);
+    credential_copy(&who, &login->who);
+    logins_close(p->logins, login->id);
+    signing_record(signing_new(p, x), "DELETE", &who, sign_out_on_recorded);
 }
 
 /* ---- with a session ---- */

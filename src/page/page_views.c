@@ -171,7 +171,7 @@ static void view_ask(struct view *v, const struct forward_target *api, const str
 {
     struct view_answer *a = &v->answers[v->n_asked++];
     const struct forward_question q = {
-        .path = path, .query = query, .done = view_on_answer, .arg = a};
+        .from = &v->x->request, .path = path, .query = query, .done = view_on_answer, .arg = a};
     struct forward_get *get = NULL;
 
     a->view = v;
