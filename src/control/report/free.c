@@ -2,12 +2,14 @@
 
 #include "control/report/free.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "base/vec.h"
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/queue.h"
 
@@ -15,8 +17,12 @@ enum {
     SIZES_MAX = 16,
     GPUS_MAX = 64,    /* as many as a node has */
     STARTS_MAX = 256, /* jobs counted of one size; more are reported as "or more" */
-    MODELS_MAX = 32
+    MODELS_MAX = 32,
+    RESERVATION_NAME_SIZE = 254
 };
+
+/* Free gpus that are kept for a waiting job or a later reservation serve a job of this length. */
+static const int64_t brief_ns = 60 * NS_PER_SEC;
 
 /* The gpus of one model over all nodes. */
 struct stock {
@@ -26,6 +32,10 @@ struct stock {
     int64_t most_free; /* free gpus of the best node */
     const char *node;  /* the best node */
 
+    int64_t n_kept;                      /* free gpus that reservations of others keep */
+    char kept_by[RESERVATION_NAME_SIZE]; /* the first of these */
+    int64_t kept_until_ns;
+
     const char *here; /* the node that is being counted */
     int64_t free_here;
     bool takes_pods;
@@ -34,6 +44,7 @@ struct stock {
 struct stocks {
     struct stock at[MODELS_MAX];
     size_t n;
+    VEC(const json_t *) free; /* the gpus that count as free; borrowed from the view */
 };
 
 struct report {
@@ -179,12 +190,63 @@ static void count_gpu(struct mete_engine *e, struct stocks *all, const json_t *g
     if (!s->takes_pods || json_at(gpu, "status", "holder", NULL) ||
         !text_equal(json_text_at(gpu, "status", "health", NULL), "healthy"))
         return;
+    vec_add(&all->free, gpu);
     s->n_free++;
     s->free_here++;
     if (s->free_here <= s->most_free)
         return;
     s->most_free = s->free_here;
     s->node = node;
+}
+
+static bool has_text(const char *const *list, size_t n, const char *text)
+{
+    for (size_t i = 0; i < n; i++)
+        if (text_equal(list[i], text))
+            return true;
+    return false;
+}
+
+/* Does the reservation keep this free gpu from the user's jobs? */
+static bool is_kept(const struct report *r, const struct mete_reservation_view *v,
+                    const json_t *gpu)
+{
+    if (!v->has_begun || has_text(v->users, v->n_users, r->user) ||
+        has_text(v->queues, v->n_queues, r->queue))
+        return false;
+    if (v->gpus > 0)
+        return has_text(v->gpu_uuids, v->n_gpu_uuids, json_text_at(gpu, "spec", "uuid", NULL));
+    return has_text(v->nodes, v->n_nodes, json_text_at(gpu, "spec", "node", NULL));
+}
+
+static void stock_keep(struct stock *s, const struct mete_reservation_view *v)
+{
+    if (s->n_kept++ > 0)
+        return;
+    (void)snprintf(s->kept_by, sizeof(s->kept_by), "%s", v->name);
+    s->kept_until_ns = v->end_ns;
+}
+
+/* Counts the free gpus that reservations keep. A gpu in two reservations counts once. */
+static void count_kept(const struct report *r, struct stocks *all)
+{
+    struct mete_engine *e = scheduler_engine(r->views->scheduler);
+
+    for (size_t i = 0; i < mete_reservation_count(e); i++) {
+        struct mete_reservation_view v;
+
+        if (mete_reservation_view(e, i, &v) != METE_OK)
+            continue; /* index in range: does not happen */
+        VEC_EACH (&all->free, gpu) {
+            struct stock *s =
+                *gpu ? find_stock(all, json_text_at(*gpu, "spec", "model", NULL)) : NULL;
+
+            if (!s || !is_kept(r, &v, *gpu))
+                continue;
+            stock_keep(s, &v);
+            *gpu = NULL;
+        }
+    }
 }
 
 /* The pods of a job that asks for such gpus of the model. False: no node has so many. */
@@ -212,7 +274,7 @@ static bool ask_of_model(const struct report *r, struct arena *a, const struct g
 
 /* The number of jobs with such gpus of the model that could start. */
 static uint32_t count_starts(const struct report *r, const char *model, const struct gpu_ask *ask,
-                             uint32_t max)
+                             int64_t time_limit_ns, uint32_t max)
 {
     const struct mete_amount pods = {"pods", 1};
     struct arena *a = arena_new();
@@ -222,7 +284,7 @@ static uint32_t count_starts(const struct report *r, const char *model, const st
                                       .name = "free",
                                       .queue = r->queue,
                                       .user = r->user,
-                                      .time_limit_ns = r->time_limit_ns,
+                                      .time_limit_ns = time_limit_ns,
                                       .submit_ns = loop_wall_ns(r->views->loop),
                                       .pod_sets = &set,
                                       .n_pod_sets = 1};
@@ -237,14 +299,14 @@ static uint32_t count_starts(const struct report *r, const char *model, const st
 }
 
 /* The most gpus that one job could get on one node. Replicas of held gpus serve, too. */
-static int64_t largest_of(const struct report *r, const struct stock *s)
+static int64_t largest_of(const struct report *r, const struct stock *s, int64_t time_limit_ns)
 {
     int64_t most = r->views->scheduler->has_replicas ? s->n_gpus : s->most_free;
     struct gpu_ask ask = {.count = most < GPUS_MAX ? most : GPUS_MAX};
 
     for (; ask.count > 0; ask.count--) {
         ask.is_several = ask.count > 1;
-        if (count_starts(r, s->model, &ask, 1) > 0)
+        if (count_starts(r, s->model, &ask, time_limit_ns, 1) > 0)
             break;
     }
     return ask.count;
@@ -254,7 +316,8 @@ static json_t *starts_tree(const struct report *r, const struct stock *s, const 
                            int64_t largest)
 {
     bool is_too_large = ask->kind == DEVICE_WHOLE && ask->count > largest;
-    uint32_t n = is_too_large ? 0 : count_starts(r, s->model, ask, STARTS_MAX + 1);
+    uint32_t n =
+        is_too_large ? 0 : count_starts(r, s->model, ask, r->time_limit_ns, STARTS_MAX + 1);
     json_t *o = json_object();
     char text[GPU_ASK_TEXT_SIZE];
 
@@ -270,7 +333,8 @@ static json_t *stock_tree(const struct report *r, const struct stock *s)
 {
     json_t *o = json_object();
     json_t *starts;
-    int64_t largest = largest_of(r, s);
+    int64_t largest = largest_of(r, s, r->time_limit_ns);
+    char until[STAMP_TEXT_SIZE];
 
     json_put_text(o, "model", s->model);
     json_put_int(o, "gpus", s->n_gpus);
@@ -278,6 +342,14 @@ static json_t *stock_tree(const struct report *r, const struct stock *s)
     json_put_int(o, "mostOnOneNode", s->most_free);
     json_put_text(o, "node", s->node);
     json_put_int(o, "largest", largest);
+    if (largest < s->most_free)
+        json_put_int(o, "largestBrief", largest_of(r, s, brief_ns));
+    json_put_int(o, "kept", s->n_kept);
+    if (s->n_kept > 0) {
+        stamp_format(s->kept_until_ns, until);
+        json_put_text(o, "keptBy", s->kept_by);
+        json_put_text(o, "keptUntil", until);
+    }
     starts = json_array_at(o, "starts");
     for (size_t i = 0; i < r->n_sizes; i++) /* a fresh object: cannot fail */
         (void)json_array_append_new(starts, starts_tree(r, s, &r->sizes[i], largest));
@@ -297,6 +369,8 @@ static json_t *make_report(const struct report *r)
 
     json_array_foreach (gpus, i, gpu)
         count_gpu(e, &all, gpu);
+    count_kept(r, &all);
+    vec_done(&all.free);
     stamp_format(loop_wall_ns(r->views->loop), stamp);
     json_put_text(report, "apiVersion", "mete.dev/v1");
     json_put_text(report, "kind", "FreeReport");

@@ -10,6 +10,7 @@
 #include "control/report/views.h"
 #include "gpu/gpu_watch.h"
 #include "kinds/pod/pod_state.h"
+#include "model/mig.h"
 
 enum {
     UNWANTED_MAX = 8
@@ -210,6 +211,29 @@ static void put_derived(const json_t *node, const json_t *gpu, json_t *spec)
         json_put_text(spec, "cudaVersion", json_text(annotations, "mete.dev/cuda"));
 }
 
+/* The gpu's and each slice's number of memory slices, the unit of a slice's start. A gpu without a
+ * known geometry has no such members. */
+static void put_geometry(json_t *spec)
+{
+    const json_t *slices = json_object_get(spec, "slices");
+    const char *model = json_text(spec, "model");
+    const struct mig_geometry *g =
+        slices && model ? mig_geometry_of(model, json_int(spec, "memoryBytes", 0)) : NULL;
+    json_t *slice;
+    size_t i;
+
+    if (!g)
+        return;
+    json_put_int(spec, "memorySlices", g->units);
+    json_array_foreach (slices, i, slice) {
+        const char *profile = json_text(slice, "profile");
+        int at = profile ? mig_profile_find(g, profile) : -1;
+
+        if (at >= 0)
+            json_put_int(slice, "memorySlices", g->profiles[at].size);
+    }
+}
+
 /* The view of one gpu. Its name is the uuid, which fits in a path. */
 static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
 {
@@ -236,6 +260,7 @@ static json_t *gpu_tree(struct views *v, const json_t *node, const json_t *gpu)
             !json_is_null(json_object_get(gpu, more_members[i])))
             copy_member(spec, gpu, more_members[i]);
     put_derived(node, gpu, spec);
+    put_geometry(spec);
     status = json_object_at(o, "status");
     copy_member(status, gpu, "health");
     if (json_text(gpu, "healthReason"))
