@@ -44,6 +44,12 @@ class Page:
         return headers["Set-Cookie"]
 
 
+def audit_lines(m):
+    r = m.mete("audit", "-o", "jsonl")
+    equal(r.code, 0, r)
+    return [json.loads(line) for line in r.out.splitlines()]
+
+
 def run_as_nobody(m, *words):
     return execute_as(65534, 65534, [METE, *words], env=m.env | {"METE_DATA": m.data})
 
@@ -86,6 +92,17 @@ def test_a_session_acts_as_its_user_and_guards_its_changes():
         equal(page.ask("POST", "/out", **own)[0], 303)
         equal(page.ask("GET", "/page/me")[0], 401)
 
+        signs = [x for x in audit_lines(m) if x.get("path") == "/mete.dev/v1/session"]
+        equal([(x["verb"], x["user"], x["code"]) for x in signs],
+              [("sign-in", "root", 201), ("sign-in", "system:anonymous", 401), ("sign-in", "nobody", 201),
+               ("sign-out", "root", 200)])
+        check(all(x["page"].startswith("127.0.0.1:") for x in signs), signs)
+        equal(signs[0]["from"], "unix:uid=0", "the credential of the link")
+        made = next(x for x in audit_lines(m) if x.get("name") == "made-here")
+        check(made["page"].startswith("127.0.0.1:"), made)
+        links = [x for x in audit_lines(m) if x.get("path") == "/mete.dev/v1/sign-in"]
+        equal([x["user"] for x in links], ["root", "nobody"])
+
 
 def test_the_list_of_jobs_is_filtered_sorted_and_counted():
     with Mete() as m:
@@ -123,19 +140,49 @@ def pod_that_attacks():
             "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}})
 
 
+def event_that_attacks():
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "attack", "namespace": "default"}, "type": "Warning",
+        "involvedObject": {"kind": "Pod", "name": "attack", "namespace": "default"}, "reason": SCRIPT, "message": ATTACK})
+
+
+SLICED = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "sliced"}, "spec": {"restartPolicy": "Never", "containers": [{
+    "name": "main", "image": "host", "command": ["sleep", "600"], "resources": {"limits": {"nvidia.com/mig-3g.40gb": "1"}}}]}}
+QUEUE = {"apiVersion": "mete.dev/v1", "kind": "Queue", "metadata": {"name": "research"}, "spec": {}}
+LIMIT = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "limit", "namespace": "default"}, "spec": {"hard": {"pods": "60"}}}
+
+
+def load(m, page):
+    """A loaded system: jobs that run, wait and hold a slice, and texts that attack wherever a user can leave one."""
+    def done(*words, stdin=None):
+        r = m.mete(*words, stdin=stdin)
+        equal(r.code, 0, words, r)
+
+    node = m.object("nodes")["items"][0]["metadata"]["name"]
+    done("gpus", "set", f"{node}/7", "--mode", "slices=1g.10gb:2,3g.40gb")
+    for manifest in (json.dumps(QUEUE), json.dumps(LIMIT), pod_that_attacks(), event_that_attacks()):
+        done("apply", "-f", "-", stdin=manifest)
+    talk = "i=0; while :; do i=$((i+1)); echo line $i; sleep 0.3; done"
+    done("run", "-d", "--gpus", "2", "--name", "talker", "--", "sh", "-c", talk)
+    done("run", "-d", "--gpus", "7", "--name", "too-large", "--", "true")
+    done("run", "-d", "--name", "again", "--", "sleep", "600")
+    wait(lambda: "nvidia.com/mig-3g.40gb" in m.object("nodes")["items"][0]["status"]["allocatable"], "slices are offered")
+    done("apply", "-f", "-", stdin=json.dumps(SLICED))
+    m.wait_phase("sliced", "Running")
+    m.kubectl("get", "pods", "--as", ATTACK)
+    page.ask("POST", "/in", f"k={'0' * 32}", Origin=f"http://{page.host}", User_Agent=SCRIPT)
+
+
 def test_the_page_in_a_browser():
     if not shutil.which("chromium") or not os.path.isdir(os.path.join(BROWSER, "node_modules")):
         raise Skip("no chromium, or no tests/browser/node_modules: tools/bootstrap --tests makes them")
     with Mete() as m:
-        r = execute([METE, "apply", "-f", "-"], stdin=pod_that_attacks(), env=m.env)
-        equal(r.code, 0, r)
-        talk = "i=0; while :; do i=$((i+1)); echo line $i; sleep 0.3; done"
-        equal(m.mete("run", "-d", "--gpus", "2", "--name", "talker", "--", "sh", "-c", talk).code, 0)
-        equal(m.mete("run", "-d", "--gpus", "8", "--name", "too-large", "--", "true").code, 0)
+        link = link_of(m)
+        load(m, Page(link))
         home = tempfile.mkdtemp(prefix="mete-browser-")
         try:
             r = execute(["node", os.path.join(BROWSER, "page.mjs")], deadline_s=240,
-                        env=m.env | {"LINK": link_of(m), "HOME": home, "PATIENCE": str(patience()),
+                        env=m.env | {"LINK": link, "HOME": home, "PATIENCE": str(patience()),
                                      "SHOTS": os.environ.get("METE_SHOTS", "")})
         finally:
             shutil.rmtree(home, ignore_errors=True)

@@ -1,6 +1,6 @@
 // Parts that all views share: data that follows the stream, tables, states, dialogs.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { get, Refusal, send, type Done, type Tree } from "./api";
 import { shapes } from "./format";
 import { onNews } from "./live";
@@ -140,17 +140,60 @@ export const jobColumns: Column[] = [
   { name: "Node", cell: (j) => j.node },
 ];
 
-/** A change that people confirm first. */
-export function Confirm({ label, question, list, act, done }: {
-  label: string; question: string; list?: string[]; act: () => Promise<unknown>; done?: () => void;
+/** What an action asks before it is done. With `options` a list to choose from; `isCheck`: "yes" or "". */
+export interface Field {
+  name: string;
+  label: string;
+  value?: string;
+  options?: string[];
+  isCheck?: boolean;
+  isRequired?: boolean;
+  hint?: string;
+}
+
+function FieldInput({ field, id, value, set }: { field: Field; id: string; value: string; set: (text: string) => void }) {
+  if (field.isCheck)
+    return <><span /><label><input id={id} type="checkbox" checked={value !== ""} onChange={(e) => set(e.currentTarget.checked ? "yes" : "")} /> {field.label}</label></>;
+  return (
+    <>
+      <label for={id}>{field.label}</label>
+      {field.options
+        ? <select id={id} value={value} required={field.isRequired} onChange={(e) => set(e.currentTarget.value)}>
+            {field.options.map((one) => <option>{one}</option>)}
+          </select>
+        : <input id={id} value={value} required={field.isRequired} placeholder={field.hint} autocomplete="off" onInput={(e) => set(e.currentTarget.value)} />}
+    </>
+  );
+}
+
+export type Values = Record<string, string>;
+
+const valuesOf = (fields: Field[]): Values => Object.fromEntries(fields.map((f) => [f.name, f.value ?? f.options?.[0] ?? ""]));
+
+/** A change that people confirm first: a button, and the dialog that it opens. An error stays in the dialog. */
+export function Action({ label, about, question, list, fields = [], act, done }: {
+  label: string; about?: string; question: string; list?: string[]; fields?: Field[]; act: (values: Values) => Promise<unknown>; done?: () => void;
 }) {
   const box = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const [isOpen, setOpen] = useState(false);
+  const [values, setValues] = useState<Values>({});
   const [error, setError] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const run = async () => {
+  // A closed action is a button alone: a wall has thousands of them.
+  useEffect(() => void (isOpen && box.current?.showModal()), [isOpen]);
+  const open = () => {
+    setError("");
+    setValues(valuesOf(fields));
+    setOpen(true);
+  };
+  const run = async (event: Event) => {
+    event.preventDefault();
+    if (isBusy) return;
     setBusy(true);
+    setError("");
     try {
-      await act();
+      await act(values);
       box.current?.close();
       done?.();
     } catch (e) {
@@ -158,18 +201,24 @@ export function Confirm({ label, question, list, act, done }: {
     }
     setBusy(false);
   };
+  const title = about ? `${label} ${about}` : label;
   return (
     <>
-      <button type="button" onClick={() => { setError(""); box.current?.showModal(); }}>{label}</button>
-      <dialog ref={box} aria-label={label}>
-        <p>{question}</p>
-        {list ? <ul>{list.map((one) => <li>{one}</li>)}</ul> : null}
-        <Problem text={error} />
-        <div class="row">
-          <button type="button" class="main" disabled={isBusy} onClick={() => void run()}>{label}</button>
-          <button type="button" onClick={() => box.current?.close()}>Close</button>
-        </div>
-      </dialog>
+      <button type="button" aria-label={title} aria-haspopup="dialog" onClick={open}>{label}</button>
+      {isOpen ? (
+        <dialog ref={box} aria-label={title} onClose={() => setOpen(false)}>
+          <form onSubmit={(e) => void run(e)}>
+            <p>{question}</p>
+            {list ? <ul class="list" tabIndex={0} aria-label="What is changed">{list.map((one) => <li>{one}</li>)}</ul> : null}
+            {fields.length ? <div class="fields">{fields.map((f) => (
+              <FieldInput key={f.name} field={f} id={`${id}-${f.name}`} value={values[f.name] ?? ""} set={(text) => setValues((old) => ({ ...old, [f.name]: text }))} />))}</div> : null}
+            <Problem text={error} />
+            <div class="row">
+              <button class="main" aria-disabled={isBusy}>{label}</button>
+              <button type="button" onClick={() => box.current?.close()}>Close</button>
+            </div>
+          </form>
+        </dialog>) : null}
     </>
   );
 }

@@ -1,19 +1,23 @@
-// GPUs: a wall of cells by node; slices drawn to the scale of their memory; what is held but idle.
+// GPUs: a wall of cells by node; slices drawn where they lie, to scale; what is held but idle.
 import { paths, type Tree } from "../api";
+import { GpuCare } from "../care";
 import { bytes, load } from "../format";
 import { param, setQuery } from "../router";
 import { Loading, Table, useData } from "../ui";
 
 const idleBelow = 5; // percent
 
-export function busyOf(g: Tree): number | null {
-  const text = load(g);
-  return text === "unknown" ? null : parseFloat(text);
+/** The load of a sample in percent; null: unknown. Slices tell the activity of their multiprocessors alone. */
+function busyOf(sample: Tree): number | null {
+  if (typeof sample?.utilizationPct === "number") return sample.utilizationPct;
+  return typeof sample?.smActiveMilli === "number" ? sample.smActiveMilli / 10 : null;
 }
+
+const isIdleSample = (sample: Tree) => busyOf(sample) !== null && busyOf(sample)! < idleBelow;
 
 export const isSick = (g: Tree) => g.status?.health !== "healthy";
 export const isHeld = (g: Tree) => Boolean(g.status?.holders?.length);
-export const isIdle = (g: Tree) => isHeld(g) && busyOf(g) !== null && busyOf(g)! < idleBelow;
+export const isIdle = (g: Tree) => isHeld(g) && (g.spec.slices?.length ? partsOf(g).some((p) => p.isIdle) : isIdleSample(g.status?.sample));
 
 const shows: Record<string, (g: Tree) => boolean> = {
   all: () => true, free: (g) => !isHeld(g) && !isSick(g), held: isHeld, idle: isIdle, sick: isSick,
@@ -21,47 +25,61 @@ const shows: Record<string, (g: Tree) => boolean> = {
 const names: Record<string, string> = { all: "all", free: "free", held: "held", idle: "held but idle", sick: "out of service" };
 const modes = ["allocation", "load", "memory"];
 
-/** The parts of a gpu in 1/1000 of its width: slices, shares, or the whole. */
-function partsOf(g: Tree): { at: number; width: number; label: string; isHeld: boolean }[] {
-  const slices: Tree[] = g.spec.slices ?? [];
-  const holders: Tree[] = g.status?.holders ?? [];
-  if (slices.length) {
-    const total = g.spec.memoryBytes || 1;
-    let at = 0;
-    return slices.map((s) => {
-      // "1g.10gb": the profile tells the memory.
-      const memory = Number(/(\d+)gb/.exec(s.profile)?.[1] ?? 0) * (1 << 30);
-      const width = Math.min(1000 - at, memory ? (1000 * memory) / total : 1000 / slices.length);
-      const holder = holders.find((h) => String(h.device).includes(`/slice:${s.profile}@${s.start}`));
-      const part = { at, width, label: `${s.profile}${holder ? ` ${holder.pod}` : " free"}`, isHeld: Boolean(holder) };
-      at += width;
-      return part;
-    });
-  }
+interface Part {
+  at: number; // of 1000, as the width
+  width: number;
+  name: string;
+  holder: Tree | null;
+  isIdle: boolean;
+}
+
+/** Slices lie where they are on the gpu, in memory slices; without a known geometry side by side, by their memory. */
+function slicesOf(g: Tree): Part[] {
+  const total: number | undefined = g.spec.memorySlices;
+  let next = 0;
+  return g.spec.slices.map((s: Tree): Part => {
+    const isPlaced = Boolean(total && s.memorySlices);
+    const at = isPlaced ? (1000 * s.start) / total! : next;
+    const width = isPlaced ? (1000 * s.memorySlices) / total! : Math.min(1000 - at, (1000 * (s.memoryBytes ?? 0)) / (g.spec.memoryBytes || 1));
+    const holder = (g.status?.holders ?? []).find((h: Tree) => String(h.device).includes(`/slice:${s.profile}@${s.start}`)) ?? null;
+    const sample = (g.status?.slices ?? []).find((one: Tree) => one.uuid === s.uuid)?.sample;
+    next = at + width;
+    return { at, width, name: s.profile, holder, isIdle: Boolean(holder) && isIdleSample(sample) };
+  });
+}
+
+/** The parts of a gpu: slices, or what its holders have of it. */
+function partsOf(g: Tree): Part[] {
+  if (g.spec.slices?.length) return slicesOf(g);
   let at = 0;
-  return holders.map((h) => {
-    const part = { at, width: Math.min(h.milli, 1000 - at), label: `${h.pod} ${h.milli / 10} %`, isHeld: true };
+  return (g.status?.holders ?? []).map((h: Tree): Part => {
+    const part = { at, width: Math.min(h.milli, 1000 - at), name: `${h.milli / 10} %`, holder: h, isIdle: isIdleSample(g.status?.sample) };
     at = Math.min(1000, at + h.milli);
     return part;
   });
 }
 
+const partText = (p: Part) => `${p.name} ${p.holder ? p.holder.pod : "free"}${p.isIdle ? ", held but idle" : ""}`;
+
 function Bar({ g, mode }: { g: Tree; mode: string }) {
-  const busy = busyOf(g);
   const used = g.status?.sample?.memoryUsedBytes;
+  const busy = busyOf(g.status?.sample);
   const level = mode === "load" ? busy === null ? null : busy * 10
     : mode === "memory" ? used === undefined || used === null ? null : (1000 * used) / (g.spec.memoryBytes || 1) : null;
   const parts = partsOf(g);
-  const label = mode === "allocation" ? parts.map((p) => p.label).join(", ") || "free" : level === null ? "no sample" : `${mode} ${Math.round(level / 10)} %`;
+  const label = mode === "allocation" ? parts.map(partText).join("; ") || "free" : level === null ? "no sample" : `${mode} ${Math.round(level / 10)} %`;
   return (
     <svg class="bar" viewBox="0 0 1000 100" preserveAspectRatio="none" role="img" aria-label={label}>
       <rect class="ground" width="1000" height="100" />
       {mode === "allocation"
-        ? parts.map((p) => <rect class={p.isHeld ? "busy" : "ground"} x={p.at} width={p.width} height="100" />)
+        ? parts.map((p) => <rect class={`part edge ${p.isIdle ? "idle" : p.holder ? "busy" : "open"}`} x={p.at} width={p.width} height="100" vector-effect="non-scaling-stroke"><title>{partText(p)}</title></rect>)
         : level === null ? null : <rect class={level > 800 ? "hot" : "busy"} width={level} height="100" />}
-      {mode === "allocation" ? parts.map((p) => <rect class="edge" x={p.at} width={p.width} height="100" vector-effect="non-scaling-stroke" />) : null}
     </svg>
   );
+}
+
+function HolderLink({ h }: { h: Tree }) {
+  return <><a href={`/jobs/pod/${encodeURIComponent(h.namespace)}/${encodeURIComponent(h.pod)}`}>{h.jobId ?? ""} {h.pod}</a> {h.user}</>;
 }
 
 function Cell({ g, mode }: { g: Tree; mode: string }) {
@@ -71,11 +89,12 @@ function Cell({ g, mode }: { g: Tree; mode: string }) {
       <p><strong>GPU {g.spec.index}</strong> {g.spec.model}{g.spec.emulated ? " (emulated)" : ""}</p>
       <Bar g={g} mode={mode} />
       {isSick(g) ? <p>✕ {g.status?.health}: {g.status?.healthReason}</p> : null}
-      {holders.length ? holders.slice(0, 8).map((h) => (
-        <p><a href={`/jobs/pod/${encodeURIComponent(h.namespace)}/${encodeURIComponent(h.pod)}`}>{h.jobId ?? ""} {h.pod}</a> {h.user}</p>))
-        : <p>free</p>}
-      {isIdle(g) ? <p>held but idle</p> : null}
+      {g.spec.slices?.length ? <ul class="plain">{partsOf(g).map((p) => (
+        <li>{p.name} {p.holder ? <HolderLink h={p.holder} /> : "free"}{p.isIdle ? <strong> held but idle</strong> : null}</li>))}</ul>
+        : holders.length ? holders.slice(0, 8).map((h) => <p><HolderLink h={h} /></p>) : <p>{isSick(g) ? "not held" : "free"}</p>}
+      {!g.spec.slices?.length && isIdle(g) ? <p><strong>held but idle</strong></p> : null}
       <p class="quiet">{load(g) === "unknown" ? "no sample" : `load ${load(g)}, ${bytes(g.status.sample.memoryUsedBytes)}`}</p>
+      <GpuCare gpu={g} />
     </li>
   );
 }

@@ -1,11 +1,12 @@
 // Job: state and why first, then its time line, devices, log and events.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, paths, query, send, type Tree } from "../api";
+import { cancelJob, holdJob, isOver, moveJob, releaseJob, requeueJob } from "../actions";
+import { ask, paths, query, type Tree } from "../api";
 import { age, bytes, load, since } from "../format";
 import { eachLine } from "../live";
 import { go, param, setQuery } from "../router";
 import { History } from "./history";
-import { Confirm, Loading, Problem, State, Table, useClock, useData, useMay } from "../ui";
+import { Action, Loading, Problem, State, Table, useClock, useData, useMay } from "../ui";
 
 function Why({ workload, job }: { workload: Tree | null; job: Tree }) {
   const reason = workload?.status?.reason;
@@ -145,6 +146,38 @@ function Devices({ object, gpus }: { object: Tree; gpus: Tree[] }) {
   );
 }
 
+/** What the user may do with the job. */
+function Actions({ job, object }: { job: Tree; object: Tree }) {
+  const isBatch = job.object === "job";
+  const [group, resource] = isBatch ? ["batch", "jobs"] : ["", "pods"];
+  const mayCancel = useMay("delete", group!, resource!, job.namespace);
+  const mayChange = useMay("patch", group!, resource!, job.namespace);
+  const mayRequeue = useMay("create", "", "pods", job.namespace, "eviction");
+  const isAdmin = useMay("patch", "", "nodes");
+  const queues = useData(mayChange ? paths.queues : null, ["queues"]);
+  const title = `job ${job.id} ${job.name}`;
+  const hold = object.metadata.annotations?.["mete.dev/hold"];
+  const names: string[] = (queues.tree?.items ?? []).map((q: Tree) => q.metadata.name).filter((n: string) => n !== "root" && n !== job.queue);
+  const isWaiting = job.state === "waiting" || (isBatch && !isOver(job));
+  const isRunning = job.state === "running" || job.state === "starting";
+  if (isOver(job))
+    return mayCancel ? <Action label="Delete" question={`Delete ${title}, with its log?`} act={() => cancelJob(job)} done={() => go("/jobs")} /> : null;
+  return (
+    <>
+      {mayCancel ? <Action label="Cancel" question={`Cancel ${title}? Its containers are stopped.`} act={() => cancelJob(job)} /> : null}
+      {mayChange && isWaiting && !hold ? (
+        <Action label="Hold" question={`Keep ${title} from starting, until it is released? It keeps its place and its age.`}
+          fields={isAdmin ? [{ name: "admin", label: "Only an administrator can release it", isCheck: true }] : []}
+          act={({ admin }) => holdJob(job, admin ? "admin" : "user")} />) : null}
+      {mayChange && isWaiting && hold && (hold !== "admin" || isAdmin) ? <Action label="Release" question={`Let ${title} start when its turn comes?`} act={() => releaseJob(job)} /> : null}
+      {mayChange && isWaiting && names.length ? (
+        <Action label="Move" question={`Move ${title} from queue ${job.queue} to another one? It keeps its age.`}
+          fields={[{ name: "queue", label: "Queue", options: names, isRequired: true }]} act={({ queue }) => moveJob(job, queue!)} />) : null}
+      {mayRequeue && isRunning ? <Action label="Requeue" question={`End ${title}, and put it back into its queue? It starts again from its beginning, or from its checkpoint.`} act={() => requeueJob(job)} /> : null}
+    </>
+  );
+}
+
 export function Job({ rest }: { rest: string[] }) {
   const [kind = "", ns = "", name = ""] = rest;
   const isBatch = kind === "job";
@@ -154,14 +187,11 @@ export function Job({ rest }: { rest: string[] }) {
   const uid = data.tree?.metadata?.uid;
   const parts = useData(isBatch && uid ? `${paths.pods(ns)}${query({ labelSelector: `batch.kubernetes.io/controller-uid=${uid}`, limit: 100 })}` : null, ["pods"]);
   const gpus = useData(paths.gpus, ["pods", "samples"]);
-  const mayCancel = useMay("delete", isBatch ? "batch" : "", isBatch ? "jobs" : "pods", ns);
-  const [said, setSaid] = useState("");
   const job = facts.tree?.items?.find((j: Tree) => j.name === name && j.namespace === ns && j.object === kind);
   const object = data.tree;
-  const isEnded = job?.state === "finished" || job?.state === "failed";
+  const isEnded = Boolean(job && isOver(job));
   const pods: Tree[] = isBatch ? parts.tree?.items ?? [] : object ? [object] : [];
   const shown = pods.find((p) => p.metadata.name === param("pod")) ?? pods[0];
-  const cancel = () => send("DELETE", isBatch ? paths.batch(ns, name) : paths.pod(ns, name), { propagationPolicy: "Background" });
   return (
     <>
       <div class="row">
@@ -169,12 +199,10 @@ export function Job({ rest }: { rest: string[] }) {
         {job ? <State name={job.state} /> : null}
       </div>
       <p class="sr" role="status">{job ? `Job ${job.id} is ${job.state}` : ""}</p>
-      <Problem text={data.error || said} />
+      <Problem text={data.error} />
       {job && object ? <Why workload={isEnded ? null : workload.tree} job={job} /> : null}
       <div class="row">
-        {mayCancel && job && !isEnded ? <Confirm label="Cancel" question={`Cancel job ${job.id} ${name}? Its containers are stopped.`} act={cancel}
-          done={() => setSaid("")} /> : null}
-        {mayCancel && isEnded ? <Confirm label="Delete" question={`Delete job ${job.id} ${name}, with its log?`} act={cancel} done={() => go("/jobs")} /> : null}
+        {job && object ? <Actions job={job} object={object} /> : null}
         {object ? <a href={`/submit?like=${encodeURIComponent(`${kind}/${ns}/${name}`)}`}>Submit one like it</a> : null}
         {job ? <code>mete show {job.id}</code> : null}
       </div>

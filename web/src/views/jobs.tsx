@@ -1,9 +1,10 @@
 // Jobs: filtered, sorted and counted by the server, 50 at a time; the URL is the state.
 import { useState } from "preact/hooks";
-import { paths, send, type Tree } from "../api";
+import { cancelJob, eachJob, holdJob, jobTitle, moveJob, releaseJob, requeueJob } from "../actions";
+import { paths, type Tree } from "../api";
 import { jobTime, states, shapes } from "../format";
 import { go, here, param, setQuery } from "../router";
-import { Confirm, jobColumns, Loading, Table, useClock, useData, useMay } from "../ui";
+import { Action, jobColumns, Loading, Table, useClock, useData, useMay } from "../ui";
 
 const pageSize = 50;
 const filters = ["user", "queue", "namespace"] as const;
@@ -58,14 +59,38 @@ function Pages({ tree }: { tree: Tree }) {
   );
 }
 
-export const jobPath = (j: Tree) => (j.object === "job" ? paths.batch(j.namespace, j.name) : paths.pod(j.namespace, j.name));
+/** What can be done with the picked jobs. */
+function Bulk({ jobs, may, done }: { jobs: Tree[]; may: Record<"cancel" | "change" | "requeue", boolean>; done: () => void }) {
+  const queues = useData(may.change ? paths.queues : null, ["queues"]);
+  const names: string[] = (queues.tree?.items ?? []).map((q: Tree) => q.metadata.name).filter((n: string) => n !== "root");
+  const n = jobs.length;
+  const common = { list: jobs.map(jobTitle), done, about: n === 1 ? `job ${jobs[0].id}` : `${n} jobs` };
+  return (
+    <div class="row" role="group" aria-label="Picked jobs">
+      <span>{n} picked</span>
+      {may.change ? (
+        <>
+          <Action {...common} label="Hold" question="Keep these waiting jobs from starting, until they are released?" act={() => eachJob(jobs, (j) => holdJob(j))} />
+          <Action {...common} label="Release" question="Let these held jobs start?" act={() => eachJob(jobs, releaseJob)} />
+          <Action {...common} label="Move" question="Move these waiting jobs to another queue? They keep their age."
+            fields={[{ name: "queue", label: "Queue", options: names, isRequired: true }]} act={({ queue }) => eachJob(jobs, (j) => moveJob(j, queue!))} />
+        </>) : null}
+      {may.requeue ? <Action {...common} label="Requeue" question="End these running jobs, and put them back into their queues?" act={() => eachJob(jobs, requeueJob)} /> : null}
+      {may.cancel ? <Action {...common} label="Cancel" question="Cancel these jobs? Running containers are stopped." act={() => eachJob(jobs, cancelJob)} /> : null}
+      <button type="button" onClick={done}>Pick none</button>
+    </div>
+  );
+}
 
 export function Jobs() {
   useClock();
   const [chosen, setChosen] = useState<Record<string, Tree>>({});
   const q = Object.fromEntries(["state", "user", "queue", "namespace", "q", "sort", "offset"].map((k) => [k, param(k)]));
   const data = useData(paths.jobs({ ...q, limit: pageSize }), ["pods", "jobs"]);
-  const mayCancel = useMay("delete", "", "pods", param("namespace") || "default");
+  const where = param("namespace") || "default";
+  const may = {
+    cancel: useMay("delete", "", "pods", where), change: useMay("patch", "", "pods", where), requeue: useMay("create", "", "pods", where, "eviction"),
+  };
   const keyOf = (j: Tree) => `${j.object}/${j.namespace}/${j.name}`;
   const list = Object.values(chosen);
   const pick = {
@@ -76,9 +101,6 @@ export function Jobs() {
         return was ? others : { ...others, [keyOf(j)]: j };
       })} />,
   };
-  const cancelAll = async () => {
-    for (const j of list) await send("DELETE", jobPath(j), { propagationPolicy: "Background" });
-  };
   return (
     <>
       <div class="row"><h1>Jobs</h1> <button type="button" class="main" onClick={() => go("/submit")}>Submit a job</button></div>
@@ -86,13 +108,9 @@ export function Jobs() {
       <Loading data={data}>{(tree) => (
         <>
           <Counts counts={tree.counts} />
-          {mayCancel && list.length > 0 ? (
-            <div class="row">
-              <Confirm label={`Cancel ${list.length}`} question="Cancel these jobs? Running containers are stopped."
-                list={list.map((j) => `${j.id} ${j.name} (${j.state})`)} act={cancelAll} done={() => { setChosen({}); data.again(); }} />
-            </div>) : null}
+          {list.length > 0 ? <Bulk jobs={list} may={may} done={() => { setChosen({}); data.again(); }} /> : null}
           <Table caption="Jobs" rows={tree.items} keyOf={keyOf} columns={[
-            ...(mayCancel ? [pick] : []), ...jobColumns,
+            ...(may.cancel || may.change || may.requeue ? [pick] : []), ...jobColumns,
             { name: "Time", isNumber: true, cell: jobTime },
             { name: "Reason", cell: (j) => j.reason },
           ]} />

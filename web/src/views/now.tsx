@@ -1,6 +1,6 @@
 // Now: what could start, my jobs, queues with their oldest wait, sick gpus.
 import { paths, get, type Tree } from "../api";
-import { age } from "../format";
+import { age, count } from "../format";
 import { jobColumns, Loading, Table, useClock, useData } from "../ui";
 import { useEffect, useState } from "preact/hooks";
 
@@ -15,7 +15,17 @@ export function useMe(): Tree | null {
   return tree;
 }
 
+/** Why a job gets fewer gpus than are free on one node; as far as the server tells. */
+export function keptText(m: Tree, waiting: number): string {
+  if (m.largest >= m.mostOnOneNode) return "";
+  const by = m.kept > 0 ? `${m.kept} free ${m.kept === 1 ? "one is" : "ones are"} kept by reservation ${m.keptBy} until ${m.keptUntil}`
+    : waiting > 0 ? `free ones are kept for the ${count(waiting, "job that waits", "jobs that wait")}, unless a quota is full` : "a quota is full, or room is reserved for later";
+  return `: ${by}${m.largestBrief > m.largest ? `; a job of at most a minute gets up to ${m.largestBrief}` : ""}`;
+}
+
 function Free() {
+  const jobs = useData(paths.jobs({ limit: 0 }), ["pods", "jobs"]);
+  const waiting: number = jobs.tree?.counts?.waiting ?? 0;
   const data = useData(paths.free(), ["pods", "nodes", "queues", "reservations"]);
   return (
     <section class="panel" aria-labelledby="free">
@@ -23,7 +33,7 @@ function Free() {
       <Loading data={data}>{(tree) => (tree.models ?? []).length === 0 ? <p>This cluster has no GPU.</p> : (
         <ul>{tree.models.map((m: Tree) => (
           <li>
-            <strong>{m.model}</strong>: {m.free} of {m.gpus} free, {m.largest > 0 ? `up to ${m.largest} for one job` : "none for a job now"}
+            <strong>{m.model}</strong>: {m.free} of {m.gpus} free, {m.largest > 0 ? `up to ${m.largest} for one job` : "none for a job now"}{keptText(m, waiting)}
             <ul>{(m.starts ?? []).filter((s: Tree) => s.jobs > 0).map((s: Tree) => (
               <li><a href={`/submit?gpus=${s.gpus}`}>{s.gpus} × {m.model}</a>: {s.jobs}{s.orMore ? " or more" : ""} {s.jobs === 1 ? "job" : "jobs"} side by side</li>))}
             </ul>

@@ -1,9 +1,11 @@
 // Queue, Nodes, Node, Quota, Usage, Events, Audit and System: tables of what the API tells.
 import { useEffect, useState } from "preact/hooks";
+import { setHard, setQueue, setQueueQuota } from "../actions";
 import { ask, get, paths, query, type Tree } from "../api";
+import { GpuCare, NodeCare } from "../care";
 import { bytes, load, since } from "../format";
 import { param, setQuery } from "../router";
-import { JobLink, Loading, Problem, Table, useClock, useData } from "../ui";
+import { Action, JobLink, Loading, Problem, Table, useClock, useData, useMay, type Column, type Values } from "../ui";
 import { History } from "./history";
 import { useMe } from "./now";
 
@@ -25,8 +27,27 @@ function Place({ job }: { job: Tree }) {
   return <>{text}</>;
 }
 
+function QueueActions({ queue, done }: { queue: Tree; done: () => void }) {
+  const name = queue.metadata.name;
+  const about = `queue ${name}`;
+  return (
+    <span class="row tight">
+      {queue.spec?.stopped
+        ? <Action label="Start" about={about} question={`Let jobs of queue ${name} start again?`} act={() => setQueue(name, { stopped: null })} done={done} />
+        : <Action label="Stop" about={about} question={`Stop queue ${name}? Its waiting jobs do not start until it is started again; running jobs continue.`} act={() => setQueue(name, { stopped: true })} done={done} />}
+      <Action label="Weight" about={about} question={`The weight of queue ${name} among the queues with the same parent.`}
+        fields={[{ name: "weight", label: "Weight, 1 to 1,000,000", value: String(queue.spec?.weight ?? 1), isRequired: true }]}
+        act={async ({ weight }) => {
+          if (!/^\d+$/.test(weight!.trim())) throw new Error(`weight "${weight}": want a whole number`);
+          return setQueue(name, { weight: Number(weight) });
+        }} done={done} />
+    </span>
+  );
+}
+
 export function Queue() {
   useClock();
+  const mayChange = useMay("patch", "mete.dev", "queues");
   const queues = useData(paths.queues, ["queues"]);
   const sums = useData(paths.jobs({ limit: 0 }), ["pods", "jobs"]);
   const chosen = param("queue") || "default";
@@ -37,7 +58,7 @@ export function Queue() {
       <h1>Queues</h1>
       <Loading data={queues}>{(tree) => (
         <Table caption="Queues" rows={tree.items.filter((q: Tree) => q.metadata.name !== "root")} keyOf={(q) => q.metadata.name} columns={[
-          { name: "Queue", cell: (q) => <a href={`/queue?queue=${encodeURIComponent(q.metadata.name)}`} aria-current={chosen === q.metadata.name ? "true" : undefined}>{q.metadata.name}</a> },
+          { name: "Queue", cell: (q) => <><a href={`/queue?queue=${encodeURIComponent(q.metadata.name)}`} aria-current={chosen === q.metadata.name ? "true" : undefined}>{q.metadata.name}</a>{q.spec?.stopped ? " (stopped)" : ""}</> },
           { name: "Parent", cell: (q) => q.spec?.parent },
           { name: "Weight", isNumber: true, cell: (q) => q.spec?.weight },
           { name: "Held GPUs", isNumber: true, cell: (q) => gpusOf(q.status?.gpus) },
@@ -46,6 +67,7 @@ export function Queue() {
           { name: "Waiting", isNumber: true, cell: (q) => q.status?.waiting },
           { name: "On hold", isNumber: true, cell: (q) => q.status?.onHold },
           { name: "Oldest wait", isNumber: true, cell: (q) => since(sumOf(q.metadata.name)?.oldestWaitSince) },
+          ...(mayChange ? [{ name: "Change", cell: (q: Tree) => <QueueActions queue={q} done={queues.again} /> }] : []),
         ]} />)}
       </Loading>
       <h2>Waiting in {chosen}</h2>
@@ -105,7 +127,8 @@ export function Node({ rest }: { rest: string[] }) {
       <h1>Node {name}</h1>
       <Loading data={data}>{(n) => (
         <>
-          {n.spec?.unschedulable ? <p class="problem">Drained: no job starts here.</p> : null}
+          {n.spec?.unschedulable ? <p class="problem">Drained: no job starts here. {n.metadata.annotations?.["mete.dev/drain-reason"]}</p> : null}
+          <p><NodeCare node={n} done={data.again} /></p>
           <dl>
             <dt>Driver</dt><dd>{n.metadata.labels?.["nvidia.com/cuda.driver-version.full"] ?? "none"}</dd>
             <dt>CPU, memory</dt><dd>{n.status?.capacity?.cpu}, {n.status?.capacity?.memory}</dd>
@@ -129,6 +152,7 @@ export function Node({ rest }: { rest: string[] }) {
         { name: "Links", isNumber: true, cell: (g) => g.spec.links },
         { name: "ECC", isNumber: true, cell: (g) => g.status?.sample?.eccUncorrected },
         { name: "Last XID", isNumber: true, cell: (g) => g.status?.sample?.xidLast },
+        { name: "Change", cell: (g) => <GpuCare gpu={g} done={gpus.again} /> },
       ]} />
       {chosen ? <><h2>GPU {chosen.spec.index}, the last hour</h2><History of={{ uuid: chosen.spec.uuid }} /></> : null}
     </>
@@ -137,12 +161,60 @@ export function Node({ rest }: { rest: string[] }) {
 
 /* ---- Quota ---- */
 
+const amount = (values: Values, key: string) => (values[key]?.trim() ? { [key]: values[key]!.trim() } : {});
+const quotaOf = (values: Values) => ({ ...amount(values, "nominal"), ...amount(values, "borrowLimit"), ...amount(values, "lendLimit") });
+
+const quotaFields = (quota: Tree) => [
+  { name: "nominal", label: "Nominal", value: quota.nominal ?? "", isRequired: true, hint: "8" },
+  { name: "borrowLimit", label: "Borrows at most", value: quota.borrowLimit ?? "", hint: "no limit" },
+  { name: "lendLimit", label: "Lends at most", value: quota.lendLimit ?? "", hint: "all" },
+];
+
+/** Changes of one quota of a queue. */
+function QueueQuotaActions({ queue, resource, done }: { queue: Tree; resource: string; done: () => void }) {
+  const quota = queue.spec?.quotas?.find((q: Tree) => q.resource === resource) ?? {};
+  const what = `${resource} of queue ${queue.metadata.name}`;
+  return (
+    <span class="row tight">
+      <Action label="Edit" about={what} question={`The quota of ${what}. Jobs that run continue.`} fields={quotaFields(quota)} done={done}
+        act={(values) => setQueueQuota(queue, resource, quotaOf(values))} />
+      <Action label="Remove" about={what} question={`Remove the quota of ${what}? The queue then has no limit of its own for it.`} done={done}
+        act={() => setQueueQuota(queue, resource, null)} />
+    </span>
+  );
+}
+
+function AddQuota({ queues, done }: { queues: Tree[]; done: () => void }) {
+  const fields = [
+    { name: "queue", label: "Queue", options: queues.map((q) => q.metadata.name as string), isRequired: true },
+    { name: "resource", label: "Resource", value: "gpu", isRequired: true, hint: "gpu, gpu:H100, cpu, memory" },
+    ...quotaFields({}),
+  ];
+  const add = (values: Values) => {
+    const queue = queues.find((q) => q.metadata.name === values.queue);
+    if (queue?.spec?.quotas?.some((q: Tree) => q.resource === values.resource)) throw new Error(`queue ${values.queue} has a quota of ${values.resource} already: edit it`);
+    return setQueueQuota(queue, values.resource!.trim(), quotaOf(values));
+  };
+  return <Action label="Add a quota" question="A quota of a queue and the queues below it." fields={fields} act={async (values) => add(values)} done={done} />;
+}
+
+function HardAction({ row, done }: { row: Tree; done: () => void }) {
+  const may = useMay("patch", "", "resourcequotas", row.namespace);
+  return may ? <Action label="Edit" about={`${row.resource} of ${row.namespace}/${row.name}`} question={`The limit of ${row.resource} in namespace ${row.namespace}; ${row.used ?? 0} is used.`}
+    fields={[{ name: "hard", label: "Limit", value: row.hard, isRequired: true }]} done={done}
+    act={({ hard }) => setHard(row.namespace, row.name, row.resource, hard!.trim())} /> : null;
+}
+
 export function Quota() {
   const queues = useData(paths.queues, ["queues"]);
   const quotas = useData("/api/v1/resourcequotas", ["resourcequotas"]);
-  const rows = (queues.tree?.items ?? []).flatMap((q: Tree) => (q.status?.quotas ?? []).map((one: Tree) => ({ queue: q.metadata.name, ...one })));
-  const hard = (quotas.tree?.items ?? []).flatMap((q: Tree) => Object.keys(q.status?.hard ?? {}).map((resource) =>
-    ({ namespace: q.metadata.namespace, name: q.metadata.name, resource, hard: q.status.hard[resource], used: q.status.used?.[resource] })));
+  const mayQueues = useMay("patch", "mete.dev", "queues");
+  const all: Tree[] = (queues.tree?.items ?? []).filter((q: Tree) => q.metadata.name !== "root");
+  const rows: Tree[] = all.flatMap((q) => (q.spec?.quotas ?? []).map((one: Tree) =>
+    ({ object: q, queue: q.metadata.name, ...one, ...(q.status?.quotas ?? []).find((s: Tree) => s.resource === one.resource) })));
+  const hard = (quotas.tree?.items ?? []).flatMap((q: Tree) => Object.keys(q.spec?.hard ?? {}).map((resource) =>
+    ({ namespace: q.metadata.namespace, name: q.metadata.name, resource, hard: q.spec.hard[resource], used: q.status?.used?.[resource] })));
+  const change: Column[] = mayQueues ? [{ name: "Change", cell: (r) => <QueueQuotaActions queue={r.object} resource={r.resource} done={queues.again} /> }] : [];
   return (
     <>
       <h1>Quota</h1>
@@ -151,13 +223,16 @@ export function Quota() {
       <Table caption="Quotas of queues" rows={rows} keyOf={(r) => `${r.queue}/${r.resource}`} columns={[
         { name: "Queue", cell: (r) => r.queue }, { name: "Resource", cell: (r) => r.resource },
         { name: "Held", isNumber: true, cell: (r) => r.held }, { name: "Nominal", isNumber: true, cell: (r) => r.nominal },
-        { name: "Borrowed", isNumber: true, cell: (r) => r.borrowed }, { name: "Lent", isNumber: true, cell: (r) => r.lent },
+        { name: "Borrowed", isNumber: true, cell: (r) => r.borrowed }, { name: "Borrows at most", isNumber: true, cell: (r) => r.borrowLimit },
+        { name: "Lends at most", isNumber: true, cell: (r) => r.lendLimit }, ...change,
       ]} />
+      {mayQueues && all.length ? <p><AddQuota queues={all} done={queues.again} /></p> : null}
       <h2>Of namespaces</h2>
-      <Problem text={quotas.status === 403 ? "Only who may read all namespaces sees them here. For one namespace: mete quota -n NAMESPACE" : quotas.error} />
+      <Problem text={quotas.status === 403 ? "Only users who may read all namespaces see them here. For one namespace: mete quota -n NAMESPACE" : quotas.error} />
       <Table caption="Quotas of namespaces" rows={hard} keyOf={(r) => `${r.namespace}/${r.name}/${r.resource}`} columns={[
         { name: "Namespace", cell: (r) => r.namespace }, { name: "Quota", cell: (r) => r.name }, { name: "Resource", cell: (r) => r.resource },
         { name: "Used", isNumber: true, cell: (r) => r.used }, { name: "Hard", isNumber: true, cell: (r) => r.hard },
+        { name: "Change", cell: (r) => <HardAction row={r} done={quotas.again} /> },
       ]} />
     </>
   );
@@ -290,8 +365,8 @@ export function Audit() {
       {lines ? (
         <>
           <Table caption="Audit" rows={lines.slice(0, 200)} keyOf={(l) => String(l.number)} columns={[
-            { name: "Number", isNumber: true, cell: (l) => l.number }, { name: "Time", cell: (l) => l.time }, { name: "User", cell: (l) => l.user },
-            { name: "From", cell: (l) => l.from }, { name: "Did", cell: (l) => l.verb },
+            { name: "Number", isNumber: true, cell: (l) => l.number }, { name: "Time", cell: (l) => l.time }, { name: "User", cell: (l) => (l.as ? `${l.user} as ${l.as}` : l.user) },
+            { name: "From", cell: (l) => (l.page ? `page, ${l.page}` : l.from) }, { name: "Program", cell: (l) => l.agent }, { name: "Did", cell: (l) => l.verb },
             { name: "What", cell: (l) => [l.resource, l.namespace, l.name, l.path].filter(Boolean).join(" ") }, { name: "Outcome", isNumber: true, cell: (l) => l.code },
           ]} />
           <p class="quiet">The newest {Math.min(200, lines.length)} of {lines.length}. mete audit --verify checks the chain.</p>
