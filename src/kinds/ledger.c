@@ -8,32 +8,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "kinds/account/account.h"
+#include "kinds/ledger_private.h"
 #include "kinds/object/txn.h"
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
-
-static struct store_key ledger_key(const char *uuid)
-{
-    return (struct store_key){.group = "mete.dev", .resource = "ledger", .ns = "", .name = uuid};
-}
-
-static struct store_key placement_key(const char *ns, const char *name)
-{
-    return (struct store_key){
-        .group = "mete.dev", .resource = "placements", .ns = ns, .name = name};
-}
-
-static struct store_key pod_key(const char *ns, const char *name)
-{
-    return (struct store_key){.group = "", .resource = "pods", .ns = ns, .name = name};
-}
-
-static struct store_key node_key(const char *name)
-{
-    return (struct store_key){.group = "", .resource = "nodes", .ns = "", .name = name};
-}
 
 enum {
     PODS_OF_PART = 64
@@ -60,6 +40,7 @@ struct binding {
     struct ledger_entry *touched; /* ledger objects of all pods so far */
     const char *node;
     struct arena *arena; /* of devices that pods share */
+    json_t *shared;      /* texts of the pod's devices that count for other pods */
 };
 
 static json_t *device_list(const struct ledger_container *c)
@@ -298,14 +279,16 @@ struct taking {
 };
 
 /* Adds the holder. The device counts once for all pods that share it by one claim. */
-static struct err *entry_add(struct ledger_entry *entry, json_t *holder, const struct taking *t,
-                             const struct gpu *gpu)
+static struct err *entry_add(struct binding *b, struct ledger_entry *entry, json_t *holder,
+                             const struct taking *t, const struct gpu *gpu)
 {
     json_t *holders = json_array_at(entry->tree, "holders");
 
     (void)json_array_append_new(holders, holder); /* cannot fail */
-    if (ledger_holder_repeats(holders, json_array_size(holders) - 1))
+    if (ledger_holder_repeats(holders, json_array_size(holders) - 1)) {
+        (void)json_array_append(b->shared, json_object_get(holder, "device")); /* as above */
         return NULL;
+    }
     if (t->is_held)
         return err_new(ERR_CONFLICT, "the claim no longer has gpu %s", t->device->gpu);
     return device_load_add(&entry->load, t->device, gpu);
@@ -332,7 +315,7 @@ static struct err *binding_take_device(struct binding *b, const struct ledger_po
     json_put_text(holder, "device", text);
     json_put_text(holder, "claim", claim);
     json_put_text(entry->tree, "node", pod->node);
-    e = entry_add(entry, holder, t, gpu);
+    e = entry_add(b, entry, holder, t, gpu);
     return e ? not_given(entry, d, e) : NULL;
 }
 
@@ -439,7 +422,7 @@ static void add_entry(struct binding *b, const struct ledger_pod *pod, const jso
         json_put(container, "gpus", device_list(&pod->containers[i]));
         (void)json_array_append_new(containers, container); /* cannot fail */
     }
-    account_open(entry, tree, b->gpus, b->p->now_ns);
+    account_open(entry, &(struct account_begin){tree, b->gpus, b->shared, b->p->now_ns});
     (void)json_array_append_new(b->entries, entry); /* as above */
 }
 
@@ -457,6 +440,8 @@ static struct err *binding_add_pod(struct binding *b, const struct ledger_pod *a
         return err_new(ERR_CONFLICT, "pod %s is named twice in the placement", pod->name);
     TRY(json_parse(o->bytes, &tree));
     ledger_add_held(b->arena, tree, &own);
+    json_decref(b->shared);
+    b->shared = json_array();
     TRY(binding_check_pod(pod, tree));
     TRY(binding_check_node(b, pod));
     for (size_t c = 0; c < pod->n_containers; c++)
@@ -526,6 +511,7 @@ struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store
     else
         e = bind_all(&b, done, arg);
     json_decref(b.entries);
+    json_decref(b.shared);
     json_decref(b.gpus);
     free(b.part);
     map_each (handle, b.touched, entry, next) {
@@ -536,91 +522,6 @@ struct err *ledger_bind(struct store *s, const struct ledger_placement *p, store
     txn_done(&b.txn);
     arena_free(b.arena);
     return e;
-}
-
-struct release {
-    struct store *store;
-    struct txn *txn;
-    const char *uid;
-    const struct account_end *end;
-};
-
-/* Removes the pod's holders from the gpu's ledger object, and the object with its last holder. */
-static bool release_gpu(void *arg, const char *container, const struct device *d)
-{
-    struct release *r = arg;
-    const struct store_object *o = store_get_applied(r->store, ledger_key(d->gpu));
-    AUTO(json_freep) json_t *entry = NULL;
-    AUTO(err_freep) struct err *e = NULL;
-    json_t *holders;
-    size_t before;
-
-    (void)container;
-    if (!o || txn_has(r->txn, ledger_key(d->gpu)))
-        return true;
-    e = ledger_entry_parse(o->bytes, &entry);
-    if (e)
-        return true; /* ledger_check reports it */
-    holders = json_object_get(entry, "holders");
-    before = json_array_size(holders);
-    for (size_t i = before; i-- > 0;) {
-        if (text_equal(json_text(json_array_get(holders, i), "podUid"), r->uid))
-            (void)json_array_remove(holders, i); /* `i` is in range */
-    }
-    if (json_array_size(holders) == 0)
-        txn_delete(r->txn, ledger_key(d->gpu), o->version);
-    else if (json_array_size(holders) < before)
-        txn_put_owed(r->txn, ledger_key(d->gpu), entry, o->version);
-    return true;
-}
-
-/* Removes the pod from its placement, and the placement with its last pod. */
-static void leave_placement(const struct release *r, const char *ns, const char *name)
-{
-    struct store_key key = placement_key(ns, name);
-    const struct store_object *o = store_get_applied(r->store, key);
-    AUTO(json_freep) json_t *placement = NULL;
-    AUTO(err_freep) struct err *e = NULL;
-    const char *workload;
-    json_t *pods;
-    size_t before;
-
-    if (!o)
-        return;
-    e = json_parse(o->bytes, &placement);
-    if (e)
-        return; /* ledger_check reports it */
-    workload = json_text(placement, "workload");
-    pods = json_array_at(placement, "pods");
-    before = json_array_size(pods);
-    for (size_t i = before; i-- > 0;) {
-        const json_t *entry = json_array_get(pods, i);
-
-        if (!text_equal(json_text(entry, "uid"), r->uid))
-            continue;
-        account_close(r->txn, ns, workload ? workload : name, entry, r->end);
-        (void)json_array_remove(pods, i); /* `i` is in range */
-    }
-    if (json_array_size(pods) == before)
-        return;
-    if (json_array_size(pods) == 0)
-        txn_delete(r->txn, key, o->version);
-    else
-        txn_put(r->txn, key, placement, o->version);
-}
-
-void ledger_release_in(struct store *s, struct txn *t, const json_t *pod,
-                       const struct account_end *end)
-{
-    const json_t *metadata = json_object_get(pod, "metadata");
-    struct release r = {.store = s, .txn = t, .uid = json_text(metadata, "uid"), .end = end};
-    const char *placement = json_text_at(metadata, "annotations", POD_PLACEMENT, NULL);
-
-    if (!*pod_node(pod))
-        return;
-    pod_each_device(pod, release_gpu, &r);
-    leave_placement(&r, json_text(metadata, "namespace"),
-                    placement ? placement : json_text(metadata, "name"));
 }
 
 char *ledger_holder(const struct store *s, const char *uuid)

@@ -52,9 +52,9 @@ static inline void amount_add(struct amount *a, int64_t ns)
 /* {"seconds", "nanos"} */
 json_t *amount_tree(struct amount a);
 
-/* The gpu time of a row's device that was held for `ns`: of a part of a gpu its part of the
- * compute. */
-int64_t part_of_gpu(const json_t *gpu, int64_t ns);
+/* The gpu time of a row's device in the period: of a part of a gpu its part of the compute. */
+int64_t gpu_time_of(const struct account_row *row, const json_t *gpu, struct account_span period,
+                    int64_t now_ns);
 
 /* ---- questions ---- */
 
@@ -97,7 +97,6 @@ bool question_wants(const struct question *q, const struct account_row *row);
 
 /* The part of an attempt that falls into the period; costs in millionths, 0 without prices. */
 struct share {
-    int64_t ns; /* of each gpu */
     int64_t cpu_ns;
     int64_t memory_kib_seconds; /* both -1: unknown */
     int64_t cost_micro;         /* of cpu and memory */

@@ -181,7 +181,6 @@ bool share_of(const struct account_row *row, struct account_span period, int64_t
     if (begin_ns > end_ns || (begin_ns == end_ns && (from_ns < to_ns || end_ns == period.to_ns)))
         return false;
     *ret = (struct share){
-        .ns = end_ns - begin_ns,
         .cpu_ns =
             part_between(row->usage.cpu_ns, begin_ns - from_ns, end_ns - from_ns, to_ns - from_ns),
         .memory_kib_seconds = part_between(row->usage.memory_kib_seconds, begin_ns - from_ns,
@@ -192,9 +191,17 @@ bool share_of(const struct account_row *row, struct account_span period, int64_t
     return true;
 }
 
-int64_t part_of_gpu(const json_t *gpu, int64_t ns)
+int64_t gpu_time_of(const struct account_row *row, const json_t *gpu, struct account_span period,
+                    int64_t now_ns)
 {
-    return (int64_t)((__int128)ns * account_gpu_milli(gpu) / 1000);
+    int64_t from_ns = account_gpu_from_ns(row, gpu);
+    int64_t to_ns = row->to_ns < now_ns ? row->to_ns : now_ns;
+
+    from_ns = from_ns > period.from_ns ? from_ns : period.from_ns;
+    to_ns = to_ns < period.to_ns ? to_ns : period.to_ns;
+    if (from_ns >= to_ns)
+        return 0;
+    return (int64_t)((__int128)(to_ns - from_ns) * account_gpu_milli(gpu) / 1000);
 }
 
 json_t *amount_tree(struct amount a)

@@ -81,7 +81,7 @@ static void put_used(const struct rows_report *r, json_t *o, const struct accoun
     (void)share_of(row, always, r->now_ns, r->prices, &s);
     cost_micro = s.cost_micro;
     json_array_foreach (row->gpus, i, gpu) {
-        int64_t ns = part_of_gpu(gpu, s.ns);
+        int64_t ns = gpu_time_of(row, gpu, always, r->now_ns);
 
         (void)json_array_append(gpus, (json_t *)(uintptr_t)gpu); /* an array of ours: cannot fail */
         amount_add(&gpu_time, ns);

@@ -170,7 +170,7 @@ static void usage_count(struct usage_report *r, const struct account_row *row,
     add_share(&r->total, row, s);
     json_array_foreach (row->gpus, i, gpu) {
         const char *model = json_text(gpu, "model");
-        int64_t ns = part_of_gpu(gpu, s->ns);
+        int64_t ns = gpu_time_of(row, gpu, r->q.period, r->now_ns);
 
         add_gpu_time(r, usage_find_group(r, row, model ? model : ""), model, ns);
         add_gpu_time(r, &r->total, model, ns);
@@ -232,7 +232,7 @@ static void usage_take_row(void *arg, const struct account_row *row)
 
         if (uuid)
             vec_add(&usage_find_gpu(r, uuid, json_text(gpu, "model"))->held,
-                    (struct account_span){row->from_ns, row->to_ns});
+                    (struct account_span){account_gpu_from_ns(row, gpu), row->to_ns});
     }
     if (question_wants(&r->q, row))
         usage_count(r, row, &s);

@@ -5,6 +5,7 @@ import json
 from harness import Mete, check, equal, pod, wait
 
 GROUP = "resource.k8s.io/v1"
+PROTECTION = "resource.kubernetes.io/delete-protection"
 FACTS = 'device.attributes["gpu.nvidia.com"]'
 
 
@@ -62,6 +63,15 @@ def users(m, name):
 def wait_slice(m, n):
     return wait(lambda: (s := m.object("resourceslices")["items"]) and len(s[0]["spec"]["devices"]) == n and s[0],
                 f"a slice with {n} devices")
+
+
+def attempts(m):
+    rows = json.loads(m.kubectl("get", "--raw", "/apis/mete.dev/v1/accounting").out)["items"]
+    return sorted((r for r in rows if r["pod"] in "ab"), key=lambda r: r["pod"])
+
+
+def held_in_queue(m):
+    return m.object("queue", "default").get("status", {}).get("gpus")
 
 
 def why(m, name, text):
@@ -156,12 +166,52 @@ def test_two_pods_share_a_claim():
         equal(devices(m, "a"), devices(m, "b"))
         wait(lambda: sorted(users(m, "shared")) == ["a", "b"], "both users of the claim")
         equal(len(results(m, "shared")), 1)
+        equal([(r["pod"], len(r["gpus"])) for r in attempts(m)], [("a", 1), ("b", 0)], "one pod counts for the gpu")
+        wait(lambda: held_in_queue(m) == 1, "the claim's gpu counts once in the queue")
         m.ok("delete", "pod", "a", "--grace-period=0", "--force")
         wait(lambda: users(m, "shared") == ["b"], "the only user of the claim")
+        rows = attempts(m)
+        equal([(r["pod"], len(r["gpus"])) for r in rows], [("a", 1), ("b", 1)], "then the other one")
+        check(rows[0]["to"].rstrip("Z").ljust(29, "0").endswith(str(rows[1]["gpus"][0]["fromNs"])[-9:]),
+              "the gpu's time of pod b begins with the end of pod a", rows)
         create(m, claim("both", request(count=2)), user("c", "both"))
         why(m, "c", "needs 2 gpus")
+        equal(held_in_queue(m), 1, "the claim's gpu after the end of its first pod")
         m.ok("delete", "pod", "b", "--grace-period=0", "--force")
         m.wait_phase("c", "Running")
+
+
+def test_a_used_claim_is_kept():
+    with Mete("emulated:1xH100") as m:
+        create(m, claim("kept", request()), user("a", "kept"))
+        m.wait_phase("a", "Running")
+        wait(lambda: m.object("resourceclaim", "kept")["metadata"].get("finalizers") == [PROTECTION], "the protection")
+        m.ok("delete", "resourceclaim", "kept", "--wait=false")
+        check("deletionTimestamp" in m.object("resourceclaim", "kept")["metadata"], "the claim waits for its pod")
+        create(m, user("b", "kept"))
+        why(m, "b", "ResourceClaim kept is being deleted")
+        m.ok("delete", "pod", "a", "--grace-period=0", "--force")
+        wait(lambda: not m.object("resourceclaims")["items"], "the end of the claim")
+        why(m, "b", "there is no ResourceClaim kept")
+
+
+def test_quotas_count_the_devices_of_claims():
+    name = "gpu.nvidia.com.deviceclass.resource.k8s.io/devices"
+    with Mete("emulated:2xH100") as m:
+        create(m, claim("before", request()))
+        m.ok("create", "quota", "q", f"--hard={name}=2,count/resourceclaims.resource.k8s.io=9")
+        used = m.object("quota", "q")["status"]["used"]
+        equal(used, {name: "1", "count/resourceclaims.resource.k8s.io": "1"})
+        create(m, user("a", "before"), user("b", "before"))
+        m.wait_phase("b", "Running")
+        equal(m.object("quota", "q")["status"]["used"], used, "pods that share a claim")
+        r = m.kubectl("create", "-f", "-", stdin=claim("two", request(count=2)))
+        check(r.code != 0 and f"exceeded quota: q, requested: {name}=2, used: {name}=1, limited: {name}=2" in r.err, r)
+        create(m, template("all", request(allocationMode="All")), user("c", template_name="all"))
+        why(m, "c", f"requested: {name}=32")
+        create(m, claim("second", request()))
+        m.ok("delete", "resourceclaim", "second")
+        equal(m.object("quota", "q")["status"]["used"], used)
 
 
 def test_parts_of_gpus_are_claimed():

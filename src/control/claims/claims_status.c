@@ -13,6 +13,9 @@ enum {
     OWNER_NAME_MAX = 180
 };
 
+/* The finalizer of claims that pods use, as Kubernetes has it. */
+#define PROTECTION "resource.kubernetes.io/delete-protection"
+
 static const char *uid_of(const json_t *object)
 {
     return text_or_empty(json_text_at(object, "metadata", "uid", NULL));
@@ -185,6 +188,40 @@ static void write_status(struct claims *c, const struct claims_object *claim, js
                    writes_end(a, cluster_patch(c->options.cluster, &target, patch, a)));
 }
 
+/* ---- protection from deletion ---- */
+
+static bool is_protected(const struct claims_object *claim)
+{
+    return json_has_text(json_at(claim->tree, "metadata", "finalizers", NULL), PROTECTION);
+}
+
+/* Other finalizers of the claim stay. */
+static void write_protection(struct claims *c, const struct claims_object *claim, bool is_wanted)
+{
+    const struct cluster_target target = {
+        .resource = "resourceclaims.resource.k8s.io", .ns = claim->ns, .name = claim->name};
+    AUTO(json_freep) json_t *patch = json_object();
+    const char *key = is_wanted ? "finalizers" : "$deleteFromPrimitiveList/finalizers";
+    json_t *metadata = json_object_at(patch, "metadata");
+    struct cluster_answer a;
+
+    json_put_text(metadata, "uid", uid_of(claim->tree));
+    json_put(metadata, key, json_pack("[s]", PROTECTION));
+    a = claims_answer(c, claim->key);
+    claims_written(c, claim->key,
+                   writes_end(a, cluster_patch(c->options.cluster, &target, patch, a)));
+}
+
+static void update_protection(struct claims *c, const struct claims_object *claim, bool is_used)
+{
+    bool is_deleting = json_at(claim->tree, "metadata", "deletionTimestamp", NULL) != NULL;
+
+    if (is_used != is_protected(claim) && !(is_used && is_deleting))
+        write_protection(c, claim, is_used);
+}
+
+/* ---- the loop's part ---- */
+
 static void put_time(const struct claims *c, json_t *allocation)
 {
     char text[STAMP_TEXT_SIZE];
@@ -200,6 +237,7 @@ static void update_status(struct claims *c, const struct claims_object *claim)
     AUTO(json_freep) json_t *users = NULL;
     AUTO(json_freep) json_t *allocation = NULL;
 
+    update_protection(c, claim, user != NULL);
     if (!user) {
         if (was)
             write_status(c, claim, NULL, NULL);
@@ -237,10 +275,9 @@ void claims_write_status(struct claims *c, const struct claims_object *claim)
         .resource = "resourceclaims.resource.k8s.io", .ns = claim->ns, .name = claim->name};
     struct cluster_answer a;
 
-    if (!is_left(c, claim)) {
-        update_status(c, claim);
+    update_status(c, claim);
+    if (!is_left(c, claim) || json_at(claim->tree, "metadata", "deletionTimestamp", NULL))
         return;
-    }
     a = claims_answer(c, claim->key);
     claims_written(
         c, claim->key,

@@ -91,15 +91,17 @@ static void add_time(const struct past_usage *p, struct user_time *u, int64_t fr
 static void past_usage_take(void *arg, const struct account_row *row)
 {
     struct past_usage *p = arg;
-    int64_t from_ns = row->from_ns > p->begin_ns ? row->from_ns : p->begin_ns;
     int64_t to_ns = row->to_ns < p->end_ns ? row->to_ns : p->end_ns;
 
-    for (size_t i = 0; i < json_array_size(row->gpus) && from_ns < to_ns; i++) {
-        const char *model = json_text(json_array_get(row->gpus, i), "model");
-        struct user_time *u = find_user(p, row, model ? model : "");
+    for (size_t i = 0; i < json_array_size(row->gpus); i++) {
+        const json_t *gpu = json_array_get(row->gpus, i);
+        const char *model = json_text(gpu, "model");
+        int64_t from_ns = account_gpu_from_ns(row, gpu);
+        struct user_time *u =
+            from_ns < to_ns && to_ns > p->begin_ns ? find_user(p, row, model ? model : "") : NULL;
 
         if (u)
-            add_time(p, u, from_ns, to_ns);
+            add_time(p, u, from_ns > p->begin_ns ? from_ns : p->begin_ns, to_ns);
     }
 }
 

@@ -2,7 +2,8 @@
  * scheduler_held.c - devices that the ledger says are held, in the engine
  *
  * If no pod in the engine accounts for a held device, a stand-in holds it: a workload with just
- * that device, until the pod appears or the ledger frees the device.
+ * that device, until the pod appears or the ledger frees the device. The stand-in counts in the
+ * queue of its pod: the device of a claim whose first pod has ended stays in the queue's usage.
  */
 #include "base/arena.h"
 #include "base/log.h"
@@ -56,8 +57,12 @@ static void holder_stand_in(struct scheduler *s, const char *node, struct sched_
     struct mete_pod_set set = {.name = "main", .count = 1, .ns = ns};
     struct sched_pod with_device = {0};
     struct mete_pod_placement pod = {.node = node};
+    const struct sched_pod *p = scheduler_find_pod(s, h->pod);
     struct mete_workload w = {.id = METE_ID_UNNAMED + ++s->next_unnamed,
                               .name = h->pod,
+                              .queue = p ? p->queue : NULL,
+                              .user = p ? p->user : NULL,
+                              .is_extra = true, /* not a workload more */
                               .pod_sets = &set,
                               .n_pod_sets = 1};
     struct mete_placement placement = {.workload = w.id, .pods = &pod, .n_pods = 1};

@@ -97,8 +97,8 @@ static const char *gpu_model(const json_t *gpus, const char *uuid)
     return NULL;
 }
 
-/* Is the device in the list already? */
-static bool has_device(const json_t *list, const char *text)
+/* The device's item in the list of an entry; NULL: none. */
+static const json_t *find_device(const json_t *list, const char *text)
 {
     const json_t *gpu;
     size_t i;
@@ -107,9 +107,9 @@ static bool has_device(const json_t *list, const char *text)
         const char *device = json_text(gpu, "device");
 
         if (text_equal(device ? device : json_text(gpu, "uuid"), text))
-            return true;
+            return gpu;
     }
-    return false;
+    return NULL;
 }
 
 /* Adds a device by its text: uuid and model of its gpu, of a part its text and its compute, too. */
@@ -119,7 +119,7 @@ static void entry_add_device(json_t *list, const char *text, const json_t *gpus)
     AUTO(err_freep) struct err *e = text ? device_parse(text, &d) : NULL;
     json_t *gpu;
 
-    if (!text || e || has_device(list, text))
+    if (!text || e || find_device(list, text))
         return;
     gpu = json_object();
     json_put_text(gpu, "uuid", d.gpu);
@@ -138,7 +138,14 @@ int64_t account_gpu_milli(const json_t *gpu)
     return milli < 0 || milli > 1000 ? 1000 : milli;
 }
 
-void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t now_ns)
+int64_t account_gpu_from_ns(const struct account_row *row, const json_t *gpu)
+{
+    int64_t from_ns = json_int(gpu, "fromNs", row->from_ns);
+
+    return from_ns > row->from_ns ? from_ns : row->from_ns;
+}
+
+void account_open(json_t *entry, const struct account_begin *b)
 {
     json_t *list = json_array();
     const json_t *container;
@@ -148,14 +155,28 @@ void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t 
 
     json_array_foreach (json_object_get(entry, "containers"), i, container) {
         json_array_foreach (json_object_get(container, "gpus"), k, device)
-            entry_add_device(list, json_string_value(device), gpus);
+            if (!json_has_text(b->shared, json_string_value(device)))
+                entry_add_device(list, json_string_value(device), b->gpus);
     }
-    json_put_text(entry, "user", json_text_at(pod, "metadata", "annotations", POD_USER, NULL));
-    json_put_text(entry, "jobId", json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL));
-    json_put_text(entry, "queue", queue_of(pod));
-    json_put_int(entry, "fromNs", now_ns);
+    json_put_text(entry, "user", json_text_at(b->pod, "metadata", "annotations", POD_USER, NULL));
+    json_put_text(entry, "jobId", json_text_at(b->pod, "metadata", "labels", POD_JOB_ID, NULL));
+    json_put_text(entry, "queue", queue_of(b->pod));
+    json_put_int(entry, "fromNs", b->now_ns);
     json_put_int(entry, "attempt", 0);
     json_put(entry, "gpus", list);
+}
+
+void account_move_device(const json_t *from, json_t *to, const char *device, int64_t now_ns)
+{
+    const json_t *item = find_device(json_object_get(from, "gpus"), device);
+    json_t *list = json_array_at(to, "gpus");
+    json_t *moved;
+
+    if (!item || find_device(list, device))
+        return;
+    moved = json_deep_copy(item);
+    json_put_int(moved, "fromNs", now_ns);
+    (void)json_array_append_new(list, moved); /* a fresh object: cannot fail */
 }
 
 /* ---- endings ---- */
@@ -408,15 +429,17 @@ static int64_t end_of(const json_t *entry, const struct account_end *end)
     return end->now_ns > from_ns ? end->now_ns : account_clock_at_least(end->clock, from_ns);
 }
 
-void account_close(struct txn *t, const char *ns, const char *placement, const json_t *entry,
-                   const struct account_end *end)
+int64_t account_close(struct txn *t, const char *ns, const char *placement, const json_t *entry,
+                      const struct account_end *end)
 {
     const struct subject s = {.txn = t, .ns = ns, .placement = placement, .entry = entry};
     const struct ending ending = ending_of_pod(end->pod);
     int64_t attempt = json_int(entry, "attempt", 0);
     int64_t restarts = restarts_of(end->pod);
+    int64_t to_ns = end_of(entry, end);
 
-    put_rows(&s, restarts > attempt ? restarts : attempt, end_of(entry, end), &ending);
+    put_rows(&s, restarts > attempt ? restarts : attempt, to_ns, &ending);
+    return to_ns;
 }
 
 /* ---- restarts ---- */

@@ -16,6 +16,10 @@
  * also has "device" (model/device.h) and its compute in 1/1000, "milli". The transaction that
  * closes an attempt writes its row: each attempt has exactly one row.
  *
+ * A device that pods share by a claim is in one open attempt at a time: that of the pod that has
+ * had the device longest. When this pod ends, its device moves on with "fromNs": the device's time
+ * in the attempt begins then.
+ *
  * The node reports the containers' usage in the pod's annotation mete.dev/usage (written by
  * account_usage_put). The usage of a container's attempt counts in the pod's attempt that it
  * ended in.
@@ -62,13 +66,25 @@ struct account_end {
     struct account_clock *clock;
 };
 
-/* Begins the first attempt in a pod's placement entry. `gpus`: the node's list, may be NULL. */
-void account_open(json_t *entry, const json_t *pod, const json_t *gpus, int64_t now_ns);
+/* What account_open needs. */
+struct account_begin {
+    const json_t *pod;
+    const json_t *gpus;   /* the node's list; NULL: unknown */
+    const json_t *shared; /* texts of devices that count in other pods' attempts; NULL: none */
+    int64_t now_ns;
+};
+
+/* Begins the first attempt in a pod's placement entry. */
+void account_open(json_t *entry, const struct account_begin *b);
 /*
  * The pod is over: adds the rows of the open attempt, and of attempts that passed unseen before it.
+ * Returns the end of the open attempt.
  */
-void account_close(struct txn *t, const char *ns, const char *placement, const json_t *entry,
-                   const struct account_end *end);
+int64_t account_close(struct txn *t, const char *ns, const char *placement, const json_t *entry,
+                      const struct account_end *end);
+/* The time of a device, by its text, counts in the open attempt `to` from now_ns on, no longer in
+ * the attempt `from`. Nothing if it counted there not, or counts in `to` already. */
+void account_move_device(const json_t *from, json_t *to, const char *device, int64_t now_ns);
 /* Adds rows for the restarts that end->pod reports, and updates the pod's entry for the open
  * attempt; nothing if no container restarted. `before` is the pod's state before. */
 void account_restarts_in(const struct store *s, struct txn *t, const json_t *before,
@@ -108,6 +124,9 @@ struct account_row {
 
 /* The part of its gpu that an item of `gpus` is, in 1/1000. */
 int64_t account_gpu_milli(const json_t *gpu);
+
+/* The time at which the device's time in the row begins; may be after the row's end. */
+int64_t account_gpu_from_ns(const struct account_row *row, const json_t *gpu);
 
 /* Reads a stored row. False: damaged. */
 bool account_row_read(const json_t *tree, struct account_row *ret);

@@ -14,7 +14,7 @@ struct checked {
     VEC(struct account_span) up;
     VEC(struct account_span) out;
     size_t n_open;    /* devices of the gpu that open attempts have */
-    size_t n_holders; /* in the ledger */
+    size_t n_holders; /* in the ledger; pods that share a device by a claim count once */
     bool has_parts;   /* a row has a part of the gpu */
 };
 
@@ -55,7 +55,7 @@ static void check_add_row(void *arg, const struct account_row *row)
     json_array_foreach (row->gpus, i, gpu) {
         struct checked *g = find_or_add(c, json_text(gpu, "uuid"));
 
-        vec_add(&g->held, (struct account_span){row->from_ns, row->to_ns});
+        vec_add(&g->held, (struct account_span){account_gpu_from_ns(row, gpu), row->to_ns});
         g->n_open += row->cause == NULL;
         g->has_parts = g->has_parts || json_text(gpu, "device");
     }
@@ -112,8 +112,12 @@ static void check_take_entry(struct check *c, const struct store_object *o)
 {
     AUTO(json_freep) json_t *entry = NULL;
     struct err *e = ledger_entry_parse(o->bytes, &entry);
+    const json_t *holders = json_object_get(entry, "holders");
+    struct checked *g = find_or_add(c, o->key.name);
 
-    find_or_add(c, o->key.name)->n_holders = json_array_size(json_object_get(entry, "holders"));
+    g->n_holders = 0;
+    for (size_t i = 0; i < json_array_size(holders); i++)
+        g->n_holders += !ledger_holder_repeats(holders, i);
     if (c->e)
         err_free(e);
     else

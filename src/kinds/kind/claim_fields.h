@@ -5,6 +5,10 @@
 
 #define CLAIM_DRIVER "gpu.nvidia.com" /* the driver of all devices */
 
+enum {
+    CLAIM_DEVICES_MAX = 32 /* devices that a claim's request may get */
+};
+
 /* The way in which a claim's gpus are shared, by its opaque parameters. */
 struct claim_sharing {
     bool is_replica; /* GpuConfig with the strategy TimeSlicing */

@@ -12,7 +12,6 @@
 #include "model/names.h"
 
 enum {
-    DEVICES_MAX = 32,
     USERS_MAX = 256
 };
 
@@ -39,7 +38,7 @@ static const struct field opaque_fields[] = {
 
 static const struct field claim_config_fields[] = {
     F_LIST("requests", &string_item, "The requests that the parameters are for; none: all.",
-           .items_max = DEVICES_MAX),
+           .items_max = CLAIM_DEVICES_MAX),
     F_OBJECT("opaque", opaque_fields, "Parameters of a driver.", .is_required = true),
     F_END,
 };
@@ -50,10 +49,10 @@ static const struct field exact_fields[] = {
     F_STRING("deviceClassName", "The class of the devices.", .is_required = true,
              .check = name_check_subdomain),
     F_LIST("selectors", &selector_item, "Conditions that each device meets.",
-           .items_max = DEVICES_MAX),
+           .items_max = CLAIM_DEVICES_MAX),
     F_STRING("allocationMode", "ExactCount: as many as `count`; All: all devices that match.",
              .fallback = "\"ExactCount\"", .values = allocation_modes),
-    F_INT("count", "The number of devices; default 1.", .min = 1, .max = DEVICES_MAX),
+    F_INT("count", "The number of devices; default 1.", .min = 1, .max = CLAIM_DEVICES_MAX),
     F_REFUSED("adminAccess", "Access to devices of others.", .harmless = "false"),
     F_REFUSED("tolerations", "Tolerated taints of devices."),
     F_REFUSED("capacity", "Parts of a device's capacity."),
@@ -71,9 +70,10 @@ static const struct field request_item = F_OBJECT(NULL, request_fields, "Devices
 
 static const struct field devices_fields[] = {
     F_LIST("requests", &request_item, "The requested devices.", .is_unique = true,
-           .items_max = DEVICES_MAX),
+           .items_max = CLAIM_DEVICES_MAX),
     F_REFUSED("constraints", "Conditions on several devices together.", .harmless = "[]"),
-    F_LIST("config", &claim_config_item, "Parameters of the devices.", .items_max = DEVICES_MAX),
+    F_LIST("config", &claim_config_item, "Parameters of the devices.",
+           .items_max = CLAIM_DEVICES_MAX),
     F_END,
 };
 
@@ -92,7 +92,7 @@ static const struct field result_fields[] = {
 static const struct field result_item = F_OBJECT(NULL, result_fields, "An allocated device.");
 
 static const struct field results_fields[] = {
-    F_LIST("results", &result_item, "The allocated devices.", .items_max = DEVICES_MAX),
+    F_LIST("results", &result_item, "The allocated devices.", .items_max = CLAIM_DEVICES_MAX),
     F_ANY("config", "Parameters of the devices, of the class and of the claim."),
     F_END,
 };
@@ -149,8 +149,9 @@ static const struct field class_config_item =
 
 static const struct field class_spec_fields[] = {
     F_LIST("selectors", &selector_item, "Conditions that each device of the class meets.",
-           .items_max = DEVICES_MAX),
-    F_LIST("config", &class_config_item, "Parameters of the devices.", .items_max = DEVICES_MAX),
+           .items_max = CLAIM_DEVICES_MAX),
+    F_LIST("config", &class_config_item, "Parameters of the devices.",
+           .items_max = CLAIM_DEVICES_MAX),
     F_REFUSED("extendedResourceName", "An extended resource that the class serves."),
     F_END,
 };

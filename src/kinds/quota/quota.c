@@ -14,6 +14,11 @@ static bool is_pod_kind(const struct kind *k)
     return *k->group == '\0' && text_equal(k->plural, "pods");
 }
 
+static bool is_claim_kind(const struct kind *k)
+{
+    return text_equal(k->plural, "resourceclaims") && text_equal(k->group, "resource.k8s.io");
+}
+
 /* Scopes */
 
 static bool is_terminating(const json_t *pod)
@@ -144,6 +149,9 @@ struct quantity quota_usage(const struct kind *k, const json_t *object, const ch
 
     if (quota_counts(resource, k))
         return one;
+    if (is_claim_kind(k))
+        return (struct quantity){.milli =
+                                     1000 * quota_devices(object, quota_device_class(resource))};
     if (!is_pod_kind(k) || pod_is_terminal(object))
         return (struct quantity){0};
     if (text_equal(resource, "pods"))

@@ -39,24 +39,25 @@ static struct err *usage_add_object(const struct quota_counting *q, const struct
     return NULL;
 }
 
-static struct err *usage_count_pods(const struct quota_counting *q, json_t *used)
+/* Counts pods or claims, whose usage is in their fields. */
+static struct err *usage_count_contents(const struct quota_counting *q, const struct kind *k,
+                                        json_t *used)
 {
-    const struct kind *k = kind_find("", "pods");
-    const struct store_range range = {.group = "", .resource = "pods", .ns = q->ns};
+    const struct store_range range = {.group = k->group, .resource = k->plural, .ns = q->ns};
     const struct store_object *o = NULL;
 
     while ((o = next_of(q, &range, o ? &o->key : NULL))) {
-        AUTO(json_freep) json_t *pod = NULL;
+        AUTO(json_freep) json_t *object = NULL;
 
-        TRY(json_parse(o->bytes, &pod));
-        if (quota_covers(q->quota, k, pod))
-            TRY(usage_add_object(q, k, pod, used));
+        TRY(json_parse(o->bytes, &object));
+        if (quota_covers(q->quota, k, object))
+            TRY(usage_add_object(q, k, object, used));
     }
     return NULL;
 }
 
-/* Counts objects of kinds other than pods, one each, without decoding. The quota counts itself,
- * even if it is not yet stored. */
+/* Counts objects of kinds other than pods and claims, one each, without decoding. The quota counts
+ * itself, even if it is not yet stored. */
 static void usage_count_objects(const struct quota_counting *q, const struct kind *k,
                                 const char *resource, json_t *used)
 {
@@ -77,20 +78,25 @@ struct err *quota_count(const struct quota_counting *q, json_t **ret)
 {
     AUTO(json_freep) json_t *used = json_object();
     const struct kind *pods = kind_find("", "pods");
+    const struct kind *claims = kind_find("resource.k8s.io", "resourceclaims");
     const char *resource;
     json_t *value;
     bool has_pods = false;
+    bool has_claims = false;
 
     json_object_foreach (json_at(q->quota, "spec", "hard", NULL), resource, value) {
         const struct kind *k = quota_counted(resource);
 
         json_put_text(used, resource, "0");
-        if (k && k != pods && !quota_ignores(k))
+        if (k && k != pods && k != claims && !quota_ignores(k))
             usage_count_objects(q, k, resource, used);
         has_pods |= !k || k == pods;
+        has_claims |= (k && k == claims) || quota_device_class(resource).size > 0;
     }
     if (has_pods)
-        TRY(usage_count_pods(q, used));
+        TRY(usage_count_contents(q, pods, used));
+    if (has_claims)
+        TRY(usage_count_contents(q, claims, used));
     *ret = TAKE(used);
     return NULL;
 }

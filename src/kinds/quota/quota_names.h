@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/str.h"
 #include "kinds/kind/kind.h"
 #include "model/quantity.h"
 
@@ -28,6 +29,15 @@ bool quota_is_integer(const char *resource);
  * Kubernetes takes without effect. A container's request of it equals its limit.
  */
 const char *quota_extended(const char *resource);
+
+/*
+ * The class whose devices a key of spec.hard counts: "gpu.nvidia.com" of
+ * "gpu.nvidia.com.deviceclass.resource.k8s.io/devices"; empty: another key. Borrowed.
+ */
+struct str quota_device_class(const char *resource);
+/* The devices of the class for which a ResourceClaim asks: of alternatives the most, of all that
+ * match 32, as in Kubernetes; with adminAccess none. Pods that share the claim change nothing. */
+int64_t quota_devices(const json_t *claim, struct str class);
 
 /* Does `resource` count the objects of `k`: "count/jobs.batch", "configmaps"? For pods only
  * "count/pods" does: "pods" counts pods that have not ended. */

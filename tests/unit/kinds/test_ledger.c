@@ -384,6 +384,70 @@ static void a_row_says_which_part_of_a_gpu_was_held(void **state)
     world_done(&w);
 }
 
+/* A pod whose claim has the uid "c-1"; `line`: the rest of the claim's line. */
+static void add_claimant(struct world *w, const char *name, const char *line)
+{
+    AUTO_FREE char *text =
+        mem_format("{'metadata':{'name':'%s','annotations':{'mete.dev/claims':"
+                   "'ready\\ngpu r c-1 %s\\n'}},'spec':{'resourceClaims':[{'name':'gpu',"
+                   "'resourceClaimName':'one'}],'containers':[{'name':'main','image':'host',"
+                   "'resources':{'claims':[{'name':'gpu'}]}}]}}",
+                   name, line);
+
+    world_must(world_create(w, (struct target){.kind = "pods", .who = &ours}, text, NULL));
+}
+
+/* The gpu time in the rows of a pod that has ended. */
+static int64_t gpu_ns_of(struct world *w, const char *pod)
+{
+    const struct store_range range = account_rows();
+    struct store_list list = {0};
+    int64_t sum_ns = 0;
+
+    world_must(store_list(w->store, &range, NULL, NULL, 0, 0, &list));
+    for (size_t i = 0; i < list.n; i++) {
+        AUTO(json_freep) json_t *tree = NULL;
+        struct account_row row;
+
+        world_must(json_parse(list.at[i]->bytes, &tree));
+        assert_true(account_row_read(tree, &row));
+        for (size_t k = 0; text_equal(row.pod, pod) && k < json_array_size(row.gpus); k++)
+            sum_ns += row.to_ns - account_gpu_from_ns(&row, json_array_get(row.gpus, k));
+    }
+    store_list_done(&list);
+    return sum_ns;
+}
+
+static void a_device_of_a_claim_counts_for_one_pod_at_a_time(void **state)
+{
+    static const char *const names[] = {"p", "q", "r"};
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    add_claimant(&w, "p", "1 *");
+    add_claimant(&w, "q", "held GPU-n1-0");
+    add_claimant(&w, "r", "held GPU-n1-0");
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const struct member one = {names[i], "n1", {i == 0 ? "GPU-n1-0" : NULL}};
+
+        world_must(bind(&w, names[i], &one, 1));
+        sim_loop_advance(w.loop, NS_PER_SEC);
+    }
+    world_must(account_check(w.store, 0, objects_now_ns(w.objects)));
+    for (size_t i = 0; i < COUNT(names); i++) {
+        world_must(world_patch(&w, STATUS(names[i]), "{'status':{'phase':'Succeeded'}}", NULL));
+        world_must(ledger_check(w.store));
+        world_must(account_check(w.store, 0, objects_now_ns(w.objects)));
+        sim_loop_advance(w.loop, 10 * NS_PER_SEC);
+    }
+    assert_true(ledger_is_free(w.store, "GPU-n1-0"));
+    assert_int_equal(gpu_ns_of(&w, "p"), 3 * NS_PER_SEC);
+    assert_int_equal(gpu_ns_of(&w, "q"), 10 * NS_PER_SEC);
+    assert_int_equal(gpu_ns_of(&w, "r"), 10 * NS_PER_SEC);
+    world_done(&w);
+}
+
 /* A ledger object as it was before gpus were held in parts. */
 static void an_older_holder_keeps_the_whole_gpu(void **state)
 {
@@ -493,6 +557,7 @@ int main(void)
         cmocka_unit_test(the_check_finds_what_is_wrong),
         cmocka_unit_test(parts_of_a_gpu_are_held_beside_each_other),
         cmocka_unit_test(a_row_says_which_part_of_a_gpu_was_held),
+        cmocka_unit_test(a_device_of_a_claim_counts_for_one_pod_at_a_time),
         cmocka_unit_test(an_older_holder_keeps_the_whole_gpu),
         cmocka_unit_test(a_binding_takes_free_healthy_gpus_by_index),
         cmocka_unit_test(refuses_a_binding),
