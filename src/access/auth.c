@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "access/account_token.h"
+#include "access/account_watch.h"
 #include "access/node_credentials.h"
 #include "access/users.h"
 #include "base/file.h"
@@ -53,6 +54,7 @@ struct auth {
     struct source nodes;
     token_revoked_fn token_revoked;
     void *revoked_arg;
+    struct account_watch *accounts;
     user_name_fn user_name;
     void *arg;
     const struct signing_key *signing_key;
@@ -208,6 +210,8 @@ struct err *auth_new(const struct auth_options *o, struct auth **ret)
     e = source_open(&a->people, o->users_file, loop_wall_ns(o->loop));
     if (!e)
         e = source_open(&a->nodes, o->nodes_file, loop_wall_ns(o->loop));
+    if (!e && o->signing_key && o->token_revoked)
+        e = account_watch_new(o->store, o->token_revoked, o->revoked_arg, &a->accounts);
     if (e) {
         auth_free(a);
         return e;
@@ -225,6 +229,7 @@ void auth_free(struct auth *a)
     if (!a)
         return;
     loop_timer_free(a->timer);
+    account_watch_free(a->accounts);
     source_done(&a->people);
     source_done(&a->nodes);
     free(a->names);
@@ -347,6 +352,8 @@ static struct err *from_account(const struct auth *a, struct arena *arena, const
     who->uid = c.uid;
     who->pod = c.pod;
     who->pod_uid = c.pod_uid;
+    who->credential = c.pod_uid ? account_credential(c.pod_uid) : 0;
+    who->account_credential = account_credential(c.uid);
     set_groups(arena, who, groups, 2);
     u = find_name(a, who->user);
     if (u)
@@ -450,7 +457,7 @@ static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
 {
     const char *user = request_header(r, "impersonate-user");
     const char **groups = arena_alloc(arena, (r->n_headers + 1) * sizeof(*groups));
-    const uint64_t credential = who->credential;
+    const struct identity proof = *who;
     const char *impersonator = NULL;
     size_t n = 0;
 
@@ -468,7 +475,8 @@ static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
                        user, who->user);
     impersonator = who->user;
     auth_describe(a, arena, user, groups, n, who);
-    who->credential = credential;
+    who->credential = proof.credential;
+    who->account_credential = proof.account_credential;
     who->impersonator = impersonator;
     return NULL;
 }

@@ -34,7 +34,9 @@ struct identity {
     const char *uid;          /* uid of a service account; NULL: not a service account */
     const char *pod;          /* pod that the token is bound to; NULL: none */
     const char *pod_uid;
-    uint64_t credential; /* identifies a token of users.yaml or nodes.yaml; 0: another proof */
+    /* Identify the proof, for token_revoked_fn; 0: another proof. */
+    uint64_t credential;         /* a token of users.yaml or nodes.yaml, or the pod of a token */
+    uint64_t account_credential; /* the service account of a token */
 };
 
 /* Writes the name of `uid` in /etc/passwd to `ret`. False: the uid has no name. */
@@ -48,7 +50,8 @@ size_t users_count(const struct users *u);
 
 struct auth;
 
-/* A token of users.yaml or nodes.yaml was revoked, or replaced by another. */
+/* A token of users.yaml or nodes.yaml was revoked, or replaced by another; or the pod or the
+ * service account of tokens is gone. */
 typedef void (*token_revoked_fn)(void *arg, uint64_t credential);
 
 struct auth_options {
@@ -60,8 +63,8 @@ struct auth_options {
     token_revoked_fn token_revoked; /* NULL: not called */
     void *revoked_arg;
     const struct signing_key
-        *signing_key;          /* verifies service accounts' tokens; NULL: refuse them */
-    const struct store *store; /* has the objects that tokens are bound to */
+        *signing_key;    /* verifies service accounts' tokens; NULL: refuse them */
+    struct store *store; /* has the objects that tokens are bound to */
 };
 
 /* Fails if a file exists and is malformed. Later the files are checked every 2 s; a malformed

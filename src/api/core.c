@@ -358,7 +358,8 @@ static struct err *call_handle(struct call *c)
     if (!e && c->route && c->route->is_open)
         return call_answer(c);
     TRY(auth_identify(c->core->auth, c->arena, &c->x->request, &c->who));
-    c->x->credential = c->who.credential;
+    c->x->credentials[0] = c->who.credential;
+    c->x->credentials[1] = c->who.account_credential;
     if (e)
         return TAKE(e);
     if (!c->route || is_beyond_route(c)) {

@@ -412,7 +412,7 @@ void http_server_cut(struct http_server *s, uint64_t credential)
     struct conn *c;
 
     LIST_EACH (s->conns, c)
-        if (c->exchange.credential == credential)
+        if (c->exchange.credentials[0] == credential || c->exchange.credentials[1] == credential)
             event_active(c->resume, EV_WRITE, 0);
 }
 

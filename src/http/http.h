@@ -31,8 +31,8 @@ struct http_options {
 
 struct err *http_server_new(const struct http_options *o, struct http_server **ret) MUST_CHECK;
 
-/* Ends the connections whose last request had this credential, as if their clients had gone, in the
- * loop's next turn. */
+/* Ends the connections whose last request had this credential (not 0), as if their clients had
+ * gone, in the loop's next turn. */
 void http_server_cut(struct http_server *s, uint64_t credential);
 
 /* Closes all connections and calls on_close of each open exchange and channel. Accepts NULL. */

@@ -108,7 +108,7 @@ struct exchange {
     void (*on_close)(void *arg); /* the client went away */
     void (*on_drain)(void *arg); /* a stream's backlog was written */
     void *arg;
-    uint64_t credential; /* set by the logic, for http_server_cut; 0: none */
+    uint64_t credentials[2]; /* set by the logic, for http_server_cut; 0: none */
 };
 
 /* The value of a header by its lower-case name; NULL: absent. */

@@ -145,7 +145,11 @@ def test_a_revoked_token_ends_its_open_connections():
         with open(users, "w") as f:
             f.write("users:\n" + "".join(
                 f"- name: {name}\n  tokenSha256: \"{hashlib.sha256(name.encode()).hexdigest()}\"\n"
-                "  roles: [{role: view, namespace: default}]\n" for name in ("ann", "bob")))
+                "  roles: [{role: view, namespace: default}]\n" for name in ("ann", "bob")) +
+                "- name: system:serviceaccount:default:default\n  roles: [{role: view, namespace: default}]\n")
+        m.ok("create", "-f", "-", stdin=pod("bound", "true", gpus=9))
+        account = m.ok("create", "token", "default", "--bound-object-kind=Pod", "--bound-object-name=bound").strip()
+        nothing = "/api/v1/namespaces/default/configmaps?watch=true&fieldSelector=metadata.name%3Dnone"
         logs = "/api/v1/namespaces/default/pods/p/log?follow=true"
 
         def knows(token):
@@ -153,6 +157,11 @@ def test_a_revoked_token_ends_its_open_connections():
                 return answer.status == 200
 
         wait(lambda: knows("bob") and knows("token-of-other"), "the files are read")
+        with opened(m, account, nothing) as watch:
+            equal(watch.status, 200)
+            m.ok("delete", "pod", "bound", "--grace-period=0", "--force")
+            with contextlib.suppress(http.client.IncompleteRead):
+                equal(watch.read(), b"")
         with opened(m, "token-of-other", "/api/v1/nodes?watch=true&fieldSelector=metadata.name%3Dother") as watch, \
                 opened(m, "ann", logs) as ann, opened(m, "bob", logs) as bob:
             equal([r.status for r in (watch, ann, bob)], [200, 200, 200])

@@ -121,7 +121,7 @@ static void handle(void *arg, struct exchange *x)
 
     w->n_requests++;
     w->last_body = x->request.body.size;
-    x->credential = text_equal(x->request.query, "mine") ? 7 : 8;
+    x->credentials[0] = text_equal(x->request.query, "mine") ? 7 : 8;
     if (text_equal(path, "/later")) {
         x->arg = w;
         x->on_close = on_client_gone;
