@@ -158,6 +158,7 @@ struct mete_gpu_ask {
     size_t n_models;
     const char *const *uuids; /* accepted gpus, at most 1024; none: any */
     size_t n_uuids;
+    uint32_t starts; /* of slices: bits of the accepted starts; 0: any */
 };
 
 enum mete_operator {

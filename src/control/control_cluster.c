@@ -78,7 +78,8 @@ static struct err *control_cluster_start(struct control_cluster *c,
                                   .on_ledger = on_ledger,
                                   .arg = c};
     const struct gpu_config_options gpus = {.loop = o->loop, .cluster = o->cluster};
-    const struct claims_options claims = {.loop = o->loop, .cluster = o->cluster};
+    const struct claims_options claims = {
+        .loop = o->loop, .cluster = o->cluster, .scheduler = o->scheduler->scheduler};
     const struct accounts_options accounts = {.loop = o->loop, .objects = o->objects, .ca = o->ca};
 
     c->scheduler = o->scheduler->scheduler;

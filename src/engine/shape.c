@@ -294,6 +294,7 @@ static void spell_asks(const struct shape *s, struct words *w)
         vec_add(w, (uint32_t)a->n_models);
         for (size_t k = 0; k < a->n_models; k++)
             vec_add(w, a->models[k]);
+        vec_add(w, a->starts);
         vec_add(w, (uint32_t)a->n_uuids);
         for (size_t k = 0; k < a->n_uuids; k++)
             vec_add(w, a->uuids[k]);

@@ -388,6 +388,9 @@ static struct err *binding_check_pod(const struct ledger_pod *pod, const json_t 
         return err_new(ERR_CONFLICT, "pod %s has ended", pod->name);
     if (pod_claims_wait(tree))
         return err_new(ERR_CONFLICT, "pod %s %s", pod->name, pod_claims_wait(tree));
+    if (pod->claims &&
+        !text_equal(pod->claims, json_text_at(tree, "metadata", "annotations", POD_CLAIMS, NULL)))
+        return err_new(ERR_CONFLICT, "the claims of pod %s have other devices now", pod->name);
     if (shared)
         return err_new(ERR_CONFLICT, "gpu %s is given twice to pod %s", shared->gpu, pod->name);
     return NULL;

@@ -38,6 +38,7 @@ struct gpu_ask {
     /* Of a claim (kinds/pod/pod_claims.h), borrowed; not in the text form. */
     struct str claim; /* the request; empty: no claim */
     struct str gpus;  /* the gpus to choose from: "GPU-8c1f,GPU-77"; empty: any */
+    uint16_t starts;  /* slice: bits of the starts to choose from; 0: any */
 };
 
 /* Reads the text form. ERR_INVALID: the text is malformed, with the forms that are right. `*ret`

@@ -16,8 +16,14 @@ def request(name="gpu", device_class="gpu.nvidia.com", cel=None, **more):
     return {"name": name, "exactly": exactly}
 
 
-def claim_spec(*requests, config=None):
-    devices = {"requests": list(requests)}
+def first_available(name, *options):
+    """The options, (name, class, expression), in the order of preference."""
+    return {"name": name, "firstAvailable": [
+        {"name": n, "deviceClassName": c, "selectors": [{"cel": {"expression": cel}}]} for n, c, cel in options]}
+
+
+def claim_spec(*requests, config=None, **more):
+    devices = {"requests": list(requests), **more}
     if config:
         devices["config"] = [{"opaque": {"driver": "gpu.nvidia.com", "parameters": config}}]
     return {"devices": devices}
@@ -65,9 +71,9 @@ def wait_slice(m, n):
                 f"a slice with {n} devices")
 
 
-def attempts(m):
+def attempts(m, *names):
     rows = json.loads(m.kubectl("get", "--raw", "/apis/mete.dev/v1/accounting").out)["items"]
-    return sorted((r for r in rows if r["pod"] in "ab"), key=lambda r: r["pod"])
+    return sorted((r for r in rows if r["pod"] in names), key=lambda r: r["pod"])
 
 
 def held_in_queue(m):
@@ -166,17 +172,17 @@ def test_two_pods_share_a_claim():
         equal(devices(m, "a"), devices(m, "b"))
         wait(lambda: sorted(users(m, "shared")) == ["a", "b"], "both users of the claim")
         equal(len(results(m, "shared")), 1)
-        equal([(r["pod"], len(r["gpus"])) for r in attempts(m)], [("a", 1), ("b", 0)], "one pod counts for the gpu")
-        wait(lambda: held_in_queue(m) == 1, "the claim's gpu counts once in the queue")
+        equal([(r["pod"], len(r["gpus"])) for r in attempts(m, "a", "b")], [("a", 1), ("b", 0)], "one pod counts for the gpu")
+        wait(lambda: held_in_queue(m) == "1", "the claim's gpu counts once in the queue")
         m.ok("delete", "pod", "a", "--grace-period=0", "--force")
         wait(lambda: users(m, "shared") == ["b"], "the only user of the claim")
-        rows = attempts(m)
+        rows = attempts(m, "a", "b")
         equal([(r["pod"], len(r["gpus"])) for r in rows], [("a", 1), ("b", 1)], "then the other one")
         check(rows[0]["to"].rstrip("Z").ljust(29, "0").endswith(str(rows[1]["gpus"][0]["fromNs"])[-9:]),
               "the gpu's time of pod b begins with the end of pod a", rows)
         create(m, claim("both", request(count=2)), user("c", "both"))
         why(m, "c", "needs 2 gpus")
-        equal(held_in_queue(m), 1, "the claim's gpu after the end of its first pod")
+        equal(held_in_queue(m), "1", "the claim's gpu after the end of its first pod")
         m.ok("delete", "pod", "b", "--grace-period=0", "--force")
         m.wait_phase("c", "Running")
 
@@ -277,3 +283,83 @@ def test_slices_are_claimed_by_profile():
         wait(lambda: results(m, "slice") and "gpu-0-mig-2g20gb-" in results(m, "slice")[0][2], "the claim's allocation")
         create(m, claim("any", request(device_class="mig.nvidia.com")), user("b", "any"))
         why(m, "b", "select one profile")
+
+
+def test_a_single_slice_is_claimed():
+    with Mete("emulated:1xH100") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        equal(m.mete("gpus", "set", node, "--mode", "slices=1g.10gb:3").code, 0)
+        s = wait_slice(m, 3)
+        chosen = sorted(s["spec"]["devices"], key=lambda d: d["name"])[1]
+        by_uuid = f'{FACTS}.uuid == "{chosen["attributes"]["uuid"]["string"]}"'
+        create(m, claim("one", request(device_class="mig.nvidia.com", cel=by_uuid)), user("a", "one"))
+        m.wait_phase("a", "Running")
+        wait(lambda: results(m, "one") == [("gpu", "gpu.nvidia.com", chosen["name"])], "the claim's allocation")
+        create(m, claim("same", request(device_class="mig.nvidia.com", cel=by_uuid)), user("b", "same"))
+        why(m, "b", "needs mig 1g.10gb out of chosen slices of 1 gpu")
+        m.ok("delete", "pod", "a", "--grace-period=0", "--force")
+        m.wait_phase("b", "Running")
+
+
+def test_slices_of_one_gpu_are_claimed_together():
+    with Mete("emulated:2xH100") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        equal(m.mete("gpus", "set", node, "--mode", "slices=1g.10gb:1,2g.20gb:1").code, 0)
+        wait_slice(m, 4)
+        by = {p: f'{FACTS}.profile == "{p}"' for p in ("1g.10gb", "2g.20gb")}
+        create(m, claim("small", request(device_class="mig.nvidia.com", cel=by["1g.10gb"])), user("a", "small"))
+        m.wait_phase("a", "Running")
+        other = devices(m, "a")[0].split("/")[0]
+        both = [request("s", "mig.nvidia.com", by["1g.10gb"]), request("l", "mig.nvidia.com", by["2g.20gb"])]
+        same = [{"requests": ["s", "l"], "matchAttribute": "gpu.nvidia.com/parentUUID"}]
+        create(m, claim("pair", *both, constraints=same), user("b", "pair"), claim("second", *both, constraints=same),
+               user("c", "second"))
+        m.wait_phase("b", "Running")
+        gpus = {d.split("/")[0] for d in devices(m, "b")}
+        check(len(gpus) == 1 and other not in gpus, gpus, other)
+        wait(lambda: [r[0] for r in results(m, "pair")] == ["s", "l"], "the claim's allocation")
+        why(m, "c", "needs")
+        m.ok("delete", "pod", "a", "--grace-period=0", "--force")
+        m.wait_phase("c", "Running")
+        equal({d.split("/")[0] for d in devices(m, "c")}, {other})
+        r = m.kubectl("create", "-f", "-", stdin=claim("bad", *both, constraints=[{"requests": ["x"], "matchAttribute": "a/b"}]))
+        check(r.code != 0 and "must be the name of a request in claim" in r.err, r)
+
+
+def test_the_first_available_kind_is_given():
+    with Mete("emulated:2xH100") as m:
+        s = wait_slice(m, 2)
+        kinds = [(n, "gpu.nvidia.com", f'{FACTS}.uuid == "{d["attributes"]["uuid"]["string"]}"')
+                 for n, d in zip(("best", "next"), s["spec"]["devices"])]
+        create(m, template("either", first_available("gpu", *kinds)), *(user(n, template_name="either") for n in "abc"))
+        m.wait_phase("a", "Running")
+        m.wait_phase("b", "Running")
+        wait(lambda: sorted(r for c in m.object("resourceclaims")["items"] for r in results(m, c["metadata"]["name"])) == [
+            ("gpu/best", "gpu.nvidia.com", "gpu-0"), ("gpu/next", "gpu.nvidia.com", "gpu-1")], "both kinds are given")
+        why(m, "c", "out of 1 chosen gpu")
+        second = next(n for n in "ab" if devices(m, n)[0] == s["spec"]["devices"][1]["attributes"]["uuid"]["string"])
+        m.ok("delete", "pod", second, "--grace-period=0", "--force")
+        m.wait_phase("c", "Running")
+        equal(devices(m, "c"), [s["spec"]["devices"][1]["attributes"]["uuid"]["string"]])
+        r = m.kubectl("create", "-f", "-", stdin=claim("bad", {"name": "gpu"}))
+        check(r.code != 0 and "exactly one of `exactly` or `firstAvailable` is required" in r.err, r)
+
+
+def test_monitoring_sees_devices_and_holds_nothing():
+    with Mete("emulated:2xH100") as m:
+        create(m, claim("own", request(count=2)), user("work", "own"))
+        m.wait_phase("work", "Running")
+        everything = claim("all", request(allocationMode="All", adminAccess=True))
+        r = m.kubectl("create", "-f", "-", stdin=everything)
+        check(r.code != 0 and "admin access to devices requires the `resource.kubernetes.io/admin-access: true` label" in r.err, r)
+        m.ok("label", "namespace", "default", "resource.kubernetes.io/admin-access=true")
+        create(m, everything, user("monitor", "all", command="nvidia-smi -L; sleep 1000"))
+        m.wait_phase("monitor", "Running")
+        wait(lambda: m.kubectl("logs", "monitor").out.count("UUID: GPU-") == 2, "the monitor sees both gpus")
+        equal(devices(m, "monitor"), None)
+        found = wait(lambda: m.object("resourceclaim", "all").get("status", {}).get("allocation"), "the allocation")
+        equal([(r["device"], r["adminAccess"]) for r in found["devices"]["results"]], [("gpu-0", True), ("gpu-1", True)])
+        equal([len(r["gpus"]) for r in attempts(m, "monitor")], [0], "nobody is billed")
+        m.ok("delete", "pod", "work", "--grace-period=0", "--force")
+        create(m, claim("next", request(count=2)), user("more", "next"))
+        m.wait_phase("more", "Running")

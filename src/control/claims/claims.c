@@ -167,9 +167,12 @@ static void claims_on_time(void *arg)
     map_each (handle, c->kinds[CLAIMS_CLAIMS].all, o, next) {
         claims_write_status(c, o);
     }
+    c->has_choice = false;
     map_each (handle, c->kinds[CLAIMS_PODS].all, o, next) {
         claims_write_pod(c, o);
     }
+    if (c->has_choice)
+        loop_timer_set(c->timer, NS_PER_SEC);
 }
 
 static struct err *claims_watch(struct claims *c)

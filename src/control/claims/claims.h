@@ -6,6 +6,10 @@
  * each claim: its devices and the pods that use it. The scheduler and the ledger give the devices;
  * the status is a picture of what they gave.
  *
+ * Where claims can be met in several ways (firstAvailable, constraints, devices for monitoring),
+ * the loop writes the first way by which the pod could start now. It asks the scheduler again each
+ * second while such a pod waits.
+ *
  * A claim that several pods name is given to the oldest of them first; the others wait until that
  * pod is bound, and then share its devices. The claim loses its devices with the last of them.
  */
@@ -15,10 +19,12 @@
 
 struct claims;
 struct loop;
+struct scheduler;
 
 struct claims_options {
     struct loop *loop;
     struct cluster *cluster;
+    struct scheduler *scheduler; /* says which of several ways to meet a claim is open */
 };
 
 struct err *claims_new(const struct claims_options *o, struct claims **ret) MUST_CHECK;

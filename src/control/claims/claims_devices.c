@@ -209,6 +209,32 @@ const char *claims_attribute(const json_t *device, const char *name)
     return json_text_at(device, "attributes", name, "string", NULL);
 }
 
+const json_t *claims_value(const json_t *device, const char *name)
+{
+    const json_t *attributes = json_object_get(device, "attributes");
+    const json_t *value = name ? json_object_get(attributes, name) : NULL;
+
+    if (!value && name && text_starts_with(name, CLAIM_DRIVER "/"))
+        value = json_object_get(attributes, name + sizeof(CLAIM_DRIVER "/") - 1);
+    return value;
+}
+
+void claims_device_text(const json_t *device, char ret[DEVICE_TEXT_SIZE])
+{
+    const char *parent = claims_attribute(device, "parentUUID");
+    const char *uuid = text_or_empty(claims_attribute(device, "uuid"));
+    struct device d = device_whole(parent ? parent : uuid);
+
+    if (parent) {
+        d.kind = DEVICE_SLICE;
+        d.start = (uint32_t)json_int_at(device, "attributes", "start", "int", NULL);
+        (void)snprintf(d.profile, sizeof(d.profile), "%s",
+                       text_or_empty(claims_attribute(device, "profile")));
+        (void)snprintf(d.instance, sizeof(d.instance), "%s", uuid);
+    }
+    device_format(&d, ret);
+}
+
 const char *claims_device_name(const json_t *devices, const struct device *d)
 {
     bool is_slice = d->kind == DEVICE_SLICE;

@@ -11,7 +11,7 @@ struct reading {
     struct claims *claims;
     const struct claims_object *pod;
     const char *node; /* of shared devices; NULL: any */
-    struct buf lines;
+    struct claims_alternatives all;
     json_t *statuses; /* claims of templates, as in pod.status.resourceClaimStatuses */
 };
 
@@ -100,13 +100,28 @@ static const struct claims_object *older_pod(const struct reading *r, const char
     return NULL;
 }
 
+/* The lines of devices that the user sees for monitoring. */
+static void share_seen(const struct claims_object *user, const char *name, const char *uid,
+                       struct buf *lines)
+{
+    struct str rest = {0};
+    struct pod_claim line;
+
+    while (pod_next_claim(user->tree, &rest, &line))
+        if (line.seen.size > 0 && str_equal(line.uid, str_of(uid)))
+            buf_printf(lines, "%s " STR_FMT " %s " POD_CLAIM_SEEN " " STR_FMT "\n", name,
+                       STR_ARG(line.request), uid, STR_ARG(line.seen));
+}
+
 /* The lines of a claim whose devices `user` has. */
 static char *share_claim(struct reading *r, const char *name, const struct claims_object *claim,
-                         const struct claims_object *user)
+                         const struct claims_object *user, struct claims_alternatives *ret)
 {
     AUTO(json_freep) json_t *devices = claims_devices_of(user, claim->tree);
+    const char *uid = text_or_empty(json_text_at(claim->tree, "metadata", "uid", NULL));
     const char *node = pod_node(user->tree);
     const char *last = NULL;
+    struct buf lines = {0};
 
     if (r->node && !text_equal(r->node, node))
         return mem_format("its claims have devices on the nodes %s and %s", r->node, node);
@@ -116,22 +131,23 @@ static char *share_claim(struct reading *r, const char *name, const struct claim
         const char *request = text_or_empty(json_text(one, "request"));
 
         if (text_equal(last, request))
-            buf_printf(&r->lines, ";%s", json_text(one, "device"));
+            buf_printf(&lines, ";%s", json_text(one, "device"));
         else
-            buf_printf(&r->lines, "%s%s %s %s held %s", last ? "\n" : "", name, request,
-                       json_text_at(claim->tree, "metadata", "uid", NULL),
+            buf_printf(&lines, "%s%s %s %s held %s", last ? "\n" : "", name, request, uid,
                        json_text(one, "device"));
         last = request;
     }
     if (last)
-        buf_add_char(&r->lines, '\n');
+        buf_add_char(&lines, '\n');
+    share_seen(user, name, uid, &lines);
+    claims_alternatives_add(ret, buf_steal(&lines), node);
     return NULL;
 }
 
 /* ---- one pod ---- */
 
-/* Adds the lines of one claim. Returns what the pod waits for, the caller's; NULL: nothing. */
-static char *read_claim(struct reading *r, const json_t *entry)
+/* Adds the ways to meet one claim. Returns what the pod waits for, the caller's; NULL: nothing. */
+static char *read_claim(struct reading *r, const json_t *entry, struct claims_alternatives *ret)
 {
     const char *name = text_or_empty(json_text(entry, "name"));
     AUTO_FREE char *claim_name = NULL;
@@ -147,11 +163,11 @@ static char *read_claim(struct reading *r, const json_t *entry)
     if (json_at(claim->tree, "metadata", "deletionTimestamp", NULL))
         return mem_format("ResourceClaim %s is being deleted", claim_name);
     if (user)
-        return share_claim(r, name, claim, user);
+        return share_claim(r, name, claim, user, ret);
     if (older)
         return mem_format("ResourceClaim %s waits for devices together with pod %s, which is older",
                           claim_name, older->name);
-    return claims_resolve(r->claims, name, claim->tree, &r->lines);
+    return claims_resolve(r->claims, r->pod->tree, name, claim->tree, ret);
 }
 
 /* The annotation's text. */
@@ -159,14 +175,17 @@ static char *read_pod(struct reading *r)
 {
     const json_t *entries = json_at(r->pod->tree, "spec", "resourceClaims", NULL);
 
+    claims_alternatives_add(&r->all, mem_strdup(""), NULL);
     for (size_t i = 0; i < json_array_size(entries); i++) {
-        AUTO_FREE char *wait = read_claim(r, json_array_get(entries, i));
+        AUTO(claims_alternatives_done) struct claims_alternatives own = {0};
+        AUTO_FREE char *wait = read_claim(r, json_array_get(entries, i), &own);
 
         if (wait)
             return mem_format("%s%s", POD_CLAIMS_WAIT, wait);
+        if (!claims_alternatives_join(&r->all, &own))
+            return mem_format("%sno node has the devices of all its claims", POD_CLAIMS_WAIT);
     }
-    return mem_format("ready%s%s\n%s", r->node ? " " : "", r->node ? r->node : "",
-                      text_or_empty(r->lines.at));
+    return claims_alternatives_choose(r->claims, r->pod, &r->all);
 }
 
 /* The pod's version goes along: a pod that was bound meanwhile keeps its annotation. */
@@ -208,7 +227,7 @@ void claims_write_pod(struct claims *c, const struct claims_object *pod)
     statuses = json_array();
     r.statuses = statuses;
     text = read_pod(&r);
-    buf_done(&r.lines);
+    claims_alternatives_done(&r.all);
     if (!text_equal(text, was))
         patch_pod(c, pod, text);
     else if (json_array_size(statuses) > 0 &&

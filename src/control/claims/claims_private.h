@@ -3,9 +3,11 @@
 
 #include "base/loop.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "control/claims/claims.h"
 #include "control/writes.h"
 #include "kinds/kind/claim_fields.h"
+#include "model/device.h"
 
 /* An object that the loop keeps. */
 struct claims_object {
@@ -43,6 +45,36 @@ struct claims {
     struct writes *writes;
     json_t *inventory; /* of claims_inventory; NULL: to be put together again */
     bool is_all_due;   /* a write failed: look at all nodes and slices */
+    bool has_choice;   /* a waiting pod's claims can be met in several ways */
+};
+
+/* A device of the inventory that meets a request. Borrowed. */
+struct claims_match {
+    const json_t *device;
+    const char *node;
+};
+
+/* A request that asks exactly for devices, or one of a request's firstAvailable. */
+struct claims_option {
+    char *request;     /* "gpu", "gpu/large" */
+    const json_t *ask; /* borrowed, like the class */
+    const json_t *class;
+    VEC(struct claims_match) matches;
+};
+
+enum {
+    CLAIMS_ALTERNATIVES_MAX = 64 /* of a claim, and of all claims of a pod together */
+};
+
+/* One way to meet claims: lines of the annotation (kinds/pod/pod_claims.h). */
+struct claims_alternative {
+    char *lines;
+    const char *node; /* the only node, borrowed; NULL: any */
+};
+
+/* The preferred ones first. {0} has none. */
+struct claims_alternatives {
+    VEC(struct claims_alternative) all;
 };
 
 struct claims_object *claims_find(const struct claims *c, int kind, const char *ns,
@@ -61,6 +93,10 @@ json_t *claims_devices_of_node(struct claims_object *node);
 json_t *claims_inventory(struct claims *c);
 /* An attribute of a device: "uuid", "type", "profile". Borrowed or NULL. */
 const char *claims_attribute(const json_t *device, const char *name);
+/* The attribute of this qualified name, with its type: {"string": "..."}. Borrowed or NULL. */
+const json_t *claims_value(const json_t *device, const char *name);
+/* The device's text, by model/device.h. */
+void claims_device_text(const json_t *device, char ret[DEVICE_TEXT_SIZE]);
 /* The name of the device that a pod has, in the inventory. Borrowed or NULL. */
 const char *claims_device_name(const json_t *devices, const struct device *d);
 
@@ -68,13 +104,33 @@ const char *claims_device_name(const json_t *devices, const struct device *d);
 /* Makes the ResourceSlices of the nodes that are due those of the inventory. */
 void claims_publish(struct claims *c);
 
+/* claims_match.c */
+/* Fills class and matches of an option. ERR_NOT_FOUND: its class is missing; ERR_INVALID: an
+ * expression cannot be evaluated for a device. */
+struct err *claims_match(const struct claims *c, struct claims_option *o) MUST_CHECK;
+
 /* claims_resolve.c */
 /*
- * Reads the claim that a pod calls `name` and adds its lines to `out`. Returns NULL, or why the
- * claim cannot be given, which the caller frees.
+ * Reads the claim that `pod` calls `name` and adds the ways to meet it, at most
+ * CLAIMS_ALTERNATIVES_MAX. Returns NULL, or why there is no way, which the caller frees.
  */
-char *claims_resolve(const struct claims *c, const char *name, const json_t *claim,
-                     struct buf *out);
+char *claims_resolve(const struct claims *c, const json_t *pod, const char *name,
+                     const json_t *claim, struct claims_alternatives *ret);
+
+/* claims_alternatives.c */
+void claims_alternatives_done(struct claims_alternatives *a);
+/* Adds one way; takes `lines`. */
+void claims_alternatives_add(struct claims_alternatives *a, char *lines, const char *node);
+/*
+ * Makes `all` the ways that meet both `all` and `own`: each of `all` with each of `own`, where
+ * they agree on the node. False: there is none.
+ */
+bool claims_alternatives_join(struct claims_alternatives *all,
+                              const struct claims_alternatives *own);
+/* The annotation's text for the pod: the first way by which the pod could start now, else the way
+ * of the present annotation, else the first. The caller frees it. */
+char *claims_alternatives_choose(struct claims *c, const struct claims_object *pod,
+                                 const struct claims_alternatives *all);
 
 /* claims_status.c */
 /* Writes the status of a claim, and deletes a claim of a template with the end of its pod. */

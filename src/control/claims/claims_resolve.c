@@ -1,129 +1,108 @@
-/* claims_resolve.c - what a claim asks for: the devices that its class and its selectors choose */
+/*
+ * claims_resolve.c - what a claim asks for: the devices that its classes and its selectors choose
+ *
+ * A claim may be met in several ways: by each request of firstAvailable, by each value of an
+ * attribute that devices shall have in common, by the devices of each node for monitoring. Each way
+ * is an alternative with lines of its own, the preferred ones first.
+ */
 
 #include <inttypes.h>
 
-#include "base/arena.h"
 #include "control/claims/claims_private.h"
-#include "model/cel/cel.h"
+#include "kinds/pod/pod_claims.h"
 #include "model/gpu_ask.h"
-#include "model/quantity.h"
 
 enum {
-    CLAIM_GPUS_MAX = 1024 /* limit of the engine */
+    CLAIM_GPUS_MAX = 1024, /* limit of the engine */
+    TRIES_MAX = 4096       /* combinations of one claim that are looked at */
 };
-
-/* ---- a device as CEL sees it ---- */
-
-/* "memory" is in the driver's domain, "resource.kubernetes.io/numaNode" in its own. */
-static struct cel_attribute attribute_named(const char *key)
-{
-    struct str rest = str_of(key);
-    struct str domain = str_cut(&rest, '/');
-
-    if (rest.at)
-        return (struct cel_attribute){.domain = domain, .name = rest};
-    return (struct cel_attribute){.domain = STR(CLAIM_DRIVER), .name = domain};
-}
-
-static struct cel_attribute read_attribute(const char *key, const json_t *tree)
-{
-    struct cel_attribute a = attribute_named(key);
-    const char *version = json_text(tree, "version");
-    const json_t *number = json_object_get(tree, "int");
-
-    a.value = (struct cel_value){.kind = CEL_STRING, .text = str_of(json_text(tree, "string"))};
-    if (version && cel_version_read(str_of(version), &a.value.version))
-        a.value.kind = CEL_VERSION;
-    else if (number)
-        a.value = (struct cel_value){.kind = CEL_INT, .number = json_integer_value(number)};
-    return a;
-}
-
-static struct cel_attribute read_capacity(const char *key, const json_t *tree)
-{
-    struct cel_attribute a = attribute_named(key);
-    struct quantity q = {0};
-    AUTO(err_freep) struct err *e = quantity_parse(str_of(json_text(tree, "value")), &q);
-
-    a.is_capacity = true;
-    a.value = (struct cel_value){.kind = CEL_QUANTITY, .number = e ? 0 : q.milli};
-    return a;
-}
-
-static struct cel_device read_device(struct arena *a, const json_t *device)
-{
-    json_t *attributes = json_object_get(device, "attributes");
-    json_t *capacity = json_object_get(device, "capacity");
-    struct cel_attribute *list = arena_alloc(
-        a, (json_object_size(attributes) + json_object_size(capacity) + 1) * sizeof(*list));
-    size_t n = 0;
-    const char *key;
-    json_t *value;
-
-    json_object_foreach (attributes, key, value)
-        list[n++] = read_attribute(key, value);
-    json_object_foreach (capacity, key, value)
-        list[n++] = read_capacity(key, value);
-    return (struct cel_device){.driver = STR(CLAIM_DRIVER), .attributes = list, .n_attributes = n};
-}
 
 /* ---- the choice ---- */
 
 /* The devices that match a request, by kind. */
 struct chosen {
-    json_t *gpus;   /* uuids of whole gpus, and the parents of slices: {uuid: matching slices} */
-    size_t n;       /* devices */
-    size_t n_nodes; /* with devices */
+    json_t *gpus;  /* uuids of whole gpus, and the parents of slices: {uuid: bits of starts} */
+    json_t *nodes; /* {name: true} */
+    size_t n;      /* devices */
     const char *profile;       /* of the slices */
     const char *other_profile; /* another one; NULL: all slices have one */
     bool has_gpus;
     bool has_slices;
 };
 
+/* A request, and the ways to meet it. */
+struct claims_request {
+    VEC(struct claims_option) options;
+};
+
 struct resolving {
     const struct claims *claims;
+    const json_t *pod;
     const char *name; /* the pod's for the claim */
     const json_t *claim;
-    const json_t *exactly;
-    const char *request;
-    const json_t *class;
-    struct arena *arena;
+    const json_t *constraints;
+    struct claims_request requests[CLAIM_DEVICES_MAX];
+    size_t n_requests;
+    size_t n_tries;
+    struct claims_alternatives *out;
+    struct err *first; /* the fault of the first way */
+    /* One way: */
+    const struct claims_option *picked[CLAIM_DEVICES_MAX];
+    const json_t *values[CLAIM_DEVICES_MAX]; /* of each constraint; NULL: any */
+    const char *node;                        /* of devices for monitoring; NULL: any */
+};
+
+/* One request in one way. */
+struct resolved {
+    const struct resolving *r;
+    const struct claims_option *option;
     struct chosen chosen;
 };
 
-/* Adds the conditions that are parsed to `all`. */
-static struct err *parse_conditions(const json_t *selectors, const char *whose, struct cel **all,
-                                    size_t *n)
+static bool is_for_all(const json_t *ask)
 {
-    for (size_t i = 0; i < json_array_size(selectors); i++) {
-        const char *text = json_text_at(json_array_get(selectors, i), "cel", "expression", NULL);
-        struct err *e = cel_parse(str_of(text_or_empty(text)), &all[*n]);
+    return text_equal(json_text(ask, "allocationMode"), "All");
+}
 
-        if (e)
-            return err_wrap(e, "selector %zu of the %s", i, whose);
-        (*n)++;
+static bool is_admin(const json_t *ask)
+{
+    return json_is_true(json_object_get(ask, "adminAccess"));
+}
+
+/* Do the names, none for all, mean the request "gpu" or "gpu/large"? */
+static bool names_request(const json_t *names, const char *request)
+{
+    AUTO_FREE char *main = mem_strndup(request, strcspn(request, "/"));
+
+    return json_array_size(names) == 0 || json_has_text(names, request) ||
+           json_has_text(names, main);
+}
+
+static bool is_accepted(const struct resolved *d, const struct claims_match *m)
+{
+    for (size_t i = 0; i < json_array_size(d->r->constraints); i++) {
+        const json_t *one = json_array_get(d->r->constraints, i);
+        const json_t *value = claims_value(m->device, json_text(one, "matchAttribute"));
+
+        if (!names_request(json_object_get(one, "requests"), d->option->request))
+            continue;
+        if (!value || (d->r->values[i] && !json_equal(d->r->values[i], value)))
+            return false;
     }
-    return NULL;
+    return !d->r->node || text_equal(d->r->node, m->node);
 }
 
-static struct err *device_matches(struct cel *const *all, size_t n, const struct cel_device *d,
-                                  bool *ret)
+static void chosen_add(struct chosen *c, const struct claims_match *m)
 {
-    *ret = true;
-    for (size_t i = 0; i < n && *ret; i++)
-        TRY(cel_matches(all[i], d, ret));
-    return NULL;
-}
-
-static void chosen_add(struct chosen *c, const json_t *device)
-{
-    bool is_slice = text_equal(claims_attribute(device, "type"), "mig");
-    const char *uuid = claims_attribute(device, is_slice ? "parentUUID" : "uuid");
-    const char *profile = claims_attribute(device, "profile");
+    bool is_slice = text_equal(claims_attribute(m->device, "type"), "mig");
+    const char *uuid = claims_attribute(m->device, is_slice ? "parentUUID" : "uuid");
+    const char *profile = claims_attribute(m->device, "profile");
+    int64_t start = json_int_at(m->device, "attributes", "start", "int", NULL);
 
     if (!uuid)
         return;
-    json_put_int(c->gpus, uuid, json_int(c->gpus, uuid, 0) + 1);
+    json_put_int(c->gpus, uuid, json_int(c->gpus, uuid, 0) | INT64_C(1) << (start & 15));
+    json_put_bool(c->nodes, m->node, true);
     c->n++;
     c->has_gpus = c->has_gpus || !is_slice;
     c->has_slices = c->has_slices || is_slice;
@@ -133,90 +112,53 @@ static void chosen_add(struct chosen *c, const json_t *device)
         c->profile = profile;
 }
 
-static struct err *choose_with(struct resolving *r, struct cel *const *conditions, size_t n)
+/* The starts of the slices of the profile that the gpu has, as bits. */
+static int64_t starts_on(const struct resolving *r, const char *uuid, const char *profile)
 {
     const char *node;
     json_t *devices;
+    int64_t starts = 0;
 
     json_object_foreach (r->claims->inventory, node, devices) {
-        size_t before = r->chosen.n;
-
         for (size_t i = 0; i < json_array_size(devices); i++) {
             const json_t *device = json_array_get(devices, i);
-            struct cel_device d = read_device(r->arena, device);
-            bool yes = false;
-            struct err *e = device_matches(conditions, n, &d, &yes);
+            int64_t start = json_int_at(device, "attributes", "start", "int", NULL);
 
-            if (e)
-                return err_wrap(e, "device %s of node %s", json_text(device, "name"), node);
-            if (yes)
-                chosen_add(&r->chosen, device);
+            if (text_equal(claims_attribute(device, "parentUUID"), uuid) &&
+                text_equal(claims_attribute(device, "profile"), profile))
+                starts |= INT64_C(1) << (start & 15);
         }
-        r->chosen.n_nodes += r->chosen.n > before;
     }
+    return starts;
+}
+
+/* The starts to choose from, if not all slices of the profile are chosen on the chosen gpus. The
+ * engine has one such choice for all gpus of an ask. */
+static struct err *read_starts(const struct resolved *d, uint16_t *ret)
+{
+    const struct chosen *c = &d->chosen;
+    bool is_whole = true;
+    int64_t starts = 0;
+    const char *uuid;
+    json_t *bits;
+
+    json_object_foreach (c->gpus, uuid, bits) {
+        is_whole = is_whole && json_integer_value(bits) == starts_on(d->r, uuid, c->profile);
+        if (starts != 0 && starts != json_integer_value(bits))
+            starts = -1;
+        if (starts == 0)
+            starts = json_integer_value(bits);
+    }
+    if (!is_whole && starts < 0)
+        return err_new(ERR_INVALID,
+                       "the selectors match some slices %s only, at different places of several "
+                       "gpus: not implemented yet",
+                       c->profile);
+    *ret = is_whole ? 0 : (uint16_t)starts;
     return NULL;
 }
 
-/* Fills r->chosen. */
-static struct err *choose(struct resolving *r)
-{
-    const json_t *own = json_object_get(r->exactly, "selectors");
-    const json_t *of_class = json_at(r->class, "spec", "selectors", NULL);
-    size_t max = json_array_size(own) + json_array_size(of_class);
-    struct cel **all = arena_alloc(r->arena, (max + 1) * sizeof(struct cel *));
-    size_t n = 0;
-    struct err *e = parse_conditions(of_class, "class", all, &n);
-
-    if (!e)
-        e = parse_conditions(own, "request", all, &n);
-    if (!e)
-        e = choose_with(r, all, n);
-    for (size_t i = 0; i < n; i++)
-        cel_free(all[i]);
-    return e;
-}
-
-/* The number of devices of the whole inventory that lie on the gpu and have the profile (NULL: the
- * gpu itself). */
-static int64_t count_on(const struct resolving *r, const char *uuid, const char *profile)
-{
-    const char *node;
-    json_t *devices;
-    int64_t n = 0;
-
-    json_object_foreach (r->claims->inventory, node, devices) {
-        for (size_t i = 0; i < json_array_size(devices); i++) {
-            const json_t *device = json_array_get(devices, i);
-
-            n += profile ? text_equal(claims_attribute(device, "parentUUID"), uuid) &&
-                               text_equal(claims_attribute(device, "profile"), profile)
-                         : text_equal(claims_attribute(device, "uuid"), uuid);
-        }
-    }
-    return n;
-}
-
-/* Are all slices of the profile chosen, on the gpus that have a chosen one? The engine chooses
- * among a gpu's slices by profile only. */
-static bool are_slices_whole(const struct resolving *r)
-{
-    const char *uuid;
-    json_t *n;
-
-    json_object_foreach (r->chosen.gpus, uuid, n)
-        if (json_integer_value(n) != count_on(r, uuid, r->chosen.profile))
-            return false;
-    return true;
-}
-
 /* ---- how the devices are given ---- */
-
-static bool is_for_request(const json_t *config, const char *request)
-{
-    const json_t *names = json_object_get(config, "requests");
-
-    return json_array_size(names) == 0 || json_has_text(names, request);
-}
 
 static struct err *read_configs(const json_t *list, const char *request, struct claim_sharing *ret)
 {
@@ -225,7 +167,7 @@ static struct err *read_configs(const json_t *list, const char *request, struct 
         const json_t *opaque = json_object_get(config, "opaque");
 
         if (!text_equal(json_text(opaque, "driver"), CLAIM_DRIVER) ||
-            !is_for_request(config, request))
+            !names_request(json_object_get(config, "requests"), request))
             continue;
         *ret = (struct claim_sharing){0};
         TRY(claim_read_sharing(json_object_get(opaque, "parameters"), ret));
@@ -234,15 +176,17 @@ static struct err *read_configs(const json_t *list, const char *request, struct 
 }
 
 /* Fills the ask; the claim's parameters go before those of the class. */
-static struct err *read_ask(const struct resolving *r, struct gpu_ask *ret)
+static struct err *read_ask(const struct resolved *d, struct gpu_ask *ret)
 {
+    const struct claims_option *o = d->option;
     struct claim_sharing sharing = {0};
 
-    TRY(read_configs(json_at(r->class, "spec", "config", NULL), r->request, &sharing));
-    TRY(read_configs(json_at(r->claim, "spec", "devices", "config", NULL), r->request, &sharing));
-    *ret = (struct gpu_ask){.count = json_int(r->exactly, "count", 1)};
-    if (text_equal(json_text(r->exactly, "allocationMode"), "All"))
-        ret->count = (int64_t)r->chosen.n;
+    TRY(read_configs(json_at(o->class, "spec", "config", NULL), o->request, &sharing));
+    TRY(read_configs(json_at(d->r->claim, "spec", "devices", "config", NULL), o->request,
+                     &sharing));
+    *ret = (struct gpu_ask){.count = json_int(o->ask, "count", 1)};
+    if (is_for_all(o->ask))
+        ret->count = (int64_t)d->chosen.n;
     if (sharing.is_replica) {
         ret->kind = DEVICE_REPLICA;
     } else if (sharing.milli > 0 || sharing.bytes > 0) {
@@ -250,23 +194,18 @@ static struct err *read_ask(const struct resolving *r, struct gpu_ask *ret)
         ret->milli = sharing.milli;
         ret->bytes = sharing.bytes;
     }
-    if (!r->chosen.has_slices)
+    if (!d->chosen.has_slices || is_admin(o->ask))
         return NULL;
     if (ret->kind != DEVICE_WHOLE)
         return err_new(ERR_INVALID, "slices are not shared: not implemented yet");
     ret->kind = DEVICE_SLICE;
-    (void)mig_name_read(text_or_empty(r->chosen.profile), ret->profile);
+    (void)mig_name_read(text_or_empty(d->chosen.profile), ret->profile);
     return NULL;
 }
 
 /* Faults of a choice that the engine could not keep. */
-static struct err *check_choice(const struct resolving *r, int64_t count)
+static struct err *check_kinds(const struct chosen *c)
 {
-    const struct chosen *c = &r->chosen;
-
-    if (c->n == 0)
-        return err_new(ERR_INVALID, "no device of class %s matches",
-                       json_text_at(r->class, "metadata", "name", NULL));
     if (c->has_gpus && c->has_slices)
         return err_new(ERR_INVALID,
                        "the selectors match both gpus and slices: not implemented yet");
@@ -274,23 +213,35 @@ static struct err *check_choice(const struct resolving *r, int64_t count)
         return err_new(ERR_INVALID,
                        "the selectors match slices of %s and of %s: select one profile", c->profile,
                        c->other_profile);
-    if (c->has_slices && !are_slices_whole(r))
-        return err_new(ERR_INVALID,
-                       "the selectors match some slices %s of a gpu only: not implemented yet",
-                       c->profile);
     if (json_object_size(c->gpus) > CLAIM_GPUS_MAX)
         return err_new(ERR_INVALID, "the selectors match %zu gpus, at most %d can be told apart",
                        json_object_size(c->gpus), CLAIM_GPUS_MAX);
+    return NULL;
+}
+
+static struct err *check_choice(const struct resolved *d, int64_t count)
+{
+    const struct chosen *c = &d->chosen;
+    const char *class = json_text_at(d->option->class, "metadata", "name", NULL);
+
+    if (c->n == 0)
+        return err_new(ERR_INVALID, "no device of class %s matches%s", class,
+                       json_array_size(d->r->constraints) > 0 ? " with the constraints" : "");
+    if (!is_admin(d->option->ask))
+        TRY(check_kinds(c));
     if ((size_t)count > c->n)
         return err_new(ERR_INVALID, "asks for %" PRId64 " devices, %zu of class %s match", count,
-                       c->n, json_text_at(r->class, "metadata", "name", NULL));
-    if (text_equal(json_text(r->exactly, "allocationMode"), "All") && c->n_nodes > 1)
+                       c->n, class);
+    if (is_for_all(d->option->ask) && json_object_size(c->nodes) > 1)
         return err_new(ERR_INVALID, "allocationMode All matches devices of several nodes: not "
                                     "implemented yet");
     return NULL;
 }
 
-static void add_line(const struct resolving *r, const struct gpu_ask *ask, struct buf *out)
+/* ---- lines ---- */
+
+static void add_line(const struct resolved *d, const struct gpu_ask *ask, uint16_t starts,
+                     struct buf *out)
 {
     char text[GPU_ASK_TEXT_SIZE];
     const char *uuid;
@@ -298,50 +249,273 @@ static void add_line(const struct resolving *r, const struct gpu_ask *ask, struc
     size_t i = 0;
 
     gpu_ask_format(ask, text);
-    buf_printf(out, "%s %s %s %s ", r->name, r->request,
-               text_or_empty(json_text_at(r->claim, "metadata", "uid", NULL)), text);
-    json_object_foreach (r->chosen.gpus, uuid, n)
+    buf_printf(out, "%s %s %s %s ", d->r->name, d->option->request,
+               text_or_empty(json_text_at(d->r->claim, "metadata", "uid", NULL)), text);
+    json_object_foreach (d->chosen.gpus, uuid, n)
         buf_printf(out, "%s%s", i++ > 0 ? "," : "", uuid);
+    if (starts)
+        buf_printf(out, "@%u", (unsigned)starts);
     buf_add_char(out, '\n');
 }
 
-static struct err *resolve_request(struct resolving *r, struct buf *out)
+/* The line of devices that the pod sees, and that others may hold. */
+static void add_seen_line(const struct resolved *d, int64_t count, struct buf *out)
 {
-    const char *name = json_text(r->exactly, "deviceClassName");
-    const struct claims_object *class =
-        name ? claims_find(r->claims, CLAIMS_CLASSES, "", name) : NULL;
-    struct gpu_ask ask = {0};
+    int64_t n = 0;
 
-    if (!class)
-        return err_new(ERR_NOT_FOUND, "there is no DeviceClass %s", text_or_empty(name));
-    r->class = class->tree;
-    TRY(choose(r));
-    TRY(read_ask(r, &ask));
-    TRY(check_choice(r, ask.count));
-    add_line(r, &ask, out);
+    buf_printf(out, "%s %s %s " POD_CLAIM_SEEN " ", d->r->name, d->option->request,
+               text_or_empty(json_text_at(d->r->claim, "metadata", "uid", NULL)));
+    VEC_EACH (&d->option->matches, m) {
+        char text[DEVICE_TEXT_SIZE];
+
+        if (n == count || !is_accepted(d, m))
+            continue;
+        claims_device_text(m->device, text);
+        buf_printf(out, "%s%s", n++ > 0 ? ";" : "", text);
+    }
+    buf_add_char(out, '\n');
+}
+
+static struct err *resolve_chosen(struct resolved *d, struct buf *out)
+{
+    struct gpu_ask ask = {0};
+    uint16_t starts = 0;
+
+    VEC_EACH (&d->option->matches, m) {
+        if (is_accepted(d, m))
+            chosen_add(&d->chosen, m);
+    }
+    TRY(read_ask(d, &ask));
+    TRY(check_choice(d, ask.count));
+    if (is_admin(d->option->ask)) {
+        add_seen_line(d, ask.count, out);
+        return NULL;
+    }
+    if (ask.kind == DEVICE_SLICE)
+        TRY(read_starts(d, &starts));
+    add_line(d, &ask, starts, out);
     return NULL;
 }
 
-char *claims_resolve(const struct claims *c, const char *name, const json_t *claim, struct buf *out)
+static struct err *resolve_request(const struct resolving *r, const struct claims_option *o,
+                                   struct buf *out)
 {
-    const json_t *requests = json_at(claim, "spec", "devices", "requests", NULL);
+    struct resolved d = {
+        .r = r, .option = o, .chosen = {.gpus = json_object(), .nodes = json_object()}};
+    struct err *e = resolve_chosen(&d, out);
 
-    for (size_t i = 0; i < json_array_size(requests); i++) {
-        const json_t *request = json_array_get(requests, i);
-        struct resolving r = {.claims = c,
-                              .name = name,
-                              .claim = claim,
-                              .exactly = json_object_get(request, "exactly"),
-                              .request = json_text(request, "name"),
-                              .arena = arena_new(),
-                              .chosen = {.gpus = json_object()}};
-        AUTO(err_freep) struct err *e = resolve_request(&r, out);
+    json_decref(d.chosen.gpus);
+    json_decref(d.chosen.nodes);
+    return e ? err_wrap(e, "request %s of ResourceClaim %s", o->request,
+                        json_text_at(r->claim, "metadata", "name", NULL))
+             : NULL;
+}
 
-        json_decref(r.chosen.gpus);
-        arena_free(r.arena);
-        if (e)
-            return mem_format("request %s of ResourceClaim %s: %s", r.request,
-                              json_text_at(claim, "metadata", "name", NULL), err_message(e));
+/* ---- the ways, one after the other ---- */
+
+static bool is_full(const struct resolving *r)
+{
+    return r->out->all.n >= CLAIMS_ALTERNATIVES_MAX || r->n_tries >= TRIES_MAX;
+}
+
+static void resolve_way(struct resolving *r)
+{
+    struct buf lines = {0};
+    struct err *e = NULL;
+
+    r->n_tries++;
+    for (size_t i = 0; i < r->n_requests && !e; i++)
+        e = resolve_request(r, r->picked[i], &lines);
+    if (!e) {
+        vec_add(&r->out->all, (struct claims_alternative){buf_steal(&lines), r->node});
+        return;
+    }
+    buf_done(&lines);
+    if (r->first)
+        err_free(e);
+    else
+        r->first = e;
+}
+
+static bool node_has_label(const json_t *node, const json_t *selector)
+{
+    const json_t *labels = json_at(node, "metadata", "labels", NULL);
+    const char *key;
+    json_t *value;
+
+    json_object_foreach ((json_t *)(uintptr_t)selector, key, value)
+        if (!text_equal(json_text(labels, key), json_string_value(value)))
+            return false;
+    return true;
+}
+
+/* Devices for monitoring are not chosen by the scheduler: each node is a way of its own. */
+static void resolve_nodes(struct resolving *r)
+{
+    const json_t *selector = json_at(r->pod, "spec", "nodeSelector", NULL);
+    bool has_admin = false;
+    const char *node;
+    json_t *devices;
+
+    for (size_t i = 0; i < r->n_requests; i++)
+        has_admin = has_admin || is_admin(r->picked[i]->ask);
+    if (!has_admin) {
+        resolve_way(r);
+        return;
+    }
+    json_object_foreach (r->claims->inventory, node, devices) {
+        const struct claims_object *o = claims_find(r->claims, CLAIMS_NODES, "", node);
+
+        if (is_full(r))
+            break;
+        if (!o || !node_has_label(o->tree, selector))
+            continue;
+        r->node = node;
+        resolve_way(r);
+    }
+    r->node = NULL;
+    if (r->out->all.n == 0 && !r->first)
+        r->first =
+            err_new(ERR_INVALID, "no node with gpus has the labels of the pod's nodeSelector");
+}
+
+/* The devices of which a constraint speaks; NULL: fewer than two, so that all values do. */
+static const struct claims_option *first_covered(const struct resolving *r,
+                                                 const json_t *constraint)
+{
+    const struct claims_option *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_requests; i++) {
+        const struct claims_option *o = r->picked[i];
+
+        if (!names_request(json_object_get(constraint, "requests"), o->request))
+            continue;
+        first = first ? first : o;
+        n += is_for_all(o->ask) ? 2 : (size_t)json_int(o->ask, "count", 1);
+    }
+    return n > 1 ? first : NULL;
+}
+
+static bool has_value(const json_t *list, const json_t *value)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (json_equal(json_array_get(list, i), value))
+            return true;
+    return false;
+}
+
+/* Goes through the values of the constraints from number `k` on. */
+/* NOLINTNEXTLINE(misc-no-recursion): one level a constraint, at most 32 */
+static void resolve_values(struct resolving *r, size_t k)
+{
+    const json_t *constraint = json_array_get(r->constraints, k);
+    const struct claims_option *o = constraint ? first_covered(r, constraint) : NULL;
+    AUTO(json_freep) json_t *seen = NULL;
+
+    if (k == json_array_size(r->constraints)) {
+        resolve_nodes(r);
+        return;
+    }
+    if (!o) {
+        r->values[k] = NULL;
+        resolve_values(r, k + 1);
+        return;
+    }
+    seen = json_array();
+    VEC_EACH (&o->matches, m) {
+        const json_t *value = claims_value(m->device, json_text(constraint, "matchAttribute"));
+
+        if (!value || has_value(seen, value) || is_full(r))
+            continue;
+        (void)json_array_append(seen, (json_t *)(uintptr_t)value); /* cannot fail */
+        r->values[k] = value;
+        resolve_values(r, k + 1);
+    }
+    if (json_array_size(seen) == 0 && !r->first)
+        r->first = err_new(ERR_INVALID, "request %s: no device that matches has the attribute %s",
+                           o->request, json_text(constraint, "matchAttribute"));
+}
+
+/* Goes through the options of the requests from number `i` on. */
+/* NOLINTNEXTLINE(misc-no-recursion): one level a request, at most 32 */
+static void resolve_options(struct resolving *r, size_t i)
+{
+    if (i == r->n_requests) {
+        resolve_values(r, 0);
+        return;
+    }
+    VEC_EACH (&r->requests[i].options, o) {
+        if (is_full(r))
+            return;
+        r->picked[i] = o;
+        resolve_options(r, i + 1);
+    }
+}
+
+/* ---- reading ---- */
+
+static struct err *add_option(struct resolving *r, const char *request, const json_t *ask)
+{
+    struct claims_option o = {.request = mem_strdup(request), .ask = ask};
+    struct err *e = claims_match(r->claims, &o);
+
+    vec_add(&r->requests[r->n_requests].options, o);
+    return e ? err_wrap(e, "request %s of ResourceClaim %s", request,
+                        json_text_at(r->claim, "metadata", "name", NULL))
+             : NULL;
+}
+
+static struct err *read_request(struct resolving *r, const json_t *request)
+{
+    const char *name = text_or_empty(json_text(request, "name"));
+    const json_t *list = json_object_get(request, "firstAvailable");
+
+    if (json_object_get(request, "exactly"))
+        return add_option(r, name, json_object_get(request, "exactly"));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *ask = json_array_get(list, i);
+        AUTO_FREE char *full = mem_format("%s/%s", name, text_or_empty(json_text(ask, "name")));
+
+        TRY(add_option(r, full, ask));
     }
     return NULL;
+}
+
+static struct err *resolve_all(struct resolving *r)
+{
+    const json_t *requests = json_at(r->claim, "spec", "devices", "requests", NULL);
+    struct err *e = NULL;
+
+    for (size_t i = 0; i < json_array_size(requests) && i < CLAIM_DEVICES_MAX && !e; i++) {
+        e = read_request(r, json_array_get(requests, i));
+        r->n_requests++;
+    }
+    if (!e)
+        resolve_options(r, 0);
+    if (!e && r->out->all.n == 0)
+        return TAKE(r->first);
+    return e;
+}
+
+char *claims_resolve(const struct claims *c, const json_t *pod, const char *name,
+                     const json_t *claim, struct claims_alternatives *ret)
+{
+    struct resolving r = {.claims = c,
+                          .pod = pod,
+                          .name = name,
+                          .claim = claim,
+                          .constraints = json_at(claim, "spec", "devices", "constraints", NULL),
+                          .out = ret};
+    AUTO(err_freep) struct err *e = resolve_all(&r);
+
+    err_free(r.first);
+    for (size_t i = 0; i < r.n_requests; i++) {
+        VEC_EACH (&r.requests[i].options, o) {
+            free(o->request);
+            vec_done(&o->matches);
+        }
+        vec_done(&r.requests[i].options);
+    }
+    return e ? mem_strdup(err_message(e)) : NULL;
 }

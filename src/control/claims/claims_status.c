@@ -120,6 +120,29 @@ static json_t *node_selector(const char *node)
                      "metadata.name", "operator", "In", "values", node);
 }
 
+/* Adds the devices that the user sees for monitoring. */
+static void add_seen(const struct claims *c, const struct claims_object *user, const char *uid,
+                     json_t *results)
+{
+    const char *node = pod_node(user->tree);
+    struct str rest = {0};
+    struct pod_claim line;
+
+    while (pod_next_claim(user->tree, &rest, &line)) {
+        struct str seen = line.seen;
+        struct device d;
+
+        while (str_equal(line.uid, str_of(uid)) && pod_next_held(&seen, &d)) {
+            const char *name = claims_device_name(json_object_get(c->inventory, node), &d);
+
+            (void)json_array_append_new(
+                results, json_pack("{s:s%, s:s, s:s, s:s, s:b}", "request", line.request.at,
+                                   line.request.size, "driver", CLAIM_DRIVER, "pool", node,
+                                   "device", name ? name : d.gpu, "adminAccess", 1));
+        }
+    }
+}
+
 static json_t *allocation_of(const struct claims *c, const struct claims_object *user,
                              const json_t *claim)
 {
@@ -141,6 +164,7 @@ static json_t *allocation_of(const struct claims *c, const struct claims_object 
                                               json_text(one, "request"), "driver", CLAIM_DRIVER,
                                               "pool", node, "device", name ? name : d.gpu));
     }
+    add_seen(c, user, uid_of(claim), results);
     json_put(allocation, "nodeSelector", node_selector(node));
     return allocation;
 }

@@ -54,6 +54,14 @@ struct mete_engine *scheduler_engine(struct scheduler *s);
 bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,
                    struct mete_reason *ret);
 
+enum scheduler_start {
+    SCHEDULER_CANNOT_START,
+    SCHEDULER_CAN_START,
+    SCHEDULER_HAS_PLACED, /* the pod is placed already, or the pods are not read yet */
+};
+/* Could the pod start now, alone, if its object were `pod`? */
+enum scheduler_start scheduler_could_start(struct scheduler *s, const json_t *pod);
+
 /*
  * What if: `changes` are texts, "end:NS/POD", "add:N:NODE" (N nodes like NODE), "drain:NODE",
  * "resume:NODE". `*ret` is new: the workloads that would start, move and end. Only workloads in

@@ -201,7 +201,8 @@ static bool asks_same(const struct mete_pod_set *a, const struct mete_pod_set *b
             one->memory_bytes != other->memory_bytes || one->is_replica != other->is_replica ||
             one->or_replica != other->or_replica || one->is_by_memory != other->is_by_memory ||
             one->is_several != other->is_several || one->n_models != other->n_models ||
-            one->n_uuids != other->n_uuids || !text_equal(one->profile, other->profile) ||
+            one->n_uuids != other->n_uuids || one->starts != other->starts ||
+            !text_equal(one->profile, other->profile) ||
             !texts_equal(one->models, other->models, one->n_models) ||
             !texts_equal(one->uuids, other->uuids, one->n_uuids))
             return false;

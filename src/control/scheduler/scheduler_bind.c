@@ -236,7 +236,8 @@ static struct err *bind_work(struct scheduler *s, struct sched_work *w)
         const struct sched_pod *p = w->pods.at[i];
         struct ledger_container *containers = NULL;
 
-        pods[i] = (struct ledger_pod){.name = p->name, .uid = p->uid, .node = p->node};
+        pods[i] = (struct ledger_pod){
+            .name = p->name, .uid = p->uid, .node = p->node, .claims = p->claims};
         pods[i].n_containers = devices_deal(a, p, &containers);
         pods[i].containers = containers;
     }

@@ -73,6 +73,7 @@ static struct mete_gpu_ask engine_ask(const struct scheduler *s, struct arena *a
         .is_replica = ask->kind == DEVICE_REPLICA,
         .or_replica =
             ask->kind == DEVICE_WHOLE && ask->vendor == GPU_NVIDIA && ask->claim.size == 0,
+        .starts = ask->starts,
         .is_several = ask->is_several && (ask->kind == DEVICE_WHOLE || ask->kind == DEVICE_REPLICA),
         .is_by_memory = ask->kind == DEVICE_SHARE && ask->milli == 0,
     };

@@ -119,6 +119,7 @@ void sched_pod_free(struct scheduler *s, struct sched_pod *p)
     json_decref(p->tree);
     free(p->queue);
     free(p->gates);
+    free(p->claims);
     free(p->wait.message);
     free(p->label_text);
     free(p->told);
@@ -160,8 +161,11 @@ void sched_pod_queue(struct scheduler *s, struct sched_pod *p, bool is_extra)
 static void wait_for_turn(struct scheduler *s, struct sched_pod *p, const json_t *pod)
 {
     struct gpu_asks asked = pod_gpu_asks(pod);
+    const char *claims = json_text_at(pod, "metadata", "annotations", POD_CLAIMS, NULL);
 
     p->asks = scheduler_ask_hash(pod);
+    free(p->claims);
+    p->claims = claims ? mem_strdup(claims) : NULL;
     p->gpus = gpu_asks_count(&asked);
     scheduler_read_parts(p, pod);
     read_told(p, pod);

@@ -67,6 +67,7 @@ struct sched_pod {
     int64_t job_id;
     int64_t submit_ns;
     uint64_t asks;    /* hash of its requests */
+    char *claims;     /* its annotation mete.dev/claims; NULL: none, or not waiting */
     int64_t gpus;     /* gpus and parts of gpus that it asks for */
     int64_t bound_ns; /* monotonic; 0: not bound since the start of this server, or running */
     uint64_t labels;  /* hash of its labels */

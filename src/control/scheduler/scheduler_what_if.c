@@ -101,6 +101,27 @@ static int64_t list_works(const struct scheduler *s, const uint64_t *ids, size_t
     return others;
 }
 
+enum scheduler_start scheduler_could_start(struct scheduler *s, const json_t *pod)
+{
+    AUTO_FREE char *key = mem_format("%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
+                                     json_text_at(pod, "metadata", "name", NULL));
+    const struct sched_pod *p = scheduler_find_pod(s, key);
+    struct sched_ask ask;
+    struct arena *a;
+    uint32_t n = 0;
+    bool is_known;
+
+    if (s->is_loading || (p && sched_pod_is_placed(p)))
+        return SCHEDULER_HAS_PLACED;
+    a = arena_new();
+    scheduler_ask(s, a, pod, &ask);
+    ask.workload.id = METE_ID_UNNAMED;
+    is_known = mete_count_starts(s->engine, &ask.workload, 1, loop_wall_ns(s->options.loop), &n) ==
+               METE_OK;
+    arena_free(a);
+    return is_known && n > 0 ? SCHEDULER_CAN_START : SCHEDULER_CANNOT_START;
+}
+
 struct err *scheduler_what_if(struct scheduler *s, const json_t *changes, const json_t *namespaces,
                               json_t **ret)
 {

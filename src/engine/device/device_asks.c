@@ -35,6 +35,8 @@ static enum mete_result check_ask(struct mete_engine *e, const struct mete_gpu_a
     if (a->or_replica && (is_slice(a) || a->is_replica || a->is_by_memory ||
                           (a->gpu_milli > 0 && a->gpu_milli < MILLI)))
         return engine_refuse(e, METE_INVALID, "ask %zu: replicas serve for whole gpus only", i);
+    if (a->starts > UINT16_MAX || (a->starts > 0 && !is_slice(a)))
+        return engine_refuse(e, METE_INVALID, "ask %zu: only a slice has starts, 0 to 15", i);
     if (a->n_models > LIST_MAX)
         return engine_refuse(e, METE_INVALID, "ask %zu: more than %d gpu models", i, LIST_MAX);
     for (size_t k = 0; k < a->n_models; k++)
@@ -126,6 +128,7 @@ static void read_ask(struct mete_engine *e, const struct mete_gpu_ask *from, str
     to->count = from->count;
     to->is_several = from->is_several;
     to->bytes = from->memory_bytes;
+    to->starts = from->starts > 0 ? (uint16_t)from->starts : UINT16_MAX;
     if (is_slice(from)) {
         (void)mig_name_read(from->profile, name); /* checked */
         to->kind = ASK_SLICE;

@@ -38,6 +38,7 @@ struct ask {
     size_t n_models;
     uint32_t *uuids; /* of the accepted gpus, by number; none: any */
     size_t n_uuids;
+    uint16_t starts; /* of slices: bits of the accepted starts; all bits: any */
 };
 
 /* The shape's asks are those of the pod set, then one of count 0 for each that replicas serve, too:

@@ -241,7 +241,7 @@ static void option_offer_flexible(struct device_pick *d, const struct ask *a, in
 
     if (profile < 0 || (a->bytes > 0 && parts_slice_bytes(g, profile) < a->bytes))
         return;
-    if (after == 0 && l->free == 0) { /* the best start, from the table */
+    if (after == 0 && l->free == 0 && a->starts == UINT16_MAX) { /* the best start, by the table */
         int start = mig_table_start(p->board->table, l->state, (unsigned)profile);
 
         starts = start < 0 ? 0 : (uint16_t)(1u << start);
@@ -249,7 +249,7 @@ static void option_offer_flexible(struct device_pick *d, const struct ask *a, in
         starts = mig_starts(p->board->geometry, l->state, (unsigned)profile);
     }
     before = mig_table_value(p->board->table, l->state);
-    for (unsigned left = starts; left; left &= left - 1) {
+    for (unsigned left = starts & a->starts; left; left &= left - 1) {
         unsigned start = (unsigned)__builtin_ctz(left);
         struct mig_state then =
             mig_state_add(p->board->geometry, l->state, (unsigned)profile, start);
@@ -280,7 +280,7 @@ static void option_offer_fixed(struct device_pick *d, const struct ask *a, int b
 
     if (a->bytes > 0 && (profile < 0 || parts_slice_bytes(g, profile) < a->bytes))
         return;
-    for (unsigned left = l->free; left; left &= left - 1) {
+    for (unsigned left = l->free & a->starts; left; left &= left - 1) {
         unsigned start = (unsigned)__builtin_ctz(left);
 
         if (p->told[start].name == a->profile)
@@ -379,12 +379,12 @@ static unsigned most_of(struct device_pick *d, int bit, const struct ask *a)
     unsigned ret = 0;
 
     if (!p->is_flexible) {
-        for (unsigned left = l.free; left; left &= left - 1)
+        for (unsigned left = l.free & a->starts; left; left &= left - 1)
             ret += p->told[__builtin_ctz(left)].name == a->profile;
         return ret;
     }
     while (profile >= 0) {
-        uint16_t starts = mig_starts(p->board->geometry, l.state, (unsigned)profile);
+        uint16_t starts = mig_starts(p->board->geometry, l.state, (unsigned)profile) & a->starts;
 
         if (starts == 0)
             break;

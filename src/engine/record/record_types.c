@@ -123,8 +123,9 @@ static const struct record_field ask_fields[] = {
     BOOL(struct mete_gpu_ask, is_replica),  TEXTS(struct mete_gpu_ask, models, n_models),
     BOOL(struct mete_gpu_ask, or_replica),  BOOL(struct mete_gpu_ask, is_by_memory),
     BOOL(struct mete_gpu_ask, is_several),  TEXTS(struct mete_gpu_ask, uuids, n_uuids),
+    UINT(struct mete_gpu_ask, starts),
 };
-TYPE(ask, struct mete_gpu_ask, 64);
+TYPE(ask, struct mete_gpu_ask, 72);
 static const struct record_field requirement_fields[] = {
     TEXT(struct mete_requirement, key),
     INT(struct mete_requirement, op),

@@ -55,6 +55,9 @@ static const char *chosen_text(struct mete_engine *e, const struct ask *a)
 {
     if (a->n_uuids == 0)
         return "";
+    if (a->kind == ASK_SLICE && a->starts != UINT16_MAX)
+        return arena_format(e->answers, " out of chosen slices of %zu %s", a->n_uuids,
+                            a->n_uuids == 1 ? "gpu" : "gpus");
     return arena_format(e->answers, " out of %zu chosen %s", a->n_uuids,
                         a->n_uuids == 1 ? "gpu" : "gpus");
 }

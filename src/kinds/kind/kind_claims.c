@@ -12,6 +12,7 @@
 #include "model/names.h"
 
 enum {
+    ALTERNATIVES_MAX = 8,
     USERS_MAX = 256
 };
 
@@ -53,17 +54,46 @@ static const struct field exact_fields[] = {
     F_STRING("allocationMode", "ExactCount: as many as `count`; All: all devices that match.",
              .fallback = "\"ExactCount\"", .values = allocation_modes),
     F_INT("count", "The number of devices; default 1.", .min = 1, .max = CLAIM_DEVICES_MAX),
-    F_REFUSED("adminAccess", "Access to devices of others.", .harmless = "false"),
+    F_BOOL("adminAccess", "The devices are seen for monitoring, whoever holds them."),
     F_REFUSED("tolerations", "Tolerated taints of devices."),
     F_REFUSED("capacity", "Parts of a device's capacity."),
     F_END,
 };
 
+static const struct field sub_request_fields[] = {
+    F_STRING("name", "The alternative's name, unique in the request.", .is_required = true,
+             .check = name_check_label),
+    F_STRING("deviceClassName", "The class of the devices.", .is_required = true,
+             .check = name_check_subdomain),
+    F_LIST("selectors", &selector_item, "Conditions that each device meets.",
+           .items_max = CLAIM_DEVICES_MAX),
+    F_STRING("allocationMode", "ExactCount: as many as `count`; All: all devices that match.",
+             .fallback = "\"ExactCount\"", .values = allocation_modes),
+    F_INT("count", "The number of devices; default 1.", .min = 1, .max = CLAIM_DEVICES_MAX),
+    F_REFUSED("tolerations", "Tolerated taints of devices."),
+    F_REFUSED("capacity", "Parts of a device's capacity."),
+    F_END,
+};
+static const struct field sub_request_item =
+    F_OBJECT(NULL, sub_request_fields, "Devices of one kind.");
+
+static const struct field constraint_fields[] = {
+    F_LIST("requests", &string_item, "The requests that the constraint is for; none: all.",
+           .items_max = CLAIM_DEVICES_MAX),
+    F_STRING("matchAttribute", "The attribute that has one value on all devices.",
+             .check = name_check_qualified),
+    F_REFUSED("distinctAttribute", "The attribute that has another value on each device."),
+    F_END,
+};
+static const struct field constraint_item =
+    F_OBJECT(NULL, constraint_fields, "A condition on devices together.");
+
 static const struct field request_fields[] = {
     F_STRING("name", "The request's name, unique in the claim.", .is_required = true,
              .check = name_check_label),
     F_OBJECT("exactly", exact_fields, "The devices."),
-    F_REFUSED("firstAvailable", "Several kinds of devices, in the order of preference."),
+    F_LIST("firstAvailable", &sub_request_item, "Kinds of devices in the order of preference.",
+           .items_max = ALTERNATIVES_MAX),
     F_END,
 };
 static const struct field request_item = F_OBJECT(NULL, request_fields, "Devices of one kind.");
@@ -71,7 +101,8 @@ static const struct field request_item = F_OBJECT(NULL, request_fields, "Devices
 static const struct field devices_fields[] = {
     F_LIST("requests", &request_item, "The requested devices.", .is_unique = true,
            .items_max = CLAIM_DEVICES_MAX),
-    F_REFUSED("constraints", "Conditions on several devices together.", .harmless = "[]"),
+    F_LIST("constraints", &constraint_item, "Conditions on several devices together.",
+           .items_max = CLAIM_DEVICES_MAX),
     F_LIST("config", &claim_config_item, "Parameters of the devices.",
            .items_max = CLAIM_DEVICES_MAX),
     F_END,
@@ -87,6 +118,7 @@ static const struct field result_fields[] = {
     F_STRING("driver", "The device's driver.", .is_required = true),
     F_STRING("pool", "The device's pool.", .is_required = true),
     F_STRING("device", "The device's name in the pool.", .is_required = true),
+    F_BOOL("adminAccess", "The device is seen only."),
     F_END,
 };
 static const struct field result_item = F_OBJECT(NULL, result_fields, "An allocated device.");
@@ -215,30 +247,90 @@ static void validate_config(const json_t *list, const struct path *at, struct ca
     }
 }
 
+/* Is `name` that of a request, "gpu", or of an alternative, "gpu/large"? */
 static bool has_request(const json_t *requests, const char *name)
 {
-    for (size_t i = 0; i < json_array_size(requests); i++)
-        if (text_equal(json_text(json_array_get(requests, i), "name"), name))
-            return true;
+    struct str rest = str_of(name);
+    struct str main = str_cut(&rest, '/');
+
+    for (size_t i = 0; i < json_array_size(requests); i++) {
+        const json_t *request = json_array_get(requests, i);
+        const json_t *list = json_object_get(request, "firstAvailable");
+
+        if (!str_equal(str_of(json_text(request, "name")), main))
+            continue;
+        for (size_t k = 0; k < json_array_size(list); k++)
+            if (str_equal(str_of(json_text(json_array_get(list, k), "name")), rest))
+                return true;
+        return !rest.at;
+    }
     return false;
 }
 
-static void validate_config_requests(const json_t *devices, const struct path *at,
-                                     struct causes *causes)
+/* Checks the `requests` of each item of a list: configurations or constraints. */
+static void validate_request_names(const json_t *devices, const char *member, const struct path *at,
+                                   struct causes *causes)
 {
-    const json_t *list = json_object_get(devices, "config");
+    const json_t *list = json_object_get(devices, member);
 
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *names = json_object_get(json_array_get(list, i), "requests");
-        const struct path *here = PATH(PATH_INDEX(PATH(at, "config"), i), "requests");
+        const struct path *here = PATH(PATH_INDEX(PATH(at, member), i), "requests");
 
         for (size_t k = 0; k < json_array_size(names); k++) {
             const char *name = json_string_value(json_array_get(names, k));
 
             if (!has_request(json_object_get(devices, "requests"), name))
                 cause_invalid(causes, PATH_INDEX(here, k), name,
-                              "must be the name of a request in claim");
+                              "must be the name of a request in claim or the name of a request "
+                              "and a subrequest separated by '/'");
         }
+    }
+}
+
+static void validate_names(const json_t *list, const struct path *at, struct causes *causes)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_text(json_array_get(list, i), "name");
+
+        for (size_t k = 0; k < i; k++)
+            if (text_equal(json_text(json_array_get(list, k), "name"), name))
+                cause_duplicate(causes, PATH(PATH_INDEX(at, i), "name"), name);
+    }
+}
+
+static void validate_ask(const json_t *ask, const struct path *at, struct causes *causes)
+{
+    if (text_equal(json_text(ask, "allocationMode"), "All") && json_object_get(ask, "count"))
+        cause_forbidden(causes, PATH(at, "count"), "must not be set when allocationMode is All");
+    claim_validate_selectors(json_object_get(ask, "selectors"), PATH(at, "selectors"), causes);
+}
+
+static void validate_request(const json_t *request, const struct path *at, struct causes *causes)
+{
+    const json_t *exactly = json_object_get(request, "exactly");
+    const json_t *list = json_object_get(request, "firstAvailable");
+    const struct path *here = PATH(at, "firstAvailable");
+
+    if ((exactly != NULL) == (json_array_size(list) > 0))
+        cause_required(causes, at, "exactly one of `exactly` or `firstAvailable` is required");
+    if (exactly)
+        validate_ask(exactly, PATH(at, "exactly"), causes);
+    validate_names(list, here, causes);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        validate_ask(json_array_get(list, i), PATH_INDEX(here, i), causes);
+}
+
+static void validate_constraints(const json_t *list, const struct path *at, struct causes *causes)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_text_filled(json_array_get(list, i), "matchAttribute");
+        const struct path *here = PATH(PATH_INDEX(at, i), "matchAttribute");
+
+        if (!name)
+            cause_required(causes, here, "");
+        else if (!strchr(name, '/'))
+            cause_invalid(causes, here, name, "must include a domain");
     }
 }
 
@@ -248,28 +340,15 @@ static void claim_spec_validate(const json_t *spec, const struct path *at, struc
     const json_t *requests = json_object_get(devices, "requests");
     const struct path *here = PATH(at, "devices");
 
-    for (size_t i = 0; i < json_array_size(requests); i++) {
-        const json_t *request = json_array_get(requests, i);
-        const json_t *exactly = json_object_get(request, "exactly");
-        const struct path *one = PATH_INDEX(PATH(here, "requests"), i);
-        const char *name = json_text(request, "name");
-
-        if (!exactly) {
-            cause_required(causes, PATH(one, "exactly"), "");
-            continue;
-        }
-        for (size_t k = 0; k < i; k++)
-            if (text_equal(json_text(json_array_get(requests, k), "name"), name))
-                cause_duplicate(causes, PATH(one, "name"), name);
-        if (text_equal(json_text(exactly, "allocationMode"), "All") &&
-            json_object_get(exactly, "count"))
-            cause_forbidden(causes, PATH(PATH(one, "exactly"), "count"),
-                            "must not be set when allocationMode is All");
-        claim_validate_selectors(json_object_get(exactly, "selectors"),
-                                 PATH(PATH(one, "exactly"), "selectors"), causes);
-    }
+    validate_names(requests, PATH(here, "requests"), causes);
+    for (size_t i = 0; i < json_array_size(requests); i++)
+        validate_request(json_array_get(requests, i), PATH_INDEX(PATH(here, "requests"), i),
+                         causes);
+    validate_constraints(json_object_get(devices, "constraints"), PATH(here, "constraints"),
+                         causes);
     validate_config(json_object_get(devices, "config"), PATH(here, "config"), causes);
-    validate_config_requests(devices, here, causes);
+    validate_request_names(devices, "config", here, causes);
+    validate_request_names(devices, "constraints", here, causes);
 }
 
 static void claim_validate(const json_t *object, struct causes *causes)

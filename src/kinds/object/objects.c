@@ -434,6 +434,7 @@ struct err *change_create(struct change *c, json_t *object)
     TRY(kind_validate(c->kind, c->after));
     TRY(admit_network_topology(c));
     TRY(admit_check(c));
+    TRY(admit_claim(c));
     return meta_check_owners(c);
 }
 

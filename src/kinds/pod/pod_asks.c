@@ -218,6 +218,7 @@ static bool read_claim(const struct pod_claim *c, struct gpu_ask *ret)
         return false;
     ret->claim = c->id;
     ret->gpus = c->gpus;
+    ret->starts = c->starts;
     return true;
 }
 

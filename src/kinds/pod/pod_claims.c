@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/num.h"
 
 static const char *claims_text(const json_t *pod)
 {
@@ -40,6 +41,18 @@ char *pod_claims_node(const json_t *pod)
     return mem_strndup(line.at, line.size);
 }
 
+/* Reads "GPU-8c1f,GPU-77@48"; "*": any. */
+static void read_chosen(struct str text, struct pod_claim *ret)
+{
+    struct str gpus = str_cut(&text, '@');
+    int64_t starts = 0;
+    AUTO(err_freep) struct err *e = text.at ? num_parse_int64(text, 1, UINT16_MAX, &starts) : NULL;
+
+    ret->starts = (uint16_t)starts;
+    if (!str_equal(gpus, STR("*")))
+        ret->gpus = gpus;
+}
+
 bool pod_next_claim(const json_t *pod, struct str *rest, struct pod_claim *ret)
 {
     struct str line;
@@ -69,9 +82,12 @@ bool pod_next_claim(const json_t *pod, struct str *rest, struct pod_claim *ret)
         ret->held = words[4];
         return true;
     }
+    if (str_equal(words[3], STR(POD_CLAIM_SEEN))) {
+        ret->seen = words[4];
+        return true;
+    }
     ret->ask = words[3];
-    if (!str_equal(words[4], STR("*")))
-        ret->gpus = words[4];
+    read_chosen(words[4], ret);
     return true;
 }
 
@@ -82,9 +98,11 @@ bool container_has_claim(const json_t *container, const struct pod_claim *c)
     for (size_t i = 0; i < json_array_size(names); i++) {
         const json_t *one = json_array_get(names, i);
         const char *request = json_text_filled(one, "request");
+        struct str rest = c->request;
+        struct str main = str_cut(&rest, '/'); /* of "gpu/large" */
 
         if (str_equal(str_of(json_text(one, "name")), c->name) &&
-            (!request || str_equal(str_of(request), c->request)))
+            (!request || str_equal(str_of(request), main)))
             return true;
     }
     return false;
@@ -103,20 +121,31 @@ bool pod_next_held(struct str *rest, struct device *ret)
     return false;
 }
 
-size_t container_held_count(const json_t *pod, const json_t *container)
+/* The number of devices that the lines of the container name in full: held, or seen. */
+static size_t count_named(const json_t *pod, const json_t *container, bool is_seen)
 {
     struct str rest = {0};
     struct pod_claim c;
     size_t n = 0;
 
     while (pod_next_claim(pod, &rest, &c)) {
-        struct str held = c.held;
+        struct str named = is_seen ? c.seen : c.held;
         struct device d;
 
-        while (container_has_claim(container, &c) && pod_next_held(&held, &d))
+        while (container_has_claim(container, &c) && pod_next_held(&named, &d))
             n++;
     }
     return n;
+}
+
+size_t container_held_count(const json_t *pod, const json_t *container)
+{
+    return count_named(pod, container, false);
+}
+
+size_t container_seen_count(const json_t *pod, const json_t *container)
+{
+    return count_named(pod, container, true);
 }
 
 bool pod_shares_device(const json_t *pod, const struct device *d)

@@ -36,6 +36,10 @@ struct err *admit_check(const struct change *c) MUST_CHECK;
 /* Removal: checks that the system's PriorityClasses stay. */
 struct err *admit_removal(const struct change *c) MUST_CHECK;
 
+/* Creation of a claim or a template with adminAccess: ERR_FORBIDDEN unless its namespace has
+ * Kubernetes' label for it. */
+struct err *admit_claim(const struct change *c) MUST_CHECK;
+
 /* Charges the change to the quotas of its namespace, in its own transaction, and computes the
  * status of a quota that is written. ERR_FORBIDDEN `exceeded quota: ...`: no room. */
 struct err *admit_charge(struct change *c) MUST_CHECK;

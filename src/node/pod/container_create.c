@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/stamp.h"
+#include "kinds/pod/pod_claims.h"
 #include "kinds/pod/toleration.h"
 #include "node/host_root.h"
 #include "node/image/root.h"
@@ -151,7 +152,8 @@ static void strike_mounts(const struct pod *p, const struct container *c)
 
     if (stage_has_binds(p->object, pod_container_spec(p, c)))
         strike(p, (struct striking){container_stage_dir(p, c), o->strike_stage});
-    if (c->image_id && json_array_size(c->gpus) > 0)
+    if (c->image_id && (json_array_size(c->gpus) > 0 ||
+                        container_seen_count(p->object, pod_container_spec(p, c)) > 0))
         strike(p, (struct striking){container_root_dir(p, c, c->attempt), o->strike_driver});
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "kinds/pod/pod_asks.h"
+#include "kinds/pod/pod_claims.h"
 #include "node/host_root.h"
 #include "node/spec/cdi.h"
 #include "node/spec/container_devices.h"
@@ -16,12 +17,13 @@
 const struct driver_root *container_driver(const struct pod *p, const struct container *c)
 {
     const struct pods_options *o = &p->set->o;
-    const struct gpu_asks asks = container_gpu_asks(p->object, pod_container_spec(p, c));
-    int64_t of_others = 0;
+    const json_t *spec = pod_container_spec(p, c);
+    const struct gpu_asks asks = container_gpu_asks(p->object, spec);
+    int64_t n = (int64_t)json_array_size(c->gpus) + (int64_t)container_seen_count(p->object, spec);
 
     for (size_t i = 0; i < asks.n; i++)
-        of_others += asks.at[i].vendor == GPU_NVIDIA ? 0 : asks.at[i].count;
-    return (int64_t)json_array_size(c->gpus) > of_others ? o->find_driver(o->arg) : NULL;
+        n -= asks.at[i].vendor == GPU_NVIDIA ? 0 : asks.at[i].count;
+    return n > 0 ? o->find_driver(o->arg) : NULL;
 }
 
 /* The number of devices that need NVIDIA's driver. */

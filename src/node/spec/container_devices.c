@@ -135,6 +135,31 @@ static struct err *devices_check_gpu(const struct pod *p, const struct container
     return NULL;
 }
 
+/* Adds the devices that the container sees for monitoring, whoever holds them. */
+static struct err *devices_add_seen(const struct pod *p, const json_t *container,
+                                    struct container_devices *found)
+{
+    struct str rest = {0};
+    struct pod_claim line;
+
+    while (pod_next_claim(p->object, &rest, &line)) {
+        struct str seen = container_has_claim(container, &line) ? line.seen : (struct str){0};
+
+        while (seen.size > 0) {
+            struct str part = str_cut(&seen, ';');
+            AUTO_FREE char *text = mem_strndup(part.at, part.size);
+            struct container_device d = {0};
+
+            if (found->all.n == CONTAINER_DEVICES_MAX)
+                return err_new(ERR_INVALID, "container sees over %d devices",
+                               CONTAINER_DEVICES_MAX);
+            TRY(device_find(p->set, text, &d));
+            vec_add(&found->all, d);
+        }
+    }
+    return NULL;
+}
+
 struct err *container_devices_find(const struct pod *p, const struct container *c,
                                    struct container_devices *ret)
 {
@@ -157,6 +182,7 @@ struct err *container_devices_find(const struct pod *p, const struct container *
     }
     VEC_EACH (&found.all, d)
         TRY(devices_check_gpu(p, c, d->gpu));
+    TRY(devices_add_seen(p, pod_container_spec(p, c), &found));
     *ret = found;
     found = (struct container_devices){0};
     return NULL;

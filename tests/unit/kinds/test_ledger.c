@@ -390,7 +390,7 @@ static void add_claimant(struct world *w, const char *name, const char *line)
     AUTO_FREE char *text =
         mem_format("{'metadata':{'name':'%s','annotations':{'mete.dev/claims':"
                    "'ready\\ngpu r c-1 %s\\n'}},'spec':{'resourceClaims':[{'name':'gpu',"
-                   "'resourceClaimName':'one'}],'containers':[{'name':'main','image':'host',"
+                   "'resourceClaimName':'one'}],'containers':[{'name':'main','image':'i',"
                    "'resources':{'claims':[{'name':'gpu'}]}}]}}",
                    name, line);
 
