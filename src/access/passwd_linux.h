@@ -1,4 +1,4 @@
-/* passwd_linux.h - user names of uids */
+/* passwd_linux.h - users of uids, and their groups */
 #pragma once
 
 #include <stdbool.h>
@@ -7,3 +7,7 @@
 
 /* A user_name_fn over getpwuid_r. */
 bool passwd_user_name(void *arg, uint32_t uid, char *ret, size_t ret_size);
+
+/* An object_user_fn over getpwuid_r and getgrgid_r. */
+struct object_user;
+bool passwd_find_user(void *arg, int64_t uid, struct object_user *ret);

@@ -14,6 +14,7 @@
 #include "control/node_monitor.h"
 #include "control/queue/past_usage.h"
 #include "control/requeue.h"
+#include "control/slurm/slurm_jobs.h"
 #include "control/taints.h"
 
 struct control_cluster {
@@ -23,6 +24,7 @@ struct control_cluster {
     struct gc *gc;
     struct jobs *jobs;
     struct cronjobs *cronjobs;
+    struct slurm_jobs *slurm_jobs;
     struct budgets *budgets;
     struct requeue *requeue;
     struct taints *taints;
@@ -46,9 +48,12 @@ static struct err *start_jobs(struct control_cluster *c, const struct control_cl
         .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
     const struct cronjobs_options cronjobs = {
         .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
+    const struct slurm_jobs_options slurm = {
+        .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
 
     TRY(jobs_new(&jobs, &c->jobs));
-    return cronjobs_new(&cronjobs, &c->cronjobs);
+    TRY(cronjobs_new(&cronjobs, &c->cronjobs));
+    return slurm_jobs_new(&slurm, &c->slurm_jobs);
 }
 
 static struct err *start_pods(struct control_cluster *c, const struct control_cluster_options *o)
@@ -119,6 +124,7 @@ void control_cluster_free(struct control_cluster *c)
     taints_free(c->taints);
     requeue_free(c->requeue);
     budgets_free(c->budgets);
+    slurm_jobs_free(c->slurm_jobs);
     cronjobs_free(c->cronjobs);
     jobs_free(c->jobs);
     gc_free(c->gc);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "access/audit_files_linux.h"
+#include "access/passwd_linux.h"
 #include "api/api.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -163,6 +164,7 @@ static struct err *open_store(struct server *s)
     struct objects_options objects = {.loop = s->role.loop,
                                       .random = make_random,
                                       .host_roots = &s->host_roots,
+                                      .find_user = passwd_find_user,
                                       .network_tiers = &s->network_tiers};
 
     TRY(audit_files_open(&audit, &s->audit));

@@ -33,6 +33,8 @@ struct objects *objects_new(const struct objects_options *options)
     o->network_tiers = options->network_tiers;
     o->api_host = options->api_host ? mem_strdup(options->api_host) : NULL;
     o->api_port = options->api_port ? mem_strdup(options->api_port) : NULL;
+    o->find_user = options->find_user;
+    o->find_user_arg = options->find_user_arg;
     o->trees = tree_cache_new();
     o->pool = json_pool_new();
     return o;
@@ -314,7 +316,7 @@ void change_accepted(struct change *c)
     if (c->request->is_dry_run)
         return;
     if (c->job_id > 0)
-        c->objects->job_next = c->job_id + 1;
+        c->objects->job_next = c->job_id + (c->job_ids > 1 ? c->job_ids : 1);
     admit_charged(c);
 }
 
@@ -427,6 +429,7 @@ struct err *change_create(struct change *c, json_t *object)
     if (is_pod(c->kind))
         TRY(pod_create_rules(c));
     TRY(batch_create_rules(c));
+    TRY(slurm_create_rules(c));
     TRY(admit_priority(c));
     TRY(admit_queue(c));
     TRY(kind_default(c->kind, c->after, &c->who));

@@ -20,6 +20,18 @@
 
 struct objects;
 
+/* A user of this machine. */
+enum {
+    OBJECT_USER_NAME_SIZE = 256
+};
+struct object_user {
+    char name[OBJECT_USER_NAME_SIZE];
+    int64_t gid;
+    char group[OBJECT_USER_NAME_SIZE]; /* "": unknown */
+};
+/* False: the uid has no user. */
+typedef bool (*object_user_fn)(void *arg, int64_t uid, struct object_user *ret);
+
 struct objects_options {
     struct store *store; /* borrowed, outlives the objects */
     struct loop *loop;   /* its wall clock makes the timestamps */
@@ -33,6 +45,8 @@ struct objects_options {
     /* The API's address in the environment of pods that get a token; NULL: not set. */
     const char *api_host;
     const char *api_port;
+    object_user_fn find_user; /* names and groups of the users of jobs; NULL: unknown */
+    void *find_user_arg;
 };
 
 struct objects *objects_new(const struct objects_options *o);

@@ -30,17 +30,19 @@ static struct err *take_job_id(struct change *c)
     const struct store_object *o = store_get_applied(c->objects->store, key);
     AUTO(json_freep) json_t *mark = NULL;
     int64_t through = 0;
+    int64_t last;
 
     if (o) {
         TRY(json_parse(o->bytes, &mark));
         through = json_int(mark, "through", 0);
     }
     c->job_id = c->objects->job_next > 0 ? c->objects->job_next : through + 1;
-    if (c->job_id <= through)
+    last = c->job_id + (c->job_ids > 1 ? c->job_ids - 1 : 0);
+    if (last <= through)
         return NULL;
     if (!mark)
         mark = json_object();
-    json_put_int(mark, "through", c->job_id + JOB_ID_BLOCK - 1);
+    json_put_int(mark, "through", last + JOB_ID_BLOCK - 1);
     txn_put(&c->txn, key, mark, o ? o->version : STORE_ABSENT);
     return NULL;
 }
@@ -81,10 +83,7 @@ static bool is_same_uid(const json_t *value, int64_t uid)
     return json_is_integer(value) && json_integer_value(value) == uid;
 }
 
-/*
- * The caller's uid, or -1. 0 counts for administrators only, so that an unset uid never means root.
- */
-static int64_t host_uid(const struct change *c)
+int64_t change_host_uid(const struct change *c)
 {
     if (c->who.host_uid == 0 && !c->who.is_admin)
         return -1;
@@ -117,7 +116,7 @@ static struct err *check_host_container(struct change *c, const json_t *containe
     const json_t *of_pod = json_at(c->after, "spec", "securityContext", "runAsUser", NULL);
     const json_t *own = json_at(container, "securityContext", "runAsUser", NULL);
     const json_t *asked = own ? own : of_pod;
-    int64_t uid = host_uid(c);
+    int64_t uid = change_host_uid(c);
 
     if (!asked && uid < 0)
         return forbidden(c,

@@ -16,6 +16,8 @@ struct objects {
     const struct network_tiers *network_tiers; /* NULL: none */
     char *api_host;                            /* NULL: not known */
     char *api_port;
+    object_user_fn find_user; /* NULL: unknown */
+    void *find_user_arg;
     int64_t job_next; /* the next job id; 0: not yet read from the store */
     struct account_clock clock;
 };
@@ -35,6 +37,7 @@ struct change {
     bool is_removal; /* `after` is the last state of a removed object */
     bool is_put;     /* PUT: reserved names that the client left out stay */
     int64_t job_id;  /* used when the transaction is accepted; 0: none */
+    int64_t job_ids; /* numbers from `job_id` on that it uses; 0: one */
     json_t *charged; /* quotas after the transaction, array; NULL: none */
 };
 
@@ -95,6 +98,10 @@ struct err *pod_template_rules(struct change *c, json_t *template) MUST_CHECK;
 struct err *put_job_id(struct change *c) MUST_CHECK;
 void put_user(struct change *c);
 /*
+ * The caller's uid, or -1. 0 counts for administrators only, so that an unset uid never means root.
+ */
+int64_t change_host_uid(const struct change *c);
+/*
  * Can no container of the pod run any more? The pod never had a node, or its node reported its end.
  */
 bool pod_is_over(const json_t *pod);
@@ -102,6 +109,12 @@ bool pod_is_over(const json_t *pod);
 /* objects_job.c: rules of batch/v1; other kinds pass */
 struct err *batch_create_rules(struct change *c) MUST_CHECK;
 struct err *batch_update_rules(struct change *c) MUST_CHECK;
+
+/* objects_slurm.c: rules of SlurmJobs, and of their pods' deletion; other kinds pass */
+bool is_slurm_job(const struct kind *k);
+struct err *slurm_create_rules(struct change *c) MUST_CHECK;
+struct err *slurm_update_rules(struct change *c) MUST_CHECK;
+struct err *slurm_delete_rules(const struct change *c) MUST_CHECK;
 
 /* objects_bind.c */
 struct err *bind_create(struct objects *o, const struct objects_request *r, json_t *binding,

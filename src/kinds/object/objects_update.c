@@ -104,7 +104,7 @@ static struct err *update_rules(struct change *c)
     if (is_pod(c->kind))
         TRY(pod_update_rules(c));
     TRY(batch_update_rules(c));
-    return NULL;
+    return slurm_update_rules(c);
 }
 
 /* Decodes and checks `c->after`, the wanted tree, against `c->before`. */

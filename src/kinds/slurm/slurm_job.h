@@ -26,6 +26,18 @@ enum {
 #define SLURM_ARRAY_LABEL "mete.dev/slurm-array-job"
 #define SLURM_INDEX_LABEL "mete.dev/slurm-array-index"
 
+/* Finalizer of the pods of SlurmJobs: control/slurm removes it when it counts the pod's end. */
+#define SLURM_TRACKING "mete.dev/slurm-job"
+
+/* Annotation of a pod: what accounting keeps of its job, a JSON object (account.h, "slurm"). */
+#define SLURM_ACCOUNT_ANNOTATION "mete.dev/slurm-account"
+
+/* Annotation of a pod: how often its job was started before; absent: 0. */
+#define SLURM_RESTARTS_ANNOTATION "mete.dev/slurm-restarts"
+
+/* The default partition, which has all nodes. */
+#define SLURM_PARTITION "main"
+
 /*
  * The annotation of a pod whose one container, of the image `host`, is started without an OCI
  * runtime (node/runtime, runtime_native_linux.c); its value is a JSON object:

@@ -17,6 +17,7 @@ static void start(struct jobs_world *jw)
 {
     struct jobs_options jobs = {.loop = jw->w.loop};
     struct cronjobs_options cronjobs = {.loop = jw->w.loop};
+    struct slurm_jobs_options slurm = {.loop = jw->w.loop};
     const struct gc_options gc = {.loop = jw->w.loop, .objects = jw->w.objects};
 
     jw->cluster = cluster_store_new(jw->w.store, jw->w.objects);
@@ -26,13 +27,17 @@ static void start(struct jobs_world *jw)
     cronjobs.cluster = jw->cluster;
     cronjobs.events = jw->events;
     world_must(jobs_new(&jobs, &jw->jobs));
+    slurm.cluster = jw->cluster;
+    slurm.events = jw->events;
     world_must(cronjobs_new(&cronjobs, &jw->cronjobs));
+    world_must(slurm_jobs_new(&slurm, &jw->slurm));
     world_must(gc_new(&gc, &jw->gc));
 }
 
 static void stop(struct jobs_world *jw)
 {
     gc_free(jw->gc);
+    slurm_jobs_free(jw->slurm);
     cronjobs_free(jw->cronjobs);
     jobs_free(jw->jobs);
     events_free(jw->events);

@@ -4,6 +4,7 @@
 #include "control/gc/gc.h"
 #include "control/jobs/cronjobs.h"
 #include "control/jobs/jobs.h"
+#include "control/slurm/slurm_jobs.h"
 #include "world.h"
 
 struct jobs_world {
@@ -12,6 +13,7 @@ struct jobs_world {
     struct events *events;
     struct jobs *jobs;
     struct cronjobs *cronjobs;
+    struct slurm_jobs *slurm;
     struct gc *gc;
 };
 

@@ -1,0 +1,271 @@
+/* slurm_pods.c - the pods of SlurmJobs in the controller */
+#include "base/num.h"
+#include "control/slurm/slurm_private.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
+
+/* The uid of the SlurmJob that controls the pod; borrowed; NULL: none. */
+static const char *owner_of(const json_t *pod)
+{
+    const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
+
+    for (size_t i = 0; i < json_array_size(owners); i++) {
+        const json_t *owner = json_array_get(owners, i);
+
+        if (json_bool(owner, "controller", false) &&
+            text_equal(json_text(owner, "kind"), "SlurmJob") &&
+            text_equal(json_text(owner, "apiVersion"), "mete.dev/v1"))
+            return json_text(owner, "uid");
+    }
+    return NULL;
+}
+
+static bool is_tracked(const json_t *pod)
+{
+    return json_has_text(json_at(pod, "metadata", "finalizers", NULL), SLURM_TRACKING);
+}
+
+static int64_t number_at(const json_t *pod, const char *map, const char *key)
+{
+    const char *text = json_text_at(pod, "metadata", map, key, NULL);
+    int64_t n = 0;
+
+    if (text)
+        err_free(num_parse_int64(str_of(text), 0, INT64_MAX, &n)); /* our own number */
+    return n;
+}
+
+static const json_t *main_state(const json_t *pod)
+{
+    const json_t *list = json_at(pod, "status", "containerStatuses", NULL);
+
+    return json_object_get(json_array_get(list, 0), "state");
+}
+
+/* ---- ends ---- */
+
+static enum sjob_state state_of_reason(const json_t *pod, const json_t *terminated)
+{
+    const char *reason = text_or_empty(json_text_at(pod, "status", "reason", NULL));
+    const json_t *disruption = object_condition(pod, "DisruptionTarget");
+    const char *why = text_or_empty(json_text(disruption, "reason"));
+
+    if (text_equal(reason, "DeadlineExceeded"))
+        return SJOB_TIMEOUT;
+    if (text_equal(reason, "NodeLost") || text_equal(reason, POD_GPU_LOST))
+        return SJOB_NODE_FAIL;
+    if (text_equal(json_text(disruption, "status"), "True")) {
+        if (text_equal(why, "PreemptionByScheduler"))
+            return SJOB_PREEMPTED;
+        return SJOB_NODE_FAIL;
+    }
+    if (pod_is_deleting(pod))
+        return SJOB_CANCELLED;
+    if (text_equal(json_text(terminated, "reason"), "OOMKilled"))
+        return SJOB_OUT_OF_MEMORY;
+    return SJOB_FAILED;
+}
+
+/* When the pod ended; unknown: now. */
+static void read_end(struct sjob_pod *p, const json_t *pod)
+{
+    const json_t *terminated = json_object_get(main_state(pod), "terminated");
+    int64_t now_ns = loop_wall_ns(p->job->jobs->options.loop);
+    int64_t signal = json_int(terminated, "signal", 0);
+
+    p->end = (struct sjob_end){.state = SJOB_COMPLETED,
+                               .started_ns = stamp_or(json_text(terminated, "startedAt"), 0),
+                               .ended_ns = stamp_or(json_text(terminated, "finishedAt"), now_ns)};
+    if (text_equal(pod_phase(pod), "Succeeded"))
+        return;
+    p->end.state = state_of_reason(pod, terminated);
+    p->end.code = signal > 0 ? 0 : json_int(terminated, "exitCode", 0);
+    p->end.signal = signal;
+    if (p->end.state == SJOB_OUT_OF_MEMORY) {
+        p->end.code = 0;
+        p->end.signal = 125;
+    } else if (p->end.state == SJOB_TIMEOUT || p->end.state == SJOB_CANCELLED) {
+        p->end.code = 0;
+    } else if (p->end.state == SJOB_FAILED && !terminated) {
+        p->end.code = 1; /* the container did not start */
+    }
+}
+
+/* ---- sums ---- */
+
+static void pod_unsum(const struct sjob_pod *p)
+{
+    p->job->n_waiting -= p->state == SJOB_PENDING;
+    p->job->n_running -= p->state == SJOB_RUNNING;
+}
+
+static void pod_sum(struct sjob_pod *p)
+{
+    struct sjob *j = p->job;
+
+    j->n_waiting += p->state == SJOB_PENDING;
+    j->n_running += p->state == SJOB_RUNNING;
+    if (p->state >= SJOB_COMPLETED && !p->is_ended) {
+        p->is_ended = true;
+        vec_add(&j->ended, p);
+    }
+}
+
+static void read_state(struct sjob_pod *p, const json_t *pod)
+{
+    const json_t *running = json_object_get(main_state(pod), "running");
+    bool is_new = p->state == SJOB_PENDING;
+
+    p->is_deleting = pod_is_deleting(pod);
+    if (*pod_node(pod) && !p->node)
+        p->node = mem_strdup(pod_node(pod));
+    if (pod_is_terminal(pod) || (p->is_deleting && !p->node)) {
+        read_end(p, pod);
+        p->state = p->end.state;
+    } else if (p->node) { /* a placed pod holds its resources: Slurm's RUNNING */
+        p->state = SJOB_RUNNING;
+        p->end.started_ns = stamp_or(json_text(running, "startedAt"), p->end.started_ns);
+    }
+    if (!is_new || p->state == SJOB_PENDING)
+        return;
+    if (p->end.started_ns == 0)
+        p->end.started_ns = loop_wall_ns(p->job->jobs->options.loop);
+    if (p->end.started_ns > p->job->last_start_ns)
+        p->job->last_start_ns = p->end.started_ns;
+    sjob_tell_dependents(p->job);
+}
+
+struct sjob_pod *sjob_find_pod(const struct sjob *j, size_t index)
+{
+    int64_t key = (int64_t)index;
+    struct sjob_pod *p = NULL;
+
+    map_find(by_index, j->pods, &key, sizeof(key), p);
+    return p;
+}
+
+static struct sjob_pod *sjob_pod_new(struct sjob *j, const json_t *pod)
+{
+    const json_t *metadata = json_object_get(pod, "metadata");
+    struct sjob_pod *p = mem_alloc(sizeof(*p));
+
+    p->job = j;
+    p->name = mem_strdup(json_text(metadata, "name"));
+    p->uid = mem_strdup(json_text(metadata, "uid"));
+    p->key = mem_format("%s/%s", j->ns, p->name);
+    p->index = number_at(pod, "labels", SLURM_INDEX_LABEL);
+    p->restarts = number_at(pod, "annotations", SLURM_RESTARTS_ANNOTATION);
+    p->is_tracked = true;
+    map_add(handle, j->jobs->pods, p->key, strlen(p->key), p);
+    map_add(by_index, j->pods, &p->index, sizeof(p->index), p);
+    pod_sum(p);
+    return p;
+}
+
+static void leave_ended(const struct sjob_pod *p)
+{
+    struct sjob *j = p->job;
+
+    for (size_t i = 0; i < j->ended.n; i++) {
+        if (j->ended.at[i] != p)
+            continue;
+        vec_remove(&j->ended, i);
+        return;
+    }
+}
+
+void sjob_pod_free(struct sjob_pod *p)
+{
+    struct sjob *j = p->job;
+
+    pod_unsum(p);
+    if (p->is_ended)
+        leave_ended(p);
+    if ((size_t)p->index < j->next_index)
+        j->next_index = (size_t)p->index;
+    map_remove(handle, j->jobs->pods, p);
+    map_remove(by_index, j->pods, p);
+    free(p->key);
+    free(p->name);
+    free(p->uid);
+    free(p->node);
+    free(p);
+}
+
+/* ---- events ---- */
+
+static struct sjob_pod *find_pod(const struct slurm_jobs *s, const char *ns, const char *name)
+{
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct sjob_pod *p = NULL;
+
+    map_find_text(handle, s->pods, key, p);
+    return p;
+}
+
+/* The pod has no job: only we remove its finalizer. */
+static void let_go(struct slurm_jobs *s, const char *ns, const char *name)
+{
+    vec_add(&s->orphans, mem_format("%s/%s", ns, name));
+    loop_timer_set(s->work_timer, 0);
+}
+
+/* Is it the pod of a present attempt, and not an event from before the attempt was counted? */
+static bool is_present(const struct sjob *j, const json_t *pod)
+{
+    size_t index = (size_t)number_at(pod, "labels", SLURM_INDEX_LABEL);
+
+    return index_set_has(&j->all, index) && !sjob_has_ended(j, index) && !sjob_find_pod(j, index) &&
+           number_at(pod, "annotations", SLURM_RESTARTS_ANNOTATION) ==
+               sjob_restarts(j->status, j, index);
+}
+
+void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
+{
+    struct slurm_jobs *s = arg;
+    const char *uid = owner_of(pod);
+    bool has_finalizer = is_tracked(pod);
+    struct sjob_pod *p = uid ? find_pod(s, ns, name) : NULL;
+    struct sjob *j = NULL;
+
+    if (uid)
+        map_find_text(by_uid, s->jobs_by_uid, uid, j);
+    if (!j || !text_equal(j->ns, ns)) {
+        if (has_finalizer)
+            let_go(s, ns, name);
+        return;
+    }
+    if (p && !text_equal(p->uid, json_text_at(pod, "metadata", "uid", NULL)))
+        return; /* an event of an older pod of the name */
+    if (!p && (!has_finalizer || !is_present(j, pod)))
+        return;
+    if (!p)
+        p = sjob_pod_new(j, pod);
+    p->is_tracked = has_finalizer;
+    pod_unsum(p);
+    read_state(p, pod);
+    pod_sum(p);
+    sjob_poke(j);
+}
+
+/* The finalizer was removed by somebody else: the element gets another pod. */
+void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct sjob_pod *p = find_pod(arg, ns, name);
+
+    if (!p || !text_equal(p->uid, json_text_at(last, "metadata", "uid", NULL)))
+        return;
+    sjob_poke(p->job);
+    sjob_pod_free(p);
+}
+
+void sjob_add_made(struct sjob *j, const json_t *pod)
+{
+    (void)sjob_pod_new(j, pod);
+}
+
+void sjob_pod_release(struct sjob_pod *p)
+{
+    p->is_tracked = false;
+    sjob_pod_free(p);
+}

@@ -1,0 +1,220 @@
+/* slurm_private.h - the parts of the controller of SlurmJobs */
+#pragma once
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/retry.h"
+#include "base/stamp.h"
+#include "base/vec.h"
+#include "control/slurm/slurm_jobs.h"
+#include "control/writes.h"
+#include "kinds/slurm/slurm_pod.h"
+#include "model/index_set.h"
+#include "model/slurm_dependency.h"
+
+enum {
+    SJOB_WRITES_MAX = 256, /* pods created or counted in one turn of a job */
+    SJOB_WINDOW = 256      /* pods of a job that have not started */
+};
+
+enum sjob_state {
+    SJOB_PENDING,
+    SJOB_RUNNING,
+    SJOB_COMPLETED, /* the first of the states that are ends */
+    SJOB_CANCELLED,
+    SJOB_FAILED,
+    SJOB_TIMEOUT,
+    SJOB_NODE_FAIL,
+    SJOB_PREEMPTED,
+    SJOB_DEADLINE,
+    SJOB_OUT_OF_MEMORY,
+    SJOB_STATES
+};
+extern const char *const sjob_state_names[SJOB_STATES];
+
+/* The end of an element, or of an attempt. */
+struct sjob_end {
+    enum sjob_state state;
+    int64_t code;
+    int64_t signal;
+    int64_t started_ns; /* realtime; 0: never */
+    int64_t ended_ns;
+};
+
+struct sjob;
+
+struct sjob_pod {
+    struct map_handle handle;   /* by key, over all jobs */
+    struct map_handle by_index; /* in its job */
+    struct sjob *job;
+    char *key; /* "ns/name" */
+    char *name;
+    char *uid;
+    int64_t index; /* of the element; without an array 0 */
+    int64_t restarts;
+    char *node;            /* NULL: not placed */
+    enum sjob_state state; /* PENDING, RUNNING or an end */
+    struct sjob_end end;
+    bool is_tracked;  /* has the finalizer, and we have not removed it */
+    bool is_deleting; /* the object has a deletionTimestamp */
+    bool is_killed;   /* deleted by us */
+    bool is_ended;    /* in `ended` of its job */
+};
+
+/* The elements of a job without an array are the index 0. */
+struct sjob {
+    struct map_handle handle; /* by key */
+    struct map_handle by_uid;
+    struct sjob *prev; /* among the jobs to look at */
+    struct sjob *next;
+    struct slurm_jobs *jobs;
+    char *key; /* "ns/name" */
+    char *ns;
+    char *name;
+    char *uid;
+    int64_t id;      /* of the job; elements of an array have the numbers from it on */
+    json_t *object;  /* as last put */
+    json_t *status;  /* as last put or written, whichever is newer */
+    int64_t version; /* of `status`: puts of older versions are stale */
+    bool is_queued;
+    bool is_array;
+    bool is_deleting;
+    bool is_over;
+
+    struct index_set all;
+    struct index_set completed;
+    struct index_set failed;
+    struct index_set cancelled;
+    struct slurm_indexes indexes;
+
+    struct sjob_pod *pods; /* by index; those that are tracked */
+    size_t n_waiting;      /* of them: not started */
+    size_t n_running;
+    VEC(struct sjob_pod *) ended; /* tracked and over: to be counted */
+    size_t next_index;            /* all indexes below have a pod or are over */
+    int64_t last_start_ns;        /* realtime; 0: none */
+    int64_t eligible_ns;          /* realtime; 0: not yet */
+
+    struct slurm_dependency dependency;
+    char *dependency_text;   /* that was parsed */
+    VEC(int64_t) dependents; /* numbers of jobs that wait for this one */
+    const char *reason;      /* static: why elements have no pods; NULL: they may have */
+
+    struct loop_timer *timer;
+    int64_t timer_at_ns; /* monotonic; 0: not set */
+    int64_t dirty_ns;    /* monotonic: since when the status differs; 0: it does not */
+    struct retry create_retry;
+    struct retry write_retry;
+    size_t writes_max; /* below SJOB_WRITES_MAX after a refused transaction */
+};
+
+struct slurm_queue {
+    struct map_handle handle;
+    char name[];
+};
+
+struct slurm_jobs {
+    struct slurm_jobs_options options;
+    struct cluster_watch *jobs_watch;
+    struct cluster_watch *pods_watch;
+    struct cluster_watch *queues_watch;
+    struct sjob *jobs;
+    struct sjob *jobs_by_uid;
+    VEC(struct sjob *) by_id; /* ascending */
+    struct sjob_pod *pods;
+    struct slurm_queue *queues;
+    struct sjob *queue;
+    VEC(char *) orphans; /* "ns/name" of tracked pods without a job */
+    struct loop_timer *work_timer;
+    struct loop_timer *reload_timer;
+    bool is_stopped; /* until the reload */
+    bool is_loading; /* until all pods have been read */
+    struct writes *writes;
+};
+
+/* slurm_jobs.c */
+void sjob_poke(struct sjob *j); /* looks at the job in one of the next turns */
+void sjob_poke_in(struct sjob *j, int64_t in_ns);
+/* The answer for a write: if the store takes the write back, all is read anew. */
+struct cluster_answer slurm_answer(struct slurm_jobs *s); /* then writes_end */
+void slurm_reload_later(struct slurm_jobs *s);
+void sjob_event(struct sjob *j, bool is_warning, const char *reason, const char *message);
+
+/* slurm_state.c */
+void slurm_put_job(void *arg, const char *ns, const char *name, const json_t *job);
+void slurm_remove_job(void *arg, const char *ns, const char *name, const json_t *last);
+void sjob_free(struct sjob *j);
+/* The job of a number, also of an element's; NULL: none. */
+struct sjob *slurm_find_id(const struct slurm_jobs *s, int64_t id);
+bool sjob_has_ended(const struct sjob *j, size_t index);
+int64_t sjob_element_id(const struct sjob *j, size_t index);
+/* The member of an element in maps of the status: its index; "*" of a job without an array. */
+const char *sjob_element_key(const struct sjob *j, size_t index, char key[24]);
+/* How often the element was started anew. */
+int64_t sjob_restarts(const json_t *status, const struct sjob *j, size_t index);
+/* Pokes the jobs that wait for this one. */
+void sjob_tell_dependents(struct sjob *j);
+
+/* slurm_pods.c */
+void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *pod);
+void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t *last);
+void sjob_pod_free(struct sjob_pod *p);
+struct sjob_pod *sjob_find_pod(const struct sjob *j, size_t index);
+void sjob_add_made(struct sjob *j, const json_t *pod); /* before its watch event */
+/* The pod was counted: it no longer belongs to the job. */
+void sjob_pod_release(struct sjob_pod *p);
+
+/* slurm_wait.c */
+enum sjob_verdict {
+    SJOB_MAY_START,
+    SJOB_WAITS,
+    SJOB_NEVER /* its dependencies can no longer hold */
+};
+/* Sets `reason`; `*ret_again_ns`: when to look again, -1: on changes only. */
+enum sjob_verdict sjob_wait(struct sjob *j, int64_t now_ns, int64_t *ret_again_ns);
+/* The same for one element: aftercorr and held indexes. */
+enum sjob_verdict sjob_element_wait(const struct sjob *j, size_t index);
+bool sjob_is_held(const struct sjob *j, size_t index);
+bool sjob_is_cancelled(const struct sjob *j, size_t index);
+/* How often clients have asked to start the element anew, and how many of these were counted. */
+int64_t sjob_requeues_asked(const struct sjob *j, size_t index);
+int64_t sjob_requeues_done(const json_t *status, const struct sjob *j, size_t index);
+/* Is there an element with a request that was not counted? */
+bool sjob_asks_requeue(const struct sjob *j);
+
+/* The findings and decisions of one turn, before they are written. */
+struct sjob_turn {
+    struct sjob *job;
+    int64_t now_ns; /* realtime */
+    json_t *status;
+    struct index_set completed;
+    struct index_set failed;
+    struct index_set cancelled;
+    VEC(struct sjob_pod *) released; /* their finalizers go in the same transaction */
+    VEC(struct sjob_pod *) killed;   /* deleted after the transaction */
+    bool has_deleting;               /* at most one pod in `released` is being deleted */
+    size_t n_left;                   /* pods to count in a later turn */
+    int64_t again_ns;                /* the latest time of the next look; -1: none */
+    bool is_urgent;
+};
+
+/* slurm_sync.c */
+void sjob_sync(struct sjob *j);
+
+/* slurm_count.c */
+void sjob_turn_init(struct sjob_turn *t, struct sjob *j);
+void sjob_turn_done(struct sjob_turn *t);
+void sjob_turn_again(struct sjob_turn *t, int64_t in_ns);
+/* Has the element ended, with what this turn found? */
+bool sjob_turn_has_ended(const struct sjob_turn *t, size_t index);
+size_t sjob_turn_ended(const struct sjob_turn *t);
+/* Counts the pods that are over. */
+void sjob_turn_count(struct sjob_turn *t);
+/* An element that never started ends. */
+void sjob_turn_cancel(struct sjob_turn *t, size_t index);
+/* Starts an element anew that had ended. */
+void sjob_turn_requeue(struct sjob_turn *t, size_t index);
+
+/* slurm_write.c: writes the status with the finalizers; then deletes pods. False: not written. */
+bool sjob_turn_write(struct sjob_turn *t);

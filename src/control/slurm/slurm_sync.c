@@ -1,0 +1,265 @@
+/* slurm_sync.c - one turn of a SlurmJob: counts ended pods, decides, creates and deletes pods */
+#include "control/slurm/slurm_private.h"
+#include "kinds/slurm/slurm_rows.h"
+
+/* Ends what clients cancelled; pods that run are deleted, and count as cancelled at their end. */
+static void turn_cancel_all(struct sjob_turn *t)
+{
+    struct sjob *j = t->job;
+    const char *text = json_text_at(j->object, "spec", "cancelled", NULL);
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+
+    if (!text || !*text)
+        return;
+    map_each (by_index, j->pods, p, tmp)
+        if (p->state < SJOB_COMPLETED && !p->is_killed && sjob_is_cancelled(j, (size_t)p->index))
+            vec_add(&t->killed, p);
+    for (size_t i = 0; i < j->all.n_words * 64; i++)
+        if (index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i) && !sjob_find_pod(j, i) &&
+            sjob_is_cancelled(j, i))
+            sjob_turn_cancel(t, i);
+}
+
+/* Starts anew what clients asked for: a running pod is deleted, and is requeued at its end. */
+static void turn_requeue_all(struct sjob_turn *t)
+{
+    struct sjob *j = t->job;
+
+    if (!sjob_asks_requeue(j))
+        return;
+    for (size_t i = 0; i < j->all.n_words * 64; i++) {
+        struct sjob_pod *p = sjob_find_pod(j, i);
+
+        if (!index_set_has(&j->all, i) || sjob_is_cancelled(j, i) ||
+            sjob_requeues_asked(j, i) <= sjob_requeues_done(t->status, j, i))
+            continue;
+        if (p && p->state == SJOB_RUNNING && !p->is_killed)
+            vec_add(&t->killed, p);
+        else if (!p && sjob_turn_has_ended(t, i))
+            sjob_turn_requeue(t, i);
+    }
+}
+
+/* ---- pods ---- */
+
+static const char *queue_named(const struct slurm_jobs *s, const char *account)
+{
+    struct slurm_queue *q = NULL;
+
+    if (account && *account)
+        map_find_text(handle, s->queues, account, q);
+    return q ? q->name : NULL;
+}
+
+/* False: not created, and tried again later. */
+static bool make_pod(struct sjob *j, size_t index)
+{
+    struct slurm_jobs *s = j->jobs;
+    const char *account = json_text_at(j->object, "spec", "account", NULL);
+    const struct slurm_element element = {
+        .job = j->object,
+        .array = j->is_array ? &j->indexes : NULL,
+        .index = j->is_array ? (int64_t)index : -1,
+        .raw_id = sjob_element_id(j, index),
+        .restarts = sjob_restarts(j->status, j, index),
+        .queue = queue_named(s, account),
+        .eligible_ns = j->eligible_ns,
+    };
+    AUTO(json_freep) json_t *pod = slurm_pod_make(&element);
+    struct cluster_answer a = slurm_answer(s);
+    AUTO(err_freep)
+    struct err *e = writes_end(a, cluster_create(s->options.cluster, "pods", j->ns, pod, a));
+    AUTO_FREE char *why = NULL;
+
+    if (!e) {
+        j->create_retry = (struct retry){0};
+        sjob_add_made(j, pod);
+        return true;
+    }
+    why = mem_format("Error creating: %s", err_message(e));
+    sjob_event(j, true, "FailedCreate", why);
+    j->reason = "AssociationResourceLimit";
+    sjob_poke_in(j, retry_failed(&j->create_retry, loop_now_ns(s->options.loop)));
+    return false;
+}
+
+/* The number of pods that may be created now. */
+static size_t pod_room(struct sjob *j)
+{
+    int64_t limit = json_int_at(j->object, "spec", "array", "limit", NULL);
+    size_t n_active = j->n_waiting + j->n_running;
+    size_t room = j->n_waiting < SJOB_WINDOW ? SJOB_WINDOW - j->n_waiting : 0;
+
+    if (limit > 0 && n_active + room > (size_t)limit)
+        room = (size_t)limit > n_active ? (size_t)limit - n_active : 0;
+    if (room == 0 && limit > 0 && n_active >= (size_t)limit)
+        j->reason = "JobArrayTaskLimit";
+    return room < SJOB_WRITES_MAX ? room : SJOB_WRITES_MAX;
+}
+
+/* Comes after the write of the turn: a pod is made of what is written only. */
+static void make_pods(struct sjob *j)
+{
+    int64_t left_ns = retry_left_ns(&j->create_retry, loop_now_ns(j->jobs->options.loop));
+    size_t room = pod_room(j);
+    bool is_gapless = true; /* no element was passed over */
+
+    if (left_ns > 0) {
+        sjob_poke_in(j, left_ns);
+        return;
+    }
+
+    for (size_t i = j->next_index; i < j->all.n_words * 64 && room > 0; i++) {
+        bool is_open = index_set_has(&j->all, i) && !sjob_has_ended(j, i) && !sjob_find_pod(j, i);
+        enum sjob_verdict v = is_open ? sjob_element_wait(j, i) : SJOB_WAITS;
+
+        if (is_open && v == SJOB_MAY_START) {
+            if (!make_pod(j, i))
+                return;
+            room--;
+        } else if (is_open) {
+            is_gapless = false;
+        }
+        if (is_gapless)
+            j->next_index = i + 1;
+    }
+}
+
+/* ---- the turn ---- */
+
+static void put_now(const struct sjob_turn *t, const char *key)
+{
+    char now[STAMP_TEXT_SIZE];
+
+    stamp_format_micro(t->now_ns, now);
+    json_put_text(t->status, key, now);
+}
+
+static void turn_never(struct sjob_turn *t)
+{
+    struct sjob *j = t->job;
+    json_t *records = json_object_at(t->status, "records");
+
+    if (!text_equal(json_text(records, "dependency"), "never")) {
+        json_put_text(records, "dependency", "never");
+        t->is_urgent = true;
+    }
+    if (!json_bool_at(j->object, "spec", "killOnInvalidDependency", NULL))
+        return;
+    for (size_t i = 0; i < j->all.n_words * 64; i++)
+        if (index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i) && !sjob_find_pod(j, i))
+            sjob_turn_cancel(t, i);
+}
+
+/* Elements that have not started end when they could no longer end before the deadline. */
+static void turn_deadline(struct sjob_turn *t)
+{
+    struct sjob *j = t->job;
+    const json_t *spec = json_object_get(j->object, "spec");
+    int64_t deadline_ns = stamp_or(json_text(spec, "deadline"), 0);
+    int64_t minutes = json_int(spec, "timeMinMinutes", json_int(spec, "timeLimitMinutes", 0));
+    int64_t left_ns = deadline_ns - minutes * 60 * NS_PER_SEC - t->now_ns;
+
+    if (deadline_ns == 0)
+        return;
+    if (left_ns > 0) {
+        sjob_turn_again(t, left_ns);
+        return;
+    }
+    j->reason = "DeadLine";
+    for (size_t i = 0; i < j->all.n_words * 64; i++) {
+        struct sjob_pod *p = index_set_has(&j->all, i) ? sjob_find_pod(j, i) : NULL;
+
+        if (p && p->state == SJOB_PENDING && !p->is_killed)
+            vec_add(&t->killed, p);
+        else if (!p && index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i))
+            sjob_turn_cancel(t, i);
+    }
+}
+
+/* May elements get pods? */
+static bool turn_decide(struct sjob_turn *t)
+{
+    struct sjob *j = t->job;
+    int64_t again_ns = -1;
+    enum sjob_verdict v = sjob_wait(j, t->now_ns, &again_ns);
+
+    if (again_ns >= 0)
+        sjob_turn_again(t, again_ns);
+    if (v == SJOB_NEVER)
+        turn_never(t);
+    turn_deadline(t);
+    if (v != SJOB_MAY_START || sjob_turn_ended(t) == j->all.count)
+        return false;
+    if (j->eligible_ns == 0)
+        j->eligible_ns = t->now_ns;
+    if (j->dependency.items.n > 0 && !json_text_at(t->status, "records", "dependency", NULL)) {
+        json_put_text(json_object_at(t->status, "records"), "dependency", "holds");
+        t->is_urgent = true;
+    }
+    return true;
+}
+
+static bool has_dependent(const struct sjob *j)
+{
+    VEC_EACH (&j->dependents, id) {
+        const struct sjob *other = slurm_find_id(j->jobs, *id);
+
+        if (other && !other->is_over && text_equal(other->reason, "Dependency"))
+            return true;
+    }
+    return false;
+}
+
+/* A job that is over is deleted after a while, unless another one still waits for its outcome. */
+static void sjob_expire(struct sjob *j)
+{
+    struct slurm_jobs *s = j->jobs;
+    const struct cluster_target target = {
+        .resource = "slurmjobs.mete.dev", .ns = j->ns, .name = j->name};
+    int64_t ended_ns = stamp_or(json_text(j->status, "endTime"), 0);
+    int64_t left_ns = ended_ns + SLURM_JOB_AGE_S * NS_PER_SEC - loop_wall_ns(s->options.loop);
+    AUTO(err_freep) struct err *e = NULL;
+    struct cluster_answer a;
+
+    if (left_ns <= 0 && has_dependent(j))
+        left_ns = 60 * NS_PER_SEC;
+    if (left_ns > 0) {
+        sjob_poke_in(j, left_ns);
+        return;
+    }
+    a = slurm_answer(s);
+    e = writes_end(a, cluster_remove(s->options.cluster, &target, j->uid, a));
+    if (e && err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_CONFLICT) {
+        LOG(WARN, "Slurm job was not deleted, will be tried again", S("job", j->key), E(e));
+        sjob_poke_in(j, retry_failed(&j->write_retry, loop_now_ns(s->options.loop)));
+    }
+}
+
+void sjob_sync(struct sjob *j)
+{
+    bool may_start;
+    struct sjob_turn t;
+
+    if (j->is_deleting)
+        return;
+    if (j->is_over && j->ended.n == 0 && !sjob_asks_requeue(j)) {
+        sjob_expire(j);
+        return;
+    }
+    sjob_turn_init(&t, j);
+    sjob_turn_count(&t);
+    turn_requeue_all(&t);
+    turn_cancel_all(&t);
+    may_start = turn_decide(&t);
+    if (sjob_turn_ended(&t) < j->all.count) {
+        json_put_text(t.status, "endTime", NULL);
+    } else if (!json_text(t.status, "endTime")) {
+        put_now(&t, "endTime");
+        t.is_urgent = true;
+    }
+    if (sjob_turn_write(&t) && may_start)
+        make_pods(j);
+    sjob_turn_done(&t);
+}

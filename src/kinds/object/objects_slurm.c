@@ -1,0 +1,265 @@
+/*
+ * objects_slurm.c - rules of SlurmJobs: numbers, user, requests that can never run, changes
+ *
+ * Errors have the words of Slurm, which its clients show and match on. A job runs as its submitting
+ * user, as containers of the image `host` do; only that user and administrators change it.
+ */
+
+#include "base/mem.h"
+#include "kinds/kind/cause.h"
+#include "kinds/object/objects_private.h"
+#include "kinds/object/tree_cache.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_ask.h"
+#include "kinds/slurm/slurm_job.h"
+#include "model/index_set.h"
+#include "model/slurm_dependency.h"
+
+bool is_slurm_job(const struct kind *k)
+{
+    return text_equal(k->group, "mete.dev") && text_equal(k->plural, "slurmjobs");
+}
+
+static struct err *slurm_denied(void)
+{
+    return err_new(ERR_FORBIDDEN, "Access/permission denied");
+}
+
+/* ---- numbers ---- */
+
+/* The number of the job, and one for each element of an array after it. */
+static struct err *put_numbers(struct change *c)
+{
+    const char *indexes = json_text_at(c->after, "spec", "array", "indexes", NULL);
+    AUTO(index_set_done) struct index_set set = {0};
+
+    if (indexes) {
+        AUTO(err_freep) struct err *e = index_set_parse(str_of(indexes), SLURM_ARRAY_MAX, &set);
+
+        if (e || set.count == 0)
+            return err_new(ERR_INVALID, "Invalid job array specification");
+        c->job_ids = (int64_t)set.count;
+    }
+    TRY(put_job_id(c));
+    json_put_int(json_object_at(c->after, "status"), "jobId", c->job_id);
+    return NULL;
+}
+
+/* ---- the user ---- */
+
+static struct err *put_submitter(struct change *c)
+{
+    json_t *spec = json_object_at(c->after, "spec");
+    const json_t *asked = json_at(spec, "user", "uid", NULL);
+    int64_t uid = change_host_uid(c);
+    struct object_user user = {.gid = -1};
+    json_t *to;
+
+    if (!asked && uid < 0)
+        return forbidden(c,
+                         "a job runs as the calling user, and %s has no uid on this system; an "
+                         "administrator adds one to users.yaml",
+                         c->who.user ? c->who.user : "this user");
+    if (asked && !c->who.is_admin && !c->who.is_system && json_integer_value(asked) != uid)
+        return slurm_denied();
+    if (asked)
+        uid = json_integer_value(asked);
+    if (uid < 0 || uid > UINT32_MAX)
+        return err_new(ERR_INVALID, "Invalid user id");
+    json_put(spec, "user", json_object());
+    to = json_object_at(spec, "user");
+    json_put_int(to, "uid", uid);
+    if (c->objects->find_user && c->objects->find_user(c->objects->find_user_arg, uid, &user)) {
+        json_put_text(to, "name", user.name);
+        json_put_int(to, "gid", user.gid);
+        json_put_text(to, "group", *user.group ? user.group : NULL);
+    } else {
+        json_put_text(to, "name", c->who.user);
+    }
+    return NULL;
+}
+
+/* ---- requests ---- */
+
+static struct err *check_names(const struct change *c)
+{
+    const json_t *spec = json_object_get(c->after, "spec");
+    const char *partitions = json_text_filled(spec, "partition");
+    const char *qos = json_text_filled(spec, "qos");
+    const char *reservation = json_text_filled(spec, "reservation");
+    struct str rest = str_of(partitions);
+
+    while (rest.at)
+        if (!str_equal(str_cut(&rest, ','), STR(SLURM_PARTITION)))
+            return err_new(ERR_INVALID, "Invalid partition name specified");
+    if (qos && !text_equal(qos, "normal"))
+        return err_new(ERR_INVALID, "Invalid qos specification");
+    if (json_text_filled(spec, "licenses"))
+        return err_new(ERR_INVALID, "Invalid license specification");
+    if (reservation &&
+        !store_get_applied(c->objects->store,
+                           objects_key(kind_find("mete.dev", "reservations"), "", reservation)))
+        return err_new(ERR_INVALID, "Requested reservation is invalid");
+    return NULL;
+}
+
+/* Requests that restrict and that are not implemented are refused by their names. */
+static struct err *check_known(const struct change *c)
+{
+    static const char *const refused[] = {"container", "mailType", "signal", "nodeList",
+                                          "excludeNodes"};
+    const json_t *spec = json_object_get(c->after, "spec");
+    AUTO(causes_done) struct causes causes = {0};
+
+    for (size_t i = 0; i < COUNT(refused); i++)
+        if (json_object_get(spec, refused[i]))
+            cause_forbidden(&causes, PATH(PATH(NULL, "spec"), refused[i]), cause_not_implemented);
+    if (!json_text(spec, "script"))
+        cause_forbidden(&causes, PATH(PATH(NULL, "spec"), "script"),
+                        "an allocation without a script is not implemented yet");
+    if (json_int(spec, "nodesMin", 1) > 1)
+        cause_forbidden(&causes, PATH(PATH(NULL, "spec"), "nodesMin"),
+                        "a job on several nodes is not implemented yet");
+    return causes_err(&causes, c->kind->kind,
+                      text_or_empty(json_text_at(c->after, "metadata", "name", NULL)));
+}
+
+static struct err *check_dependency(const struct change *c)
+{
+    const char *text = json_text_filled(json_object_get(c->after, "spec"), "dependency");
+    struct slurm_dependency d = {0};
+    AUTO(err_freep) struct err *e = text ? slurm_dependency_parse(str_of(text), &d) : NULL;
+    int64_t own = json_int_at(c->after, "status", "jobId", NULL);
+    bool is_right = !e;
+
+    VEC_EACH (&d.items, item)
+        is_right = is_right && (item->type == SLURM_SINGLETON || item->id < own);
+    slurm_dependency_done(&d);
+    return is_right ? NULL : err_new(ERR_INVALID, "Job dependency problem");
+}
+
+/* Could any node hold the job if it were empty? Without nodes nothing is known. */
+static struct err *check_fits(const struct change *c, const struct slurm_ask *ask)
+{
+    const struct store_range range = {.group = "", .resource = "nodes"};
+    const struct store_object *o = NULL;
+    bool has_nodes = false;
+
+    while ((o = store_next_applied(c->objects->store, &range, o ? &o->key : NULL))) {
+        AUTO(json_freep) json_t *node = NULL;
+
+        TRY(tree_cache_get(c->objects->trees, o, &node));
+        if (slurm_ask_fits_node(ask, node))
+            return NULL;
+        has_nodes = true;
+    }
+    if (!has_nodes)
+        return NULL;
+    return err_new(ERR_INVALID, "Requested node configuration is not available");
+}
+
+static struct err *check_request(const struct change *c)
+{
+    const json_t *spec = json_object_get(c->after, "spec");
+    AUTO(json_freep) json_t *terms = NULL;
+    struct slurm_ask ask;
+
+    TRY(check_names(c));
+    TRY(slurm_ask_read(spec, &ask));
+    TRY(slurm_constraint_terms(json_text(spec, "constraint"), &terms));
+    TRY(check_known(c));
+    return check_fits(c, &ask);
+}
+
+struct err *slurm_create_rules(struct change *c)
+{
+    if (!is_slurm_job(c->kind))
+        return NULL;
+    TRY(put_submitter(c));
+    put_user(c);
+    TRY(check_request(c));
+    TRY(put_numbers(c));
+    return check_dependency(c);
+}
+
+/* ---- changes ---- */
+
+static struct err *check_owner(const struct change *c)
+{
+    const char *owner = json_text_at(c->before, "metadata", "annotations", POD_USER, NULL);
+
+    if (c->who.is_admin || c->who.is_system || text_equal(owner, c->who.user))
+        return NULL;
+    return slurm_denied();
+}
+
+static bool is_changeable(const char *key)
+{
+    static const char *const changeable[] = {
+        "hold",     "heldIndexes", "cancelled", "requeues", "requeue", "killOnInvalidDependency",
+        "mailUser", "beginTime",   "deadline",  "comment",  "nice",    "dependency",
+        "name",     "wckey",       "array"};
+
+    for (size_t i = 0; i < COUNT(changeable); i++)
+        if (text_equal(key, changeable[i]))
+            return true;
+    return false;
+}
+
+static bool is_same(const json_t *a, const json_t *b)
+{
+    return a == b || (a && b && json_equal(a, b));
+}
+
+static void check_members(json_t *one, const json_t *other, struct causes *causes)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (one, key, value)
+        if (!is_changeable(key) && !is_same(value, json_object_get(other, key)))
+            cause_forbidden(causes, PATH(PATH(NULL, "spec"), key),
+                            "does not change after the submission");
+}
+
+/* An administrator's hold is released by administrators. */
+static struct err *check_hold(const struct change *c)
+{
+    const char *was = json_text_at(c->before, "spec", "hold", NULL);
+    const char *is = json_text_at(c->after, "spec", "hold", NULL);
+
+    if (text_equal(was, is) || c->who.is_admin || c->who.is_system)
+        return NULL;
+    return text_equal(was, "admin") || text_equal(is, "admin") ? slurm_denied() : NULL;
+}
+
+struct err *slurm_update_rules(struct change *c)
+{
+    json_t *was = json_object_get(c->before, "spec");
+    json_t *is = json_object_get(c->after, "spec");
+    AUTO(causes_done) struct causes causes = {0};
+
+    if (!is_slurm_job(c->kind))
+        return NULL;
+    TRY(check_owner(c));
+    check_members(is, was, &causes);
+    check_members(was, is, &causes);
+    if (!is_same(json_at(was, "array", "indexes", NULL), json_at(is, "array", "indexes", NULL)))
+        cause_forbidden(&causes, PATH(PATH(PATH(NULL, "spec"), "array"), "indexes"),
+                        "does not change after the submission");
+    TRY(causes_err(&causes, c->kind->kind,
+                   text_or_empty(json_text_at(c->after, "metadata", "name", NULL))));
+    TRY(check_hold(c));
+    return is_same(json_object_get(was, "dependency"), json_object_get(is, "dependency"))
+               ? NULL
+               : check_dependency(c);
+}
+
+struct err *slurm_delete_rules(const struct change *c)
+{
+    bool is_ours =
+        is_slurm_job(c->kind) ||
+        (is_pod(c->kind) && json_text_at(c->before, "metadata", "labels", SLURM_JOB_LABEL, NULL));
+
+    return is_ours ? check_owner(c) : NULL;
+}

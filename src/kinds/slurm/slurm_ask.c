@@ -1,0 +1,445 @@
+/* slurm_ask.c - requests of SlurmJobs: cpus, memory, gpus in the words of --gres, features */
+
+#include "kinds/slurm/slurm_ask.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "kinds/pod/pod_asks.h"
+#include "model/quantity.h"
+#include "model/resource.h"
+
+#define MODEL_LABEL    "mete.dev/gpu.model"
+#define FEATURE_LABEL  "feature.mete.dev/"
+#define KIB            INT64_C(1024)
+#define MIB            (KIB * KIB)
+#define AMOUNT_LARGEST (INT64_C(1) << 50)
+
+enum {
+    FEATURES_MAX = 64,
+    GPUS_LARGEST = 1 << 20
+};
+
+static struct err *gres_is_wrong(void)
+{
+    return err_new(ERR_INVALID, "Invalid generic resource (gres) specification");
+}
+
+/* ---- gpus ---- */
+
+/* A request of --gres or --gpus: NAME[:TYPE][:COUNT]. */
+struct gres_item {
+    struct str name;
+    struct str type; /* empty: any */
+    int64_t count;
+};
+
+static int64_t unit_of(char c)
+{
+    switch (toupper((unsigned char)c)) {
+    case 'K':
+        return KIB;
+    case 'M':
+        return MIB;
+    case 'G':
+        return MIB * KIB;
+    default:
+        return 1;
+    }
+}
+
+/* "2", "4K". False: no number. */
+static bool read_count(struct str text, int64_t *ret)
+{
+    int64_t unit = text.size > 0 ? unit_of(text.at[text.size - 1]) : 1;
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t n = 0;
+
+    if (unit > 1)
+        text.size--;
+    e = num_parse_int64(text, 0, GPUS_LARGEST, &n);
+    if (e || __builtin_mul_overflow(n, unit, &n) || n > GPUS_LARGEST)
+        return false;
+    *ret = n;
+    return true;
+}
+
+/* Reads [TYPE:]COUNT or TYPE; the name is given. */
+static bool read_type(struct str text, struct gres_item *ret)
+{
+    struct str rest = text;
+    struct str first = str_cut(&rest, ':');
+
+    ret->count = 1;
+    if (!rest.at)
+        return read_count(first, &ret->count) || (ret->type = first).size > 0;
+    ret->type = first;
+    return first.size > 0 && read_count(rest, &ret->count);
+}
+
+static bool read_gres_item(struct str text, struct gres_item *ret)
+{
+    struct str rest = text;
+
+    if (str_starts_with(rest, STR("gres:")) || str_starts_with(rest, STR("gres/")))
+        rest = (struct str){rest.at + 5, rest.size - 5};
+    *ret = (struct gres_item){.count = 1};
+    ret->name = str_cut(&rest, ':');
+    if (ret->name.size == 0)
+        return false;
+    return !rest.at || read_type(rest, ret);
+}
+
+/* "1g.10gb", "2g.20gb+me" */
+static bool is_profile(struct str type)
+{
+    return type.size >= 5 && type.size < MIG_NAME_SIZE && isdigit((unsigned char)type.at[0]) &&
+           type.at[1] == 'g' && type.at[2] == '.';
+}
+
+static bool take_type(struct str type, struct slurm_ask *ask)
+{
+    char *to = is_profile(type) ? ask->gpus.profile : ask->model;
+
+    if (type.size >= SLURM_MODEL_SIZE || (is_profile(type) && type.size >= MIG_NAME_SIZE))
+        return false;
+    for (size_t i = 0; i < type.size; i++)
+        to[i] = (char)tolower((unsigned char)type.at[i]);
+    to[type.size] = '\0';
+    ask->gpus.kind = is_profile(type) ? DEVICE_SLICE : DEVICE_WHOLE;
+    return true;
+}
+
+/* Adds the gpus of an item; `times` of them on a node. */
+static bool add_gpus(struct slurm_ask *ask, const struct gres_item *item, int64_t times)
+{
+    struct slurm_ask mine = *ask;
+    int64_t count = 0;
+
+    mine.gpus = (struct gpu_ask){.kind = DEVICE_WHOLE};
+    if (__builtin_mul_overflow(item->count, times, &count) || count > GPUS_LARGEST)
+        return false;
+    if (count == 0)
+        return true;
+    if (str_equal(item->name, STR("shard")))
+        mine.gpus.kind = DEVICE_REPLICA;
+    else if (str_equal(item->name, STR("mps")))
+        mine.gpus.kind = DEVICE_SHARE;
+    else if (!str_equal(item->name, STR("gpu")))
+        return false;
+    if (item->type.size > 0 && (mine.gpus.kind != DEVICE_WHOLE || !take_type(item->type, &mine)))
+        return false;
+    mine.gpus.count = count;
+    if (mine.gpus.kind == DEVICE_SHARE) { /* percent of one gpu, or whole gpus */
+        mine.gpus.kind = count >= 100 ? DEVICE_WHOLE : DEVICE_SHARE;
+        mine.gpus.milli = count >= 100 ? 0 : (uint32_t)count * 10;
+        mine.gpus.count = count >= 100 ? count / 100 : 1;
+        if (count > 100 && count % 100 != 0)
+            return false;
+    }
+    if (ask->gpus.count > 0 &&
+        (!gpu_ask_is_like(&ask->gpus, &mine.gpus) || ask->gpus.count != mine.gpus.count ||
+         strcmp(ask->model, mine.model)))
+        return false; /* two requests that differ */
+    *ask = mine;
+    return true;
+}
+
+static struct err *read_gres(const char *text, struct slurm_ask *ask)
+{
+    struct str rest = str_of(text);
+    bool has_gpus = false;
+
+    if (!text || !*text || text_equal(text, "none"))
+        return NULL;
+    while (rest.at) {
+        struct str one = str_cut(&rest, ',');
+        struct gres_item item;
+
+        if (!read_gres_item(one, &item) || has_gpus || !add_gpus(ask, &item, 1))
+            return gres_is_wrong();
+        has_gpus = ask->gpus.count > 0;
+    }
+    return NULL;
+}
+
+/* --gpus, --gpus-per-node and --gpus-per-task: [TYPE:]COUNT. */
+static struct err *read_gpus(const char *text, int64_t times, int64_t parts, struct slurm_ask *ask)
+{
+    struct gres_item item = {.name = STR("gpu"), .count = 1};
+
+    if (!text || !*text)
+        return NULL;
+    if (strchr(text, ',') || !read_type(str_of(text), &item) || item.count % parts != 0)
+        return gres_is_wrong();
+    item.count /= parts;
+    return add_gpus(ask, &item, times) ? NULL : gres_is_wrong();
+}
+
+static struct err *read_all_gpus(const json_t *spec, struct slurm_ask *ask)
+{
+    int64_t tasks_on_node = (ask->tasks + ask->nodes - 1) / ask->nodes;
+
+    TRY(read_gres(json_text(spec, "gres"), ask));
+    TRY(read_gpus(json_text(spec, "gpus"), 1, ask->nodes, ask));
+    TRY(read_gpus(json_text(spec, "gpusPerNode"), 1, 1, ask));
+    return read_gpus(json_text(spec, "gpusPerTask"), tasks_on_node, 1, ask);
+}
+
+/* ---- cpus and memory ---- */
+
+static int64_t at_least_one(const json_t *spec, const char *key)
+{
+    int64_t n = json_int(spec, key, 1);
+
+    return n < 1 ? 1 : n;
+}
+
+static struct err *read_tasks(const json_t *spec, struct slurm_ask *ask)
+{
+    int64_t per_node = json_int(spec, "tasksPerNode", 0);
+    int64_t most = json_int(spec, "nodesMax", 0);
+
+    ask->nodes = at_least_one(spec, "nodesMin");
+    if (ask->nodes > SLURM_NODES_MAX || (most > 0 && most < ask->nodes))
+        return err_new(ERR_INVALID, "Node count specification invalid");
+    if (json_object_get(spec, "tasks"))
+        ask->tasks = at_least_one(spec, "tasks");
+    else
+        ask->tasks = ask->nodes * (per_node > 0 ? per_node : 1);
+    if (ask->tasks < ask->nodes)
+        ask->tasks = ask->nodes;
+    return NULL;
+}
+
+static struct err *read_cpus(const json_t *spec, struct slurm_ask *ask)
+{
+    int64_t per_node = json_int(spec, "tasksPerNode", 0);
+    int64_t tasks = per_node > 0 ? per_node : (ask->tasks + ask->nodes - 1) / ask->nodes;
+    int64_t per_gpu = json_int(spec, "cpusPerGpu", 0);
+    int64_t least = json_int(spec, "cpusMin", 0);
+
+    if (json_bool(spec, "overcommit", false))
+        tasks = 1;
+    if (__builtin_mul_overflow(tasks, at_least_one(spec, "cpusPerTask"), &ask->cpus) ||
+        ask->cpus > AMOUNT_LARGEST)
+        return err_new(ERR_INVALID, "CPU count specification invalid");
+    if (per_gpu > 0 && per_gpu * ask->gpus.count > ask->cpus)
+        ask->cpus = per_gpu * ask->gpus.count;
+    if (least > ask->cpus)
+        ask->cpus = least;
+    return NULL;
+}
+
+static int64_t bytes_of(const json_t *spec, const char *key)
+{
+    const char *text = json_text(spec, key);
+    struct quantity q = {0};
+    AUTO(err_freep) struct err *e = text ? quantity_parse(str_of(text), &q) : NULL;
+
+    return e ? 0 : quantity_units(q);
+}
+
+static struct err *read_memory(const json_t *spec, struct slurm_ask *ask)
+{
+    int64_t times = 1;
+    int64_t bytes = bytes_of(spec, "memoryPerNode");
+
+    if (json_text(spec, "memoryPerCpu")) {
+        bytes = bytes_of(spec, "memoryPerCpu");
+        times = ask->cpus;
+    } else if (json_text(spec, "memoryPerGpu")) {
+        bytes = bytes_of(spec, "memoryPerGpu");
+        times = ask->gpus.count;
+    }
+    if (bytes < 0 || __builtin_mul_overflow(bytes, times, &ask->memory_bytes) ||
+        ask->memory_bytes > AMOUNT_LARGEST)
+        return err_new(ERR_INVALID, "Memory required by task is not available");
+    /* All memory of a node means that the node has no other job. */
+    ask->is_exclusive = json_bool(spec, "exclusive", false) ||
+                        (json_text(spec, "memoryPerNode") && ask->memory_bytes == 0);
+    return NULL;
+}
+
+struct err *slurm_ask_read(const json_t *spec, struct slurm_ask *ret)
+{
+    struct slurm_ask ask = {0};
+
+    TRY(read_tasks(spec, &ask));
+    TRY(read_all_gpus(spec, &ask));
+    TRY(read_cpus(spec, &ask));
+    TRY(read_memory(spec, &ask));
+    *ret = ask;
+    return NULL;
+}
+
+/* ---- texts ---- */
+
+static const char *gres_name(const struct slurm_ask *ask)
+{
+    switch (ask->gpus.kind) {
+    case DEVICE_REPLICA:
+        return "shard";
+    case DEVICE_SHARE:
+        return "mps";
+    case DEVICE_WHOLE:
+    case DEVICE_SLICE:
+        break;
+    }
+    return "gpu";
+}
+
+static const char *gres_type(const struct slurm_ask *ask)
+{
+    return ask->gpus.kind == DEVICE_SLICE ? ask->gpus.profile : ask->model;
+}
+
+static int64_t gres_count(const struct slurm_ask *ask)
+{
+    return ask->gpus.kind == DEVICE_SHARE ? (int64_t)ask->gpus.milli / 10 : ask->gpus.count;
+}
+
+static void add_memory(struct buf *out, int64_t bytes)
+{
+    int64_t mib = (bytes + MIB - 1) / MIB;
+
+    if (mib % KIB == 0)
+        buf_printf(out, "%" PRId64 "G", mib / KIB);
+    else
+        buf_printf(out, "%" PRId64 "M", mib);
+}
+
+char *slurm_ask_tres(const struct slurm_ask *ask)
+{
+    struct buf out = {.cap = 512};
+    int64_t gpus = gres_count(ask) * ask->nodes;
+
+    buf_printf(&out, "cpu=%" PRId64, ask->cpus * ask->nodes);
+    if (ask->memory_bytes > 0) {
+        buf_add_text(&out, ",mem=");
+        add_memory(&out, ask->memory_bytes * ask->nodes);
+    }
+    buf_printf(&out, ",node=%" PRId64 ",billing=%" PRId64, ask->nodes, ask->cpus * ask->nodes);
+    if (gpus > 0)
+        buf_printf(&out, ",gres/%s=%" PRId64, gres_name(ask), gpus);
+    if (gpus > 0 && *gres_type(ask))
+        buf_printf(&out, ",gres/%s:%s=%" PRId64, gres_name(ask), gres_type(ask), gpus);
+    return buf_steal(&out);
+}
+
+char *slurm_ask_gres(const struct slurm_ask *ask)
+{
+    const char *type = gres_type(ask);
+
+    if (ask->gpus.count == 0)
+        return NULL;
+    return mem_format("gres/%s%s%s:%" PRId64, gres_name(ask), *type ? ":" : "", type,
+                      gres_count(ask));
+}
+
+/* ---- nodes ---- */
+
+static bool is_feature(struct str name)
+{
+    if (name.size == 0 || name.size > FEATURES_MAX - 1)
+        return false;
+    for (size_t i = 0; i < name.size; i++)
+        if (!isalnum((unsigned char)name.at[i]) && !strchr("-_.", name.at[i]))
+            return false;
+    return isalnum((unsigned char)name.at[0]) && isalnum((unsigned char)name.at[name.size - 1]);
+}
+
+/* Adds each term twice: with the feature's label, and with the feature as the gpus' model. */
+static json_t *terms_with(json_t *terms, const char *name)
+{
+    AUTO_FREE char *label = mem_format(FEATURE_LABEL "%s", name);
+    json_t *more = json_array();
+
+    for (size_t i = 0; i < json_array_size(terms); i++) {
+        json_t *one = json_deep_copy(json_array_get(terms, i));
+        json_t *other = json_deep_copy(one);
+
+        (void)json_array_append_new(json_array_at(one, "matchExpressions"),
+                                    json_pack("{s:s,s:s}", "key", label, "operator", "Exists"));
+        (void)json_array_append_new(
+            json_array_at(other, "matchExpressions"),
+            json_pack("{s:s,s:s,s:[s]}", "key", MODEL_LABEL, "operator", "In", "values", name));
+        (void)json_array_append_new(more, one);
+        (void)json_array_append_new(more, other);
+    }
+    json_decref(terms);
+    return more;
+}
+
+enum {
+    FEATURES_ALL_MAX = 4 /* joined by '&': each doubles the terms */
+};
+
+static bool add_all_of(struct str text, json_t *to)
+{
+    json_t *terms = json_pack("[{}]");
+    struct str rest = text;
+    bool is_right = true;
+
+    for (int n = 0; rest.at && is_right; n++) {
+        struct str one = str_cut(&rest, '&');
+        AUTO_FREE char *name = mem_strndup(one.at, one.size);
+
+        is_right = is_feature(one) && n < FEATURES_ALL_MAX;
+        if (is_right)
+            terms = terms_with(terms, name);
+    }
+    if (is_right)
+        (void)json_array_extend(to, terms);
+    json_decref(terms);
+    return is_right;
+}
+
+struct err *slurm_constraint_terms(const char *constraint, json_t **ret)
+{
+    AUTO(json_freep) json_t *terms = NULL;
+    struct str rest = str_of(constraint);
+
+    *ret = NULL;
+    if (!constraint || !*constraint)
+        return NULL;
+    terms = json_array();
+    while (rest.at)
+        if (!add_all_of(str_cut(&rest, '|'), terms) || json_array_size(terms) > FEATURES_MAX)
+            return err_new(ERR_INVALID, "Invalid feature specification");
+    *ret = TAKE(terms);
+    return NULL;
+}
+
+static int64_t node_capacity(const json_t *node, const char *resource)
+{
+    const json_t *value = json_at(node, "status", "capacity", resource, NULL);
+    struct quantity q = {0};
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    if (!json_is_string(value))
+        return 0;
+    e = quantity_parse(str_of(json_string_value(value)), &q);
+    return e ? 0 : q.milli / 1000;
+}
+
+bool slurm_ask_fits_node(const struct slurm_ask *ask, const json_t *node)
+{
+    const char *model = json_text_at(node, "metadata", "labels", MODEL_LABEL, NULL);
+
+    if (!json_at(node, "status", "capacity", NULL))
+        return true; /* the node has not reported yet */
+    if (ask->cpus > node_capacity(node, "cpu") || ask->memory_bytes > node_capacity(node, "memory"))
+        return false;
+    if (*ask->model && !text_equal(model, ask->model))
+        return false;
+    if (ask->gpus.count == 0)
+        return true;
+    if (ask->gpus.kind == DEVICE_WHOLE)
+        return ask->gpus.count <= node_capacity(node, GPU_RESOURCE);
+    return model != NULL;
+}

@@ -1,0 +1,43 @@
+/*
+ * slurm_ask.h - the resources that a SlurmJob asks for on a node, and the nodes that it accepts
+ *
+ * Errors are ERR_INVALID in the words of Slurm, which clients match on.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "model/gpu_ask.h"
+
+enum {
+    SLURM_MODEL_SIZE = 64,
+    SLURM_NODES_MAX = 1 << 20
+};
+
+/* A value. */
+struct slurm_ask {
+    int64_t nodes;                /* at least 1 */
+    int64_t tasks;                /* of the whole job */
+    int64_t cpus;                 /* of each node */
+    int64_t memory_bytes;         /* of each node; 0: not limited */
+    bool is_exclusive;            /* no other job on its nodes */
+    struct gpu_ask gpus;          /* of each node; count 0: none */
+    char model[SLURM_MODEL_SIZE]; /* of the gpus, in lower case; "": any */
+};
+
+/* Reads the request of a validated `spec`. `*ret` changes on success only. */
+struct err *slurm_ask_read(const json_t *spec, struct slurm_ask *ret) MUST_CHECK;
+
+/* "cpu=4,mem=16G,node=1,gres/gpu=2,gres/gpu:h100=2"; `n` elements or nodes. The caller frees it. */
+char *slurm_ask_tres(const struct slurm_ask *ask);
+/* "gres/gpu:h100:2"; NULL: no gpus. The caller frees it. */
+char *slurm_ask_gres(const struct slurm_ask *ask);
+
+/*
+ * The node affinity's terms for a constraint: features joined by '&' and, weaker, by '|'. A feature
+ * is a label feature.mete.dev/NAME of the node, or the model of its gpus. New reference; `*ret` is
+ * NULL without a constraint.
+ */
+struct err *slurm_constraint_terms(const char *constraint, json_t **ret) MUST_CHECK;
+
+/* Could the empty node `node` hold one node's part of the request? */
+bool slurm_ask_fits_node(const struct slurm_ask *ask, const json_t *node);

@@ -1,0 +1,201 @@
+/* slurm_env.c - the variables of a batch script */
+
+#include "kinds/slurm/slurm_env.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "kinds/pod/pod_state.h"
+#include "model/names.h"
+#include "model/quantity.h"
+
+#define MIB (INT64_C(1) << 20)
+
+/* Is the text changed by the expansion of $(NAME) and $$ in a container's variables? */
+static bool is_expanded(const char *at)
+{
+    return at[0] == '$' && (at[1] == '(' || at[1] == '$');
+}
+
+static json_t *value_of(const char *text)
+{
+    AUTO(buf_done) struct buf out = {0};
+
+    for (const char *at = text; *at; at++) {
+        if (is_expanded(at))
+            buf_add_char(&out, '$');
+        buf_add_char(&out, *at);
+    }
+    return json_text_new(out.at ? out.at : "");
+}
+
+static void put(json_t *all, const char *name, const char *value)
+{
+    json_t *variable = json_object();
+
+    json_put_text(variable, "name", name);
+    json_put(variable, "value", value_of(value));
+    json_put(all, name, variable);
+}
+
+static void put_filled(json_t *all, const char *name, const char *value)
+{
+    if (value && *value)
+        put(all, name, value);
+}
+
+static void put_count(json_t *all, const char *name, int64_t value)
+{
+    AUTO_FREE char *text = mem_format("%" PRId64, value);
+
+    put(all, name, text);
+}
+
+/* The value comes from a field of the pod on its node. */
+static void put_field(json_t *all, const char *name, const char *path)
+{
+    json_put(
+        all, name,
+        json_pack("{s:s,s:{s:{s:s}}}", "name", name, "valueFrom", "fieldRef", "fieldPath", path));
+}
+
+/* Adds the variables of the submission; a name that no container can have is left out. */
+static void put_submitted(json_t *all, const json_t *spec)
+{
+    const json_t *list = json_object_get(spec, "environment");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = text_or_empty(json_string_value(json_array_get(list, i)));
+        const char *equals = strchr(text, '=');
+        AUTO_FREE char *name = equals ? mem_strndup(text, (size_t)(equals - text)) : NULL;
+        AUTO(err_freep) struct err *e = name ? name_check_env(name) : NULL;
+
+        if (name && !e)
+            put(all, name, equals + 1);
+    }
+}
+
+static void put_job(json_t *all, const struct slurm_element *e)
+{
+    const json_t *spec = json_object_get(e->job, "spec");
+    const char *partition = json_text_filled(spec, "partition");
+    const char *qos = json_text_filled(spec, "qos");
+
+    put_count(all, "SLURM_JOB_ID", e->raw_id);
+    put_count(all, "SLURM_JOBID", e->raw_id);
+    put_filled(all, "SLURM_JOB_NAME", json_text(spec, "name"));
+    put_filled(all, "SLURM_JOB_USER", json_text_at(spec, "user", "name", NULL));
+    put_count(all, "SLURM_JOB_UID", json_int_at(spec, "user", "uid", NULL));
+    if (json_at(spec, "user", "gid", NULL))
+        put_count(all, "SLURM_JOB_GID", json_int_at(spec, "user", "gid", NULL));
+    put_filled(all, "SLURM_JOB_GROUP", json_text_at(spec, "user", "group", NULL));
+    put_filled(all, "SLURM_JOB_ACCOUNT", json_text(spec, "account"));
+    put(all, "SLURM_JOB_PARTITION", partition ? partition : SLURM_PARTITION);
+    put(all, "SLURM_JOB_QOS", qos ? qos : "normal");
+    put_filled(all, "SLURM_JOB_RESERVATION", json_text(spec, "reservation"));
+    put_filled(all, "SLURM_JOB_DEPENDENCY", json_text(spec, "dependency"));
+    put_filled(all, "SLURM_JOB_LICENSES", json_text(spec, "licenses"));
+    put_filled(all, "SLURM_SUBMIT_DIR", json_text(spec, "workDir"));
+    put_filled(all, "SLURM_SUBMIT_HOST", json_text(spec, "submitHost"));
+    put(all, "SLURM_CLUSTER_NAME", "mete");
+    if (e->restarts > 0)
+        put_count(all, "SLURM_RESTART_COUNT", e->restarts);
+}
+
+static void put_nodes(json_t *all)
+{
+    put_field(all, "SLURM_JOB_NODELIST", "spec.nodeName");
+    put_field(all, "SLURM_NODELIST", "spec.nodeName");
+    put_field(all, "SLURMD_NODENAME", "spec.nodeName");
+    put_field(all, "SLURM_TOPOLOGY_ADDR", "spec.nodeName");
+    put(all, "SLURM_TOPOLOGY_ADDR_PATTERN", "node");
+    put(all, "SLURM_NODEID", "0");
+    put(all, "SLURM_PROCID", "0");
+    put(all, "SLURM_LOCALID", "0");
+    put(all, "SLURM_GTIDS", "0");
+    put(all, "SLURM_PRIO_PROCESS", "0");
+}
+
+/* Variables that are set only if the option was given. */
+static void put_options(json_t *all, const json_t *spec)
+{
+    static const struct {
+        const char *key;
+        const char *name;
+    } counts[] = {{"tasks", "SLURM_NTASKS"},
+                  {"tasks", "SLURM_NPROCS"},
+                  {"tasksPerNode", "SLURM_NTASKS_PER_NODE"},
+                  {"cpusPerTask", "SLURM_CPUS_PER_TASK"},
+                  {"cpusPerGpu", "SLURM_CPUS_PER_GPU"}},
+      texts[] = {{"gpus", "SLURM_GPUS"},
+                 {"gpusPerNode", "SLURM_GPUS_PER_NODE"},
+                 {"gpusPerTask", "SLURM_GPUS_PER_TASK"}},
+      sizes[] = {{"memoryPerNode", "SLURM_MEM_PER_NODE"},
+                 {"memoryPerCpu", "SLURM_MEM_PER_CPU"},
+                 {"memoryPerGpu", "SLURM_MEM_PER_GPU"}};
+
+    for (size_t i = 0; i < COUNT(counts); i++)
+        if (json_object_get(spec, counts[i].key))
+            put_count(all, counts[i].name, json_int(spec, counts[i].key, 0));
+    for (size_t i = 0; i < COUNT(texts); i++)
+        put_filled(all, texts[i].name, json_text(spec, texts[i].key));
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        const char *text = json_text(spec, sizes[i].key);
+        struct quantity q = {0};
+        AUTO(err_freep) struct err *e = text ? quantity_parse(str_of(text), &q) : NULL;
+
+        if (text && !e)
+            put_count(all, sizes[i].name, quantity_units(q) / MIB);
+    }
+}
+
+static void put_sizes(json_t *all, const struct slurm_ask *ask)
+{
+    int64_t per_node = (ask->tasks + ask->nodes - 1) / ask->nodes;
+    AUTO_FREE char *times = ask->nodes > 1 ? mem_format("(x%" PRId64 ")", ask->nodes) : NULL;
+    AUTO_FREE char *cpus = mem_format("%" PRId64 "%s", ask->cpus, text_or_empty(times));
+    AUTO_FREE char *tasks = mem_format("%" PRId64 "%s", per_node, text_or_empty(times));
+
+    put_count(all, "SLURM_JOB_NUM_NODES", ask->nodes);
+    put_count(all, "SLURM_NNODES", ask->nodes);
+    put_count(all, "SLURM_CPUS_ON_NODE", ask->cpus);
+    put(all, "SLURM_JOB_CPUS_PER_NODE", cpus);
+    put(all, "SLURM_TASKS_PER_NODE", tasks);
+    if (ask->gpus.count == 0)
+        return;
+    if (ask->gpus.kind == DEVICE_REPLICA)
+        put_count(all, "SLURM_SHARDS_ON_NODE", ask->gpus.count);
+    else
+        put_count(all, "SLURM_GPUS_ON_NODE", ask->gpus.count);
+}
+
+static void put_array(json_t *all, const struct slurm_element *e)
+{
+    if (!e->array)
+        return;
+    put_count(all, "SLURM_ARRAY_JOB_ID", json_int_at(e->job, "status", "jobId", NULL));
+    put_count(all, "SLURM_ARRAY_TASK_ID", e->index);
+    put_count(all, "SLURM_ARRAY_TASK_COUNT", e->array->count);
+    put_count(all, "SLURM_ARRAY_TASK_MIN", e->array->first);
+    put_count(all, "SLURM_ARRAY_TASK_MAX", e->array->last);
+    put_count(all, "SLURM_ARRAY_TASK_STEP", e->array->step);
+}
+
+json_t *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask)
+{
+    const json_t *spec = json_object_get(e->job, "spec");
+    AUTO(json_freep) json_t *all = json_object(); /* by name: the last one counts */
+    json_t *list = json_array();
+    const char *name;
+    json_t *variable;
+
+    put_submitted(all, spec);
+    put_job(all, e);
+    put_options(all, spec);
+    put_sizes(all, ask);
+    put_array(all, e);
+    put_nodes(all);
+    json_object_foreach (all, name, variable)
+        (void)json_array_append(list, variable); /* an array of ours: cannot fail */
+    return list;
+}

@@ -1,0 +1,284 @@
+/* slurm_pod.c - pods of Slurm jobs: script, files, environment, resources, nodes */
+
+#include "kinds/slurm/slurm_pod.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/pod/pod_asks.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/queue.h"
+#include "kinds/slurm/slurm_ask.h"
+#include "kinds/slurm/slurm_env.h"
+#include "model/quantity.h"
+#include "model/slurm_pattern.h"
+
+enum {
+    KILL_WAIT_S = 30 /* KillWait: between SIGTERM and SIGKILL */
+};
+
+struct slurm_indexes slurm_indexes_of(const struct index_set *indexes)
+{
+    struct slurm_indexes a = {.first = -1, .step = 1};
+    int64_t before = -1;
+
+    for (size_t i = 0; i < indexes->n_words * 64; i++) {
+        if (!index_set_has(indexes, i))
+            continue;
+        if (a.first < 0)
+            a.first = (int64_t)i;
+        else if (a.count == 1)
+            a.step = (int64_t)i - before;
+        else if ((int64_t)i - before != a.step)
+            a.step = 1;
+        before = (int64_t)i;
+        a.last = before;
+        a.count++;
+    }
+    return a;
+}
+
+static const char *job_name(const struct slurm_element *e)
+{
+    return text_or_empty(json_text_at(e->job, "metadata", "name", NULL));
+}
+
+char *slurm_pod_name(const struct slurm_element *e)
+{
+    AUTO_FREE char *index = e->index >= 0 ? mem_format("-%" PRId64, e->index) : mem_strdup("");
+    AUTO_FREE char *again =
+        e->restarts > 0 ? mem_format("-r%" PRId64, e->restarts) : mem_strdup("");
+
+    return mem_format("%s%s%s", job_name(e), index, again);
+}
+
+/* ---- files ---- */
+
+static char *expand_path(const struct slurm_element *e, const char *pattern)
+{
+    const json_t *spec = json_object_get(e->job, "spec");
+    const struct slurm_pattern_values values = {
+        .job_id = e->raw_id,
+        .array_id = e->index >= 0 ? json_int_at(e->job, "status", "jobId", NULL) : 0,
+        .array_index = e->index,
+        .restarts = e->restarts,
+        .user = json_text_at(spec, "user", "name", NULL),
+        .name = json_text(spec, "name"),
+    };
+    AUTO_FREE char *path = slurm_pattern_expand(pattern, &values);
+    const char *dir = json_text(spec, "workDir");
+
+    if (*path == '/')
+        return TAKE(path);
+    return mem_format("%s/%s", dir ? dir : "", path);
+}
+
+char *slurm_stdout_path(const struct slurm_element *e)
+{
+    const char *pattern = json_text_filled(json_object_get(e->job, "spec"), "stdout");
+
+    if (!pattern)
+        pattern = e->index >= 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+    return expand_path(e, pattern);
+}
+
+char *slurm_stderr_path(const struct slurm_element *e)
+{
+    const char *pattern = json_text_filled(json_object_get(e->job, "spec"), "stderr");
+
+    return pattern ? expand_path(e, pattern) : slurm_stdout_path(e);
+}
+
+char *slurm_stdin_path(const struct slurm_element *e)
+{
+    const char *pattern = json_text_filled(json_object_get(e->job, "spec"), "stdin");
+
+    return pattern ? expand_path(e, pattern) : mem_strdup("/dev/null");
+}
+
+/* The value of HOST_PROCESS_ANNOTATION. */
+static char *host_process(const struct slurm_element *e)
+{
+    const json_t *spec = json_object_get(e->job, "spec");
+    AUTO(json_freep) json_t *process = json_object();
+    AUTO_FREE char *in = slurm_stdin_path(e);
+    AUTO_FREE char *out = slurm_stdout_path(e);
+    AUTO_FREE char *err = slurm_stderr_path(e);
+    const char *mode = json_text(spec, "openMode");
+
+    json_put_text(process, "script", json_text(spec, "script"));
+    json_put_text(process, "stdin", in);
+    json_put_text(process, "stdout", out);
+    if (!text_equal(out, err))
+        json_put_text(process, "stderr", err);
+    json_put_text(process, "openMode", mode ? mode : "truncate");
+    if (json_object_get(spec, "umask"))
+        json_put_int(process, "umask", json_int(spec, "umask", 0));
+    return json_format(process);
+}
+
+/* ---- metadata ---- */
+
+/* What accounting keeps of the job: the value of SLURM_ACCOUNT_ANNOTATION. */
+static char *account_facts(const struct slurm_element *e, const struct slurm_ask *ask)
+{
+    static const char *const copied[] = {"name",    "account",    "partition",  "qos",
+                                         "comment", "submitLine", "workDir",    "constraint",
+                                         "wckey",   "licenses",   "reservation"};
+    const json_t *spec = json_object_get(e->job, "spec");
+    AUTO(json_freep) json_t *facts = json_object();
+    AUTO_FREE char *tres = slurm_ask_tres(ask);
+
+    for (size_t i = 0; i < COUNT(copied); i++)
+        if (json_text_filled(spec, copied[i]))
+            json_put_text(facts, copied[i], json_text(spec, copied[i]));
+    if (!json_text(facts, "partition"))
+        json_put_text(facts, "partition", SLURM_PARTITION);
+    if (e->index >= 0) {
+        json_put_int(facts, "arrayJobId", json_int_at(e->job, "status", "jobId", NULL));
+        json_put_int(facts, "arrayTaskId", e->index);
+    }
+    json_put(facts, "user", json_deep_copy(json_object_get(spec, "user")));
+    json_put_text(facts, "tresRequested", tres);
+    json_put_int(facts, "cpus", ask->cpus * ask->nodes);
+    json_put_int(facts, "nodeCount", ask->nodes);
+    json_put_int(facts, "memoryBytes", ask->memory_bytes);
+    json_put_int(facts, "timeLimit", json_int(spec, "timeLimitMinutes", 0));
+    json_put_int(facts, "restarts", e->restarts);
+    json_put_text(facts, "submitTime", json_text_at(e->job, "metadata", "creationTimestamp", NULL));
+    if (e->eligible_ns > 0)
+        json_put_int(facts, "eligibleNs", e->eligible_ns);
+    return json_format(facts);
+}
+
+static void add_owner(json_t *metadata, const struct slurm_element *e)
+{
+    (void)json_array_append_new(
+        json_array_at(metadata, "ownerReferences"),
+        json_pack("{s:s,s:s,s:s,s:s,s:b,s:b}", "apiVersion", "mete.dev/v1", "kind", "SlurmJob",
+                  "name", job_name(e), "uid",
+                  text_or_empty(json_text_at(e->job, "metadata", "uid", NULL)), "controller", 1,
+                  "blockOwnerDeletion", 1));
+}
+
+static void put_number(json_t *map, const char *key, int64_t value)
+{
+    AUTO_FREE char *text = mem_format("%" PRId64, value);
+
+    json_put_text(map, key, text);
+}
+
+static void put_metadata(json_t *pod, const struct slurm_element *e, const struct slurm_ask *ask)
+{
+    json_t *metadata = json_object_at(pod, "metadata");
+    json_t *labels = json_object_at(metadata, "labels");
+    json_t *annotations = json_object_at(metadata, "annotations");
+    const char *user = json_text_at(e->job, "metadata", "annotations", POD_USER, NULL);
+    const char *reservation = json_text_filled(json_object_get(e->job, "spec"), "reservation");
+    AUTO_FREE char *name = slurm_pod_name(e);
+    AUTO_FREE char *process = host_process(e);
+    AUTO_FREE char *facts = account_facts(e, ask);
+
+    json_put_text(metadata, "name", name);
+    json_put_text(labels, SLURM_JOB_LABEL, job_name(e));
+    put_number(labels, POD_JOB_ID, e->raw_id);
+    if (e->index >= 0) {
+        put_number(labels, SLURM_ARRAY_LABEL, json_int_at(e->job, "status", "jobId", NULL));
+        put_number(labels, SLURM_INDEX_LABEL, e->index);
+    }
+    json_put_text(labels, QUEUE_LABEL, e->queue);
+    json_put_text(annotations, POD_USER, user ? user : "");
+    json_put_text(annotations, HOST_PROCESS_ANNOTATION, process);
+    json_put_text(annotations, SLURM_ACCOUNT_ANNOTATION, facts);
+    json_put_text(annotations, QUEUE_RESERVATION, reservation);
+    if (e->restarts > 0)
+        put_number(annotations, SLURM_RESTARTS_ANNOTATION, e->restarts);
+    add_owner(metadata, e);
+    (void)json_array_append_new(json_array_at(metadata, "finalizers"),
+                                json_string(SLURM_TRACKING)); /* fresh: cannot fail */
+}
+
+/* ---- spec ---- */
+
+/* Makes the pod's node have no other pod: each pod has the label of its job's number. */
+static void put_exclusive(json_t *affinity)
+{
+    json_put(affinity, "podAntiAffinity",
+             json_pack("{s:[{s:{s:[{s:s,s:s}]},s:{},s:s}]}",
+                       "requiredDuringSchedulingIgnoredDuringExecution", "labelSelector",
+                       "matchExpressions", "key", POD_JOB_ID, "operator", "Exists",
+                       "namespaceSelector", "topologyKey", "kubernetes.io/hostname"));
+}
+
+static void put_nodes(json_t *pod_spec, const json_t *spec, const struct slurm_ask *ask)
+{
+    json_t *terms = NULL;
+    AUTO(err_freep) struct err *e = slurm_constraint_terms(json_text(spec, "constraint"), &terms);
+
+    /* A malformed constraint was refused at the creation. */
+    if (!e && terms)
+        json_put(
+            json_object_at(json_object_at(json_object_at(pod_spec, "affinity"), "nodeAffinity"),
+                           "requiredDuringSchedulingIgnoredDuringExecution"),
+            "nodeSelectorTerms", terms);
+    if (ask->is_exclusive)
+        put_exclusive(json_object_at(pod_spec, "affinity"));
+    if (*ask->model)
+        json_put_text(json_object_at(pod_spec, "nodeSelector"), "mete.dev/gpu.model", ask->model);
+}
+
+static void put_resources(json_t *pod, json_t *container, const struct slurm_ask *ask)
+{
+    json_t *resources = json_object_at(container, "resources");
+    json_t *limits = json_object_at(resources, "limits");
+    json_t *requests = json_object_at(resources, "requests");
+
+    json_put_int(limits, "cpu", ask->cpus);
+    json_put_int(requests, "cpu", ask->cpus);
+    if (ask->memory_bytes > 0) {
+        json_put_int(limits, "memory", ask->memory_bytes);
+        json_put_int(requests, "memory", ask->memory_bytes);
+    }
+    if (ask->gpus.count > 0)
+        pod_ask_for(pod, container, &ask->gpus);
+}
+
+static json_t *make_container(json_t *pod, const struct slurm_element *e,
+                              const struct slurm_ask *ask)
+{
+    const json_t *spec = json_object_get(e->job, "spec");
+    json_t *container = json_object();
+
+    json_put_text(container, "name", "main");
+    json_put_text(container, "image", "host");
+    if (json_array_size(json_object_get(spec, "arguments")) > 0)
+        json_put(container, "command", json_deep_copy(json_object_get(spec, "arguments")));
+    json_put_text(container, "workingDir", json_text(spec, "workDir"));
+    json_put(container, "env", slurm_env(e, ask));
+    put_resources(pod, container, ask);
+    return container;
+}
+
+json_t *slurm_pod_make(const struct slurm_element *e)
+{
+    const json_t *spec = json_object_get(e->job, "spec");
+    json_t *pod = json_pack("{s:s,s:s}", "apiVersion", "v1", "kind", "Pod");
+    json_t *pod_spec;
+    int64_t minutes = json_int(spec, "timeLimitMinutes", 0);
+    struct slurm_ask ask = {.nodes = 1, .tasks = 1, .cpus = 1};
+
+    err_free(slurm_ask_read(spec, &ask)); /* was read at the creation */
+    put_metadata(pod, e, &ask);
+    pod_spec = json_object_at(pod, "spec");
+    (void)json_array_append_new(json_array_at(pod_spec, "containers"),
+                                make_container(pod, e, &ask)); /* fresh: cannot fail */
+    json_put_text(pod_spec, "restartPolicy", "Never");
+    json_put_int(pod_spec, "terminationGracePeriodSeconds", KILL_WAIT_S);
+    json_put_int(json_object_at(pod_spec, "securityContext"), "runAsUser",
+                 json_int_at(spec, "user", "uid", NULL));
+    if (minutes > 0)
+        json_put_int(pod_spec, "activeDeadlineSeconds", minutes * 60);
+    put_nodes(pod_spec, spec, &ask);
+    return pod;
+}

@@ -1,0 +1,46 @@
+/*
+ * slurm_pod.h - the pod of a Slurm job, or of one element of an array
+ *
+ * The pod's name is a function of the job, the element and the number of restarts: no attempt can
+ * get a second pod. Environment: https://slurm.schedmd.com/sbatch.html, "output environment
+ * variables"; values that are known only after placement come through the downward API and from
+ * the node (node/spec/env.h).
+ */
+#pragma once
+
+#include "base/json.h"
+#include "kinds/slurm/slurm_job.h"
+#include "model/index_set.h"
+
+/* The indexes of an array. A value. */
+struct slurm_indexes {
+    int64_t count;
+    int64_t first;
+    int64_t last;
+    int64_t step;
+};
+
+/* The facts of a set that is not empty. */
+struct slurm_indexes slurm_indexes_of(const struct index_set *indexes);
+
+/* Texts and trees are borrowed. */
+struct slurm_element {
+    const json_t *job;                 /* a validated SlurmJob */
+    const struct slurm_indexes *array; /* NULL: not an array */
+    int64_t index;                     /* -1: not an array */
+    int64_t raw_id;                    /* number of the element; without an array of the job */
+    int64_t restarts;
+    const char *queue;   /* NULL: the queue of the namespace */
+    int64_t eligible_ns; /* realtime */
+};
+
+/* The name of the element's pod. The caller frees it. */
+char *slurm_pod_name(const struct slurm_element *e);
+
+/* The pod, for cluster_create. New reference. */
+json_t *slurm_pod_make(const struct slurm_element *e);
+
+/* Paths of an element, for listings; the caller frees them. */
+char *slurm_stdout_path(const struct slurm_element *e);
+char *slurm_stderr_path(const struct slurm_element *e);
+char *slurm_stdin_path(const struct slurm_element *e);

@@ -1,0 +1,281 @@
+/* test_slurm_jobs.c - the controller of SlurmJobs; the test plays the nodes */
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "jobs_world.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_job.h"
+#include "test.h"
+
+#define SLURM(n) ((struct target){.group = "mete.dev", .kind = "slurmjobs", .name = (n)})
+#define POD(n)   ((struct target){.kind = "pods", .name = (n), .who = &ours})
+
+static struct jobs_world jw;
+
+static const struct kind_context bob = {.user = "bob", .host_uid = 1001};
+
+static int setup(void **state)
+{
+    (void)state;
+    jobs_world_init(&jw, 7);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    jobs_world_done(&jw);
+    return 0;
+}
+
+static struct err *try_submit(const char *name, const char *spec)
+{
+    AUTO_FREE char *text =
+        mem_format("{'metadata':{'name':'%s'},'spec':{'name':'train','script':'#!/bin/sh\\n',"
+                   "'workDir':'/work'%s%s}}",
+                   name, *spec ? "," : "", spec);
+
+    return world_create(&jw.w, SLURM(NULL), text, NULL);
+}
+
+/* Returns the number of the job. */
+static int64_t submit(const char *name, const char *spec)
+{
+    AUTO(json_freep) json_t *job = NULL;
+
+    world_must(try_submit(name, spec));
+    jobs_world_run(&jw, 1);
+    job = world_get(&jw.w, SLURM(name));
+    return json_int_at(job, "status", "jobId", NULL);
+}
+
+static void change(const char *name, const char *spec)
+{
+    AUTO_FREE char *text = mem_format("{'spec':{%s}}", spec);
+
+    world_must(world_patch(&jw.w, SLURM(name), text, NULL));
+    jobs_world_run(&jw, 1);
+}
+
+static void assert_status(const char *name, const char *key, const char *want)
+{
+    AUTO(json_freep) json_t *job = world_get(&jw.w, SLURM(name));
+
+    assert_non_null(job);
+    assert_string_equal(text_or_empty(json_text_at(job, "status", key, NULL)), want);
+}
+
+static bool has_pod(const char *name)
+{
+    AUTO(json_freep) json_t *pod = world_get(&jw.w, POD(name));
+
+    return pod != NULL;
+}
+
+static size_t count_pods(void)
+{
+    AUTO(json_freep) json_t *pods = list_all(&jw, "", "pods");
+
+    return json_array_size(pods);
+}
+
+static void run_pod(const char *name)
+{
+    place_pod(&jw, name);
+    tell_pod(&jw, name, "Running", 0);
+    jobs_world_run(&jw, 2);
+}
+
+static void end_pod(const char *name, int code)
+{
+    tell_pod(&jw, name, code == 0 ? "Succeeded" : "Failed", code);
+    jobs_world_run(&jw, 2);
+}
+
+static void a_job_runs_as_its_user_and_ends_with_its_code(void **state)
+{
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO(json_freep) json_t *process = NULL;
+
+    (void)state;
+    assert_int_equal(submit("j", "'timeLimitMinutes':5,'cpusPerTask':2"), 1);
+    pod = world_get(&jw.w, POD("j"));
+    assert_string_equal(json_text_at(pod, "metadata", "annotations", POD_USER, NULL), "ann");
+    assert_string_equal(json_text_at(pod, "metadata", "labels", POD_JOB_ID, NULL), "1");
+    assert_int_equal(json_int_at(pod, "spec", "securityContext", "runAsUser", NULL), 1000);
+    assert_int_equal(json_int_at(pod, "spec", "activeDeadlineSeconds", NULL), 300);
+    world_must(json_parse(
+        str_of(json_text_at(pod, "metadata", "annotations", HOST_PROCESS_ANNOTATION, NULL)),
+        &process));
+    assert_string_equal(json_text(process, "script"), "#!/bin/sh\n");
+    assert_string_equal(json_text(process, "stdout"), "/work/slurm-1.out");
+    run_pod("j");
+    assert_status("j", "state", "RUNNING");
+    assert_status("j", "nodes", "n1");
+    end_pod("j", 3);
+    assert_status("j", "state", "FAILED");
+    assert_status("j", "reason", "NonZeroExitCode");
+    assert_int_equal(count_pods(), 0);
+    jobs_world_run(&jw, 310);
+    assert_null(world_get(&jw.w, SLURM("j")));
+}
+
+static void an_array_runs_within_its_limit_and_counts_each_element_once(void **state)
+{
+    (void)state;
+    assert_int_equal(submit("a", "'array':{'indexes':'0-3,7','limit':2}"), 1);
+    assert_int_equal(submit("next", ""), 6); /* five elements have the numbers 1 to 5 */
+    assert_true(has_pod("a-0") && has_pod("a-1") && !has_pod("a-2"));
+    run_pod("a-0");
+    run_pod("a-1");
+    assert_status("a", "running", "0,1");
+    assert_status("a", "pending", "2,3,7");
+    end_pod("a-0", 0);
+    end_pod("a-1", 1);
+    assert_true(has_pod("a-2") && has_pod("a-3") && !has_pod("a-7"));
+    assert_status("a", "completed", "0");
+    assert_status("a", "failed", "1");
+    change("a", "'cancelled':'3,7'");
+    assert_status("a", "cancelled", "3,7");
+    end_pod("a-2", 0);
+    assert_status("a", "state", "FAILED");
+    assert_status("a", "completed", "0,2");
+    assert_status("a", "pending", "");
+}
+
+static void a_cancelled_job_ends_when_its_processes_have(void **state)
+{
+    (void)state;
+    (void)submit("j", "");
+    run_pod("j");
+    change("j", "'cancelled':'*'");
+    assert_status("j", "state", "RUNNING");
+    end_pod("j", 143);
+    assert_status("j", "state", "CANCELLED");
+    (void)submit("held", "'hold':'user'");
+    assert_status("held", "reason", "JobHeldUser");
+    change("held", "'cancelled':'*'");
+    assert_status("held", "state", "CANCELLED");
+}
+
+static void dependencies_hold_fail_and_stay_failed(void **state)
+{
+    int64_t id = submit("first", "");
+    AUTO_FREE char *ok = mem_format("'dependency':'afterok:%d'", (int)id);
+    AUTO_FREE char *not_ok = mem_format("'dependency':'afternotok:%d'", (int)id);
+    AUTO_FREE char *any = mem_format("'dependency':'afterok:%d?afterany:%d'", (int)id, (int)id);
+
+    (void)state;
+    (void)submit("ok", ok);
+    (void)submit("not-ok", not_ok);
+    (void)submit("any", any);
+    (void)submit("again", "'dependency':'singleton'");
+    assert_int_equal(count_pods(), 1);
+    jobs_world_run(&jw, 2);
+    assert_status("ok", "reason", "Dependency");
+    end_pod("first", 2);
+    assert_true(has_pod("not-ok") && has_pod("any") && !has_pod("ok") && !has_pod("again"));
+    assert_status("ok", "reason", "DependencyNeverSatisfied");
+    jobs_world_restart(&jw, true);
+    change("first", "'requeues':{'*':1}");
+    assert_true(has_pod("first-r1"));
+    end_pod("first-r1", 0);
+    assert_status("first", "state", "COMPLETED");
+    assert_status("ok", "reason", "DependencyNeverSatisfied");
+    change("ok", "'killOnInvalidDependency':true");
+    assert_status("ok", "state", "CANCELLED");
+    end_pod("not-ok", 0);
+    end_pod("any", 0);
+    assert_true(has_pod("again"));
+}
+
+static void a_running_job_starts_anew_on_request_once(void **state)
+{
+    AUTO(json_freep) json_t *pod = NULL;
+
+    (void)state;
+    (void)submit("j", "");
+    run_pod("j");
+    change("j", "'requeues':{'*':1}");
+    end_pod("j", 143);
+    jobs_world_restart(&jw, false);
+    jobs_world_run(&jw, 2);
+    pod = world_get(&jw.w, POD("j-r1"));
+    assert_non_null(pod);
+    assert_false(has_pod("j-r2"));
+    end_pod("j-r1", 0);
+    assert_status("j", "state", "COMPLETED");
+}
+
+static void a_begin_time_is_waited_for(void **state)
+{
+    char begin[STAMP_TEXT_SIZE];
+    AUTO_FREE char *spec = NULL;
+
+    (void)state;
+    stamp_format(loop_wall_ns(jw.w.loop) + 60 * NS_PER_SEC, begin);
+    spec = mem_format("'beginTime':'%s'", begin);
+    (void)submit("j", spec);
+    jobs_world_run(&jw, 50);
+    assert_status("j", "reason", "BeginTime");
+    assert_int_equal(count_pods(), 0);
+    jobs_world_run(&jw, 12);
+    assert_true(has_pod("j"));
+}
+
+static void only_its_user_changes_a_job(void **state)
+{
+    struct target mine = SLURM("j");
+
+    (void)state;
+    (void)submit("j", "");
+    mine.who = &bob;
+    world_refused(world_patch(&jw.w, mine, "{'spec':{'cancelled':'*'}}", NULL), 403,
+                  "Access/permission denied");
+    world_refused(world_delete(&jw.w, mine, NULL, NULL), 403, "Access/permission denied");
+    mine.who = &root;
+    world_must(world_patch(&jw.w, mine, "{'spec':{'hold':'admin'}}", NULL));
+    world_refused(world_patch(&jw.w, SLURM("j"), "{'spec':{'hold':'none'}}", NULL), 403,
+                  "Access/permission denied");
+}
+
+static void requests_that_cannot_be_are_refused_in_slurms_words(void **state)
+{
+    static const struct {
+        const char *spec;
+        int http;
+        const char *message;
+    } cases[] = {
+        {"'partition':'gpu'", 422, "Invalid partition name specified"},
+        {"'qos':'high'", 422, "Invalid qos specification"},
+        {"'gres':'gpu:2,gpu:a100:1'", 422, "Invalid generic resource (gres) specification"},
+        {"'gres':'fpga:1'", 422, "Invalid generic resource (gres) specification"},
+        {"'constraint':'a&&b'", 422, "Invalid feature specification"},
+        {"'dependency':'afterok:99'", 422, "Job dependency problem"},
+        {"'dependency':'sometime:1'", 422, "Job dependency problem"},
+        {"'nodesMin':3,'nodesMax':2", 422, "Node count specification invalid"},
+        {"'user':{'uid':0}", 403, "Access/permission denied"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        world_refused(try_submit("x", cases[i].spec), cases[i].http, cases[i].message);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        CASE(a_job_runs_as_its_user_and_ends_with_its_code),
+        CASE(an_array_runs_within_its_limit_and_counts_each_element_once),
+        CASE(a_cancelled_job_ends_when_its_processes_have),
+        CASE(dependencies_hold_fail_and_stay_failed),
+        CASE(a_running_job_starts_anew_on_request_once),
+        CASE(a_begin_time_is_waited_for),
+        CASE(only_its_user_changes_a_job),
+        CASE(requests_that_cannot_be_are_refused_in_slurms_words),
+#undef CASE
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
