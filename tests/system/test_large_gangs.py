@@ -80,7 +80,7 @@ def add_node(door, name, gpus=GPUS_OF_NODE):
         "application/strategic-merge-patch+json")
 
 
-def add_nodes(m, n):
+def add_nodes(m, n, gpus=GPUS_OF_NODE):
     names = [node_name(i) for i in range(n)]
     lines = "".join(f'- {{name: "system:node:{name}", groups: ["system:nodes"], '
                     f'tokenSha256: "{hashlib.sha256(token_of(name).encode()).hexdigest()}"}}\n' for name in names)
@@ -94,7 +94,7 @@ def add_nodes(m, n):
     last.close()
     for name in names:
         with contextlib.closing(Door(m, token_of(name))) as door:
-            add_node(door, name)
+            add_node(door, name, gpus)
     return names
 
 
@@ -104,10 +104,10 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 class Heartbeats(threading.Thread):
     """Nodes and their leases: no node counts as silent, however long the test takes, also past a killed server."""
 
-    def __init__(self, m, n):
+    def __init__(self, m, n, gpus=GPUS_OF_NODE):
         super().__init__(daemon=True)
         self.m = m
-        self.names = add_nodes(m, n)
+        self.names = add_nodes(m, n, gpus)
         self.is_over = threading.Event()
 
     def beat(self, second):
