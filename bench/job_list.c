@@ -155,6 +155,7 @@ static void measure_all(struct job_list *b)
     measure(b, "by name", json_pack("{s:s}", "sort", "name"));
     measure(b, "by gpus", json_pack("{s:s}", "sort", "-gpus"));
     measure(b, "part of a name", json_pack("{s:s}", "q", "job-77"));
+    measure(b, "part of all names", json_pack("{s:s}", "q", "ob"));
     measure(b, "offset 10000", json_pack("{s:s}", "offset", "10000"));
 }
 

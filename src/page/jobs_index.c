@@ -10,7 +10,8 @@
 #include "kinds/queue.h"
 
 enum {
-    DECODES_A_STEP = 128 /* about 2 ms */
+    DECODES_A_STEP = 128,      /* about 2 ms */
+    DEAD_NAMES_MIN = 64 * 1024 /* bytes; fewer are not worth a copy of the others */
 };
 
 const char *const jobs_state_names[JOBS_STATES] = {"waiting",   "starting", "running", "ending",
@@ -32,6 +33,8 @@ struct jobs_index {
     struct jobs_entry *entries;
     VEC(struct jobs_row) rows;
     VEC(uint32_t) spare;
+    VEC(char) names;
+    size_t dead_names; /* bytes of removed jobs in `names` */
     struct jobs_word *by_text;
     VEC(const struct jobs_word *) words;
     struct jobs_wait *waits;
@@ -77,6 +80,7 @@ void jobs_index_free(struct jobs_index *x)
     }
     vec_done(&x->rows);
     vec_done(&x->spare);
+    vec_done(&x->names);
     vec_done(&x->words);
     free(x->after_ns);
     free(x->after_name);
@@ -132,6 +136,28 @@ static struct jobs_entry *entry_find(const struct jobs_index *x, const struct st
     return found;
 }
 
+static void row_name(struct jobs_index *x, struct jobs_row *row, const char *name)
+{
+    size_t size = strlen(name);
+
+    row->name_at = (uint32_t)x->names.n;
+    row->name_size = (uint8_t)size; /* at most 253 */
+    for (size_t i = 0; i < size; i++)
+        vec_add(&x->names, name[i]);
+}
+
+/* Copies the names of the jobs that are left, when most bytes are of removed ones. */
+static void names_tidy(struct jobs_index *x)
+{
+    if (x->dead_names < DEAD_NAMES_MIN || x->dead_names < x->names.n / 2)
+        return;
+    vec_clear(&x->names);
+    x->dead_names = 0;
+    VEC_EACH (&x->rows, row)
+        if (row->entry)
+            row_name(x, row, row->entry->name);
+}
+
 static struct jobs_entry *entry_make(struct jobs_index *x, const struct store_key *key,
                                      bool is_batch)
 {
@@ -154,16 +180,19 @@ static struct jobs_entry *entry_make(struct jobs_index *x, const struct store_ke
         made->row = x->spare.at[--x->spare.n];
     else
         vec_add(&x->rows, (struct jobs_row){0});
+    row_name(x, &x->rows.at[made->row], made->name);
     map_add(handle, x->entries, made->key, strlen(made->key), made);
     return made;
 }
 
 static void entry_drop(struct jobs_index *x, struct jobs_entry *entry)
 {
+    x->dead_names += x->rows.at[entry->row].name_size;
     x->rows.at[entry->row] = (struct jobs_row){0};
     vec_add(&x->spare, entry->row);
     map_remove(handle, x->entries, entry);
     free(entry);
+    names_tidy(x);
 }
 
 static uint8_t state_of(const char *name)
@@ -339,14 +368,20 @@ struct loop *jobs_index_loop(const struct jobs_index *x)
     return x->loop;
 }
 
-size_t jobs_index_rows(const struct jobs_index *x)
+const struct jobs_row *jobs_index_rows(const struct jobs_index *x, size_t *ret_count)
 {
-    return x->rows.n;
+    *ret_count = x->rows.n;
+    return x->rows.at;
 }
 
-const struct jobs_row *jobs_index_row(const struct jobs_index *x, size_t i)
+const char *jobs_index_names(const struct jobs_index *x)
 {
-    return &x->rows.at[i];
+    return x->names.at;
+}
+
+size_t jobs_index_names_size(const struct jobs_index *x)
+{
+    return x->names.n;
 }
 
 json_t *jobs_index_object(const struct jobs_index *x, const struct jobs_row *row)

@@ -43,6 +43,8 @@ struct jobs_row {
     uint32_t user;
     uint32_t queue;
     uint32_t n_gpus;
+    uint32_t name_at; /* jobs_index_names */
+    uint8_t name_size;
     uint8_t state; /* enum jobs_state */
 };
 
@@ -70,8 +72,13 @@ struct err *jobs_index_wait(struct jobs_index *x, struct jobs_wait *w) MUST_CHEC
 void jobs_index_forget(struct jobs_index *x, struct jobs_wait *w);
 struct loop *jobs_index_loop(const struct jobs_index *x);
 
-size_t jobs_index_rows(const struct jobs_index *x); /* free ones, too */
-const struct jobs_row *jobs_index_row(const struct jobs_index *x, size_t i);
+/* All rows, free ones, too; until the next turn of the loop. */
+const struct jobs_row *jobs_index_rows(const struct jobs_index *x, size_t *ret_count);
+
+/* The names of all jobs, one behind the other: a search reads them in the order of the rows, and
+ * does not follow a pointer for each. Until the next turn of the loop. */
+const char *jobs_index_names(const struct jobs_index *x);
+size_t jobs_index_names_size(const struct jobs_index *x);
 
 /* Words: namespaces, users and queues, by number. */
 size_t jobs_index_words(const struct jobs_index *x);

@@ -59,12 +59,16 @@ struct report {
     json_t *namespaces; /* NULL: all */
     unsigned states;    /* bits */
     struct wanted ns, user, queue;
-    const char *text; /* NULL: all */
-    int64_t number;   /* -1: `text` is no number */
+    struct str text; /* in lower case, as names are; at NULL: all */
+    char *lower;     /* the bytes of `text` */
+    int64_t number;  /* -1: `text` is no number */
     enum jobs_order order;
     bool is_backwards;
     size_t offset;
     size_t limit;
+    /* the index, in this turn of the loop */
+    const struct jobs_row *rows;
+    const char *names;
     /* the answer so far */
     size_t left; /* rows below it are still to be looked at: the newest come first */
     size_t total;
@@ -82,6 +86,7 @@ static void report_free(struct report *r)
     vec_done(&r->may_show);
     vec_done(&r->sums);
     vec_done(&r->best);
+    free(r->lower);
     free(r);
 }
 
@@ -144,6 +149,21 @@ static struct err *read_number(const json_t *parameters, const char *key, int64_
     return NULL;
 }
 
+static void read_text(struct report *r)
+{
+    const char *text = json_text_filled(r->parameters, "q");
+
+    r->number = -1;
+    if (!text)
+        return;
+    err_free(num_parse_int64(str_of(text), 0, INT64_MAX, &r->number)); /* else a name */
+    r->lower = mem_strdup(text);
+    for (char *at = r->lower; *at; at++)
+        if (*at >= 'A' && *at <= 'Z')
+            *at = (char)(*at - 'A' + 'a');
+    r->text = str_of(r->lower);
+}
+
 static struct err *question_read(struct report *r)
 {
     static const char *const known[] = {"state", "namespace", "user",   "queue",
@@ -163,10 +183,7 @@ static struct err *question_read(struct report *r)
     TRY(read_order(json_text_filled(r->parameters, "sort"), r));
     TRY(read_number(r->parameters, "offset", 0, OFFSET_MAX, &r->offset));
     TRY(read_number(r->parameters, "limit", LIMIT_DEFAULT, LIMIT_MAX, &r->limit));
-    r->text = json_text_filled(r->parameters, "q");
-    r->number = -1;
-    if (r->text)
-        err_free(num_parse_int64(str_of(r->text), 0, INT64_MAX, &r->number)); /* else a name */
+    read_text(r);
     return NULL;
 }
 
@@ -196,6 +213,34 @@ static bool is_wanted(const struct wanted *w, uint32_t word)
     return w->n == 0 && !w->is_none;
 }
 
+static struct str row_name(const struct report *r, const struct jobs_row *row)
+{
+    return (struct str){.at = r->names + row->name_at, .size = row->name_size};
+}
+
+static bool name_has(struct str name, struct str text)
+{
+    const char *at = name.at;
+    const char *end = name.at + name.size;
+
+    while ((size_t)(end - at) >= text.size) {
+        at = memchr(at, text.at[0], (size_t)(end - at) - text.size + 1);
+        if (!at)
+            return false;
+        if (memcmp(at, text.at, text.size) == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+static int compare_names(struct str a, struct str b)
+{
+    int order = memcmp(a.at, b.at, a.size < b.size ? a.size : b.size);
+
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
 static bool may_show(struct report *r, uint32_t ns)
 {
     while (r->may_show.n <= ns) {
@@ -213,7 +258,7 @@ static bool row_fits(struct report *r, const struct jobs_row *row)
     if (!is_wanted(&r->ns, row->ns) || !is_wanted(&r->user, row->user) ||
         !is_wanted(&r->queue, row->queue))
         return false;
-    return !r->text || row->id == r->number || strcasestr(row->entry->name, r->text);
+    return !r->text.at || row->id == r->number || name_has(row_name(r, row), r->text);
 }
 
 static int compare_numbers(int64_t a, int64_t b)
@@ -232,7 +277,7 @@ static int compare_rows(const struct report *r, const struct jobs_row *a, const 
     case BY_ID:
         break;
     case BY_NAME:
-        return strcmp(a->entry->name, b->entry->name);
+        return compare_names(row_name(r, a), row_name(r, b));
     case BY_USER:
         return compare_words(r, a->user, b->user);
     case BY_QUEUE:
@@ -254,8 +299,8 @@ static int compare_rows(const struct report *r, const struct jobs_row *a, const 
 /* Does row `a` stand before row `b` in the list? Equal rows: the newest first. */
 static bool is_before(const struct report *r, uint32_t a, uint32_t b)
 {
-    const struct jobs_row *x = jobs_index_row(r->index, a);
-    const struct jobs_row *y = jobs_index_row(r->index, b);
+    const struct jobs_row *x = &r->rows[a];
+    const struct jobs_row *y = &r->rows[b];
     int order = !x->entry || !y->entry ? 0 : compare_rows(r, x, y);
 
     if (order != 0)
@@ -336,7 +381,7 @@ static void count_queue(struct report *r, const struct jobs_row *row)
 
 static void row_look(struct report *r, uint32_t i)
 {
-    const struct jobs_row *row = jobs_index_row(r->index, i);
+    const struct jobs_row *row = &r->rows[i];
 
     if (!row_fits(r, row))
         return;
@@ -442,7 +487,7 @@ static json_t *report_tree(struct report *r)
     json_put(o, "queues", queues_tree(r));
     items = json_array_at(o, "items");
     for (size_t i = r->offset; i < r->best.n; i++) {
-        const struct jobs_row *row = jobs_index_row(r->index, r->best.at[i]);
+        const struct jobs_row *row = &r->rows[r->best.at[i]];
         AUTO(json_freep) json_t *object = row->entry ? jobs_index_object(r->index, row) : NULL;
 
         if (object)
@@ -455,7 +500,10 @@ static void report_step(void *arg)
 {
     struct report *r = arg;
     AUTO(json_freep) json_t *tree = NULL;
+    size_t n = 0;
 
+    r->rows = jobs_index_rows(r->index, &n);
+    r->names = jobs_index_names(r->index);
     for (size_t i = 0; i < ROWS_A_STEP && r->left > 0; i++)
         row_look(r, (uint32_t)--r->left);
     if (r->left > 0) {
@@ -472,7 +520,7 @@ static void report_on_made(void *arg)
     struct report *r = arg;
 
     r->wait.fn = NULL;
-    r->left = jobs_index_rows(r->index);
+    (void)jobs_index_rows(r->index, &r->left);
     read_wanted(r, "namespace", &r->ns);
     read_wanted(r, "user", &r->user);
     read_wanted(r, "queue", &r->queue);
