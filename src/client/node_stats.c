@@ -14,7 +14,9 @@ enum stats_type {
 
 enum {
     RECORD_HEAD = 3,
-    RECORD_SIZE_MAX = 1024 /* of the records that we write */
+    CONTAINER_NUMBERS = 12,
+    CONTAINER_NUMBERS_MIN = 6, /* of older writers */
+    RECORD_SIZE_MAX = 1024     /* of the records that we write */
 };
 
 void node_stats_done(struct node_stats *s)
@@ -100,8 +102,11 @@ static void stats_put_xids(struct buf *b, const struct gpu_xids *x)
 
 static void stats_put_container(struct buf *b, const struct container_sample *c)
 {
-    const int64_t numbers[] = {c->attempt,        c->load.cpu_nano, c->load.memory_bytes,
-                               c->load.window_ns, c->cpu_ns,        c->memory_kib_seconds};
+    const struct account_usage *u = &c->usage;
+    const int64_t numbers[CONTAINER_NUMBERS] = {
+        c->attempt,     c->load.cpu_nano,      c->load.memory_bytes,     c->load.window_ns,
+        u->cpu_ns,      u->memory_kib_seconds, u->memory_peak_bytes,     u->gpu_busy_ns,
+        u->gpu_idle_ns, u->gpu_energy_mj,      u->gpu_memory_peak_bytes, c->gpu_idle_for_ns};
     AUTO(buf_done) struct buf record = {0};
 
     stats_put_text(&record, c->pod_uid);
@@ -247,15 +252,26 @@ static bool stats_take_xids(struct str record, struct node_stats *s)
 static bool stats_take_container(struct str record, struct node_stats *s)
 {
     struct container_sample c = {0};
-    int64_t n[6];
+    int64_t n[CONTAINER_NUMBERS];
+    size_t i = CONTAINER_NUMBERS_MIN;
 
     if (!stats_take_text(&record, c.pod_uid, sizeof(c.pod_uid)) ||
-        !stats_take_text(&record, c.name, sizeof(c.name)) || !stats_take_numbers(&record, n, 6))
+        !stats_take_text(&record, c.name, sizeof(c.name)) ||
+        !stats_take_numbers(&record, n, CONTAINER_NUMBERS_MIN))
         return false;
+    for (; i < CONTAINER_NUMBERS; i++)
+        if (!stats_take_numbers(&record, &n[i], 1))
+            n[i] = -1;
     c.attempt = n[0];
     c.load = (struct load_sample){.cpu_nano = n[1], .memory_bytes = n[2], .window_ns = n[3]};
-    c.cpu_ns = n[4];
-    c.memory_kib_seconds = n[5];
+    c.usage = (struct account_usage){.cpu_ns = n[4],
+                                     .memory_kib_seconds = n[5],
+                                     .memory_peak_bytes = n[6],
+                                     .gpu_busy_ns = n[7],
+                                     .gpu_idle_ns = n[8],
+                                     .gpu_energy_mj = n[9],
+                                     .gpu_memory_peak_bytes = n[10]};
+    c.gpu_idle_for_ns = n[11];
     vec_add(&s->containers, c);
     return true;
 }

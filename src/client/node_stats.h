@@ -11,7 +11,9 @@
  *   2  gpu            texts: uuid, uuid of the gpu of a slice; u8 n, then n numbers in the order
  *                     of enum gpu_field
  *   3  container      texts: uid of the pod, name; numbers: attempt, cpu (nanocores), memory,
- *                     window, cpu so far (ns), memory so far (KiB s)
+ *                     window, cpu so far (ns), memory so far (KiB s); and, absent from older
+ *                     writers, peak of memory, of its gpus busy (ns), idle (ns), energy (mJ), peak
+ *                     of memory, all so far, and idle now for (ns)
  *   4  container gpu  texts: uid of the pod, name of the container, uuid of the gpu or slice;
  *                     numbers: attempt, memory, compute (1/1000), processes
  *   5  xids           text: uuid of the gpu; numbers: XIDs of the gpu so far, the last one (0:
@@ -30,6 +32,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "kinds/account/account.h"
 #include "model/gpu.h"
 
 enum {
@@ -57,8 +60,8 @@ struct container_sample {
     char name[STATS_TEXT_SIZE];
     int64_t attempt;
     struct load_sample load;
-    int64_t cpu_ns; /* since the attempt's start */
-    int64_t memory_kib_seconds;
+    struct account_usage usage; /* since the attempt's start */
+    int64_t gpu_idle_for_ns;    /* known time since a gpu of it was last busy; -1: unknown */
 };
 
 /*

@@ -73,8 +73,7 @@ static void uses_count(struct device_uses *d, const struct gpu_process *p, gpu_h
     u->n_processes++;
 }
 
-/* The busy time of the device's compute; -1: unknown. */
-static int64_t busy_milli(const struct gpu_sample *s)
+int64_t gpu_sample_busy_milli(const struct gpu_sample *s)
 {
     if (s->value[GPU_FIELD_GRAPHICS_ACTIVE_MILLI] >= 0)
         return s->value[GPU_FIELD_GRAPHICS_ACTIVE_MILLI];
@@ -88,7 +87,7 @@ static void uses_judge(struct device_uses *d)
         if (d->list[i].sm_milli == 0)
             d->list[i].sm_milli = -1;
     if (d->n == 1 && d->list[0].sm_milli < 0)
-        d->list[0].sm_milli = busy_milli(d->sample);
+        d->list[0].sm_milli = gpu_sample_busy_milli(d->sample);
 }
 
 size_t gpu_uses_of(const struct gpu_reading *r, gpu_home_fn home, struct gpu_use *ret)

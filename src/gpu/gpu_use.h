@@ -41,6 +41,9 @@ bool gpu_use_id(const char *text, char ret[GPU_USE_ID_SIZE]);
  */
 size_t gpu_uses_of(const struct gpu_reading *r, gpu_home_fn home, struct gpu_use *ret);
 
+/* The busy time of a device's compute, in 1/1000; -1: unknown. */
+int64_t gpu_sample_busy_milli(const struct gpu_sample *s);
+
 /* Reads /proc (gpu_use_linux.c). */
 void gpu_use_home(unsigned pid, struct gpu_process_home *ret);
 

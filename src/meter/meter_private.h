@@ -63,6 +63,7 @@ enum by {
     BY_NAMESPACE,
     BY_QUEUE,
     BY_MODEL,
+    BY_JOB,
     BY_COUNT
 };
 
@@ -73,6 +74,7 @@ struct question {
     bool by[BY_COUNT];
     char *user; /* NULL: all */
     char *ns;
+    char *queue;
     json_t *namespaces; /* namespaces that the caller may see; NULL: all */
     size_t limit;
     char after[ACCOUNT_KEY_SIZE]; /* a list of rows continues after this key; "": from the beginning
@@ -97,9 +99,9 @@ bool question_wants(const struct question *q, const struct account_row *row);
 
 /* The part of an attempt that falls into the period; costs in millionths, 0 without prices. */
 struct share {
-    int64_t cpu_ns;
-    int64_t memory_kib_seconds; /* both -1: unknown */
-    int64_t cost_micro;         /* of cpu and memory */
+    int64_t ns;
+    struct account_usage used; /* peaks are those of the whole attempt */
+    int64_t cost_micro;        /* of cpu and memory */
 };
 
 /* False: the attempt is outside the period. */
@@ -108,6 +110,62 @@ bool share_of(const struct account_row *row, struct account_span period, int64_t
 
 /* The arrival of the node's last message, real time; 0: none of late. */
 int64_t meter_node_seen(const struct meter *m, const char *node);
+/* The time of a gpu, or of a part of one, by what became of it: held = busy + idle + unknown. */
+struct gpu_time {
+    int64_t held_ns; /* by the part held, as the following */
+    int64_t busy_ns;
+    int64_t idle_ns;
+    int64_t unknown_ns;
+    bool is_known; /* busy and idle are known at least in part */
+};
+
+/* Goes through the gpus of an attempt, to which its busy and idle time are given in proportion. */
+struct gpu_times {
+    const struct account_row *row;
+    const struct share *share;
+    struct account_span period;
+    int64_t now_ns;
+    size_t i;
+    int64_t before_ns; /* held, of the gpus before i */
+    int64_t total_ns;  /* held, of all */
+};
+
+/* `s` is the attempt's share of the period. */
+struct gpu_times gpu_times_begin(const struct account_row *row, const struct share *s,
+                                 struct account_span period, int64_t now_ns);
+/* False: there are no more. `*ret_gpu` is borrowed from the row. */
+bool gpu_times_next(struct gpu_times *t, const json_t **ret_gpu, struct gpu_time *ret);
+
+/* What became of gpus, added up. A value; {0} is the empty sum. */
+struct gpu_sums {
+    struct amount held;
+    struct amount busy;
+    struct amount idle;
+    struct amount unknown;
+    int64_t cost_micro; /* of the time held; 0 without prices, as the following */
+    int64_t idle_cost_micro;
+    int64_t energy_mj;
+    int64_t memory_peak_bytes; /* of an attempt, the most */
+    bool has_times;            /* busy and idle are known of an attempt, as the following */
+    bool has_energy;
+    bool has_memory;
+};
+
+/* Adds the time of one gpu of this model. `p` may be NULL. */
+void gpu_sums_add(struct gpu_sums *g, const struct gpu_time *t, const char *model,
+                  const struct prices *p);
+/* Adds what an attempt used, without times. */
+void gpu_sums_add_used(struct gpu_sums *g, const struct account_usage *u);
+/* Puts the members gpuTime, gpuBusyTime and so on; what is unknown is null. */
+void gpu_sums_put(json_t *o, const struct gpu_sums *g);
+
+/* a + b, at most INT64_MAX. */
+static inline int64_t saturated(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
 
 /* The usage of a running attempt so far, by its node's last sample. */
 struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row);

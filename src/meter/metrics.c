@@ -191,23 +191,14 @@ static const struct container_sample *next_container(const struct node_stats *st
     return NULL;
 }
 
-/* Adds a known amount to a sum, which is unknown (-1) before the first; never past int64. */
-static void add_known(int64_t *sum, int64_t more)
-{
-    if (more >= 0 && (*sum < 0 || more <= INT64_MAX - *sum))
-        *sum = more + (*sum < 0 ? 0 : *sum);
-}
-
 struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row)
 {
     const struct node_stats *stats = fresh_loads(m, row->node);
     const struct container_sample *c = NULL;
-    struct account_usage u = {-1, -1, -1};
+    struct account_usage u = ACCOUNT_USAGE_UNKNOWN;
 
-    while ((c = next_container(stats, row->uid, c))) {
-        add_known(&u.cpu_ns, c->cpu_ns);
-        add_known(&u.memory_kib_seconds, c->memory_kib_seconds);
-    }
+    while ((c = next_container(stats, row->uid, c)))
+        account_usage_add(&u, &c->usage);
     return u;
 }
 

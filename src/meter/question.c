@@ -1,4 +1,6 @@
 /* question.c - the parameters of a report, and an attempt's share of its period */
+#include <stddef.h>
+
 #include "base/num.h"
 #include "meter/meter_private.h"
 #include "model/moment.h"
@@ -8,12 +10,13 @@ enum {
     LIMIT_MAX = 1000
 };
 
-const char *const by_names[BY_COUNT] = {"user", "namespace", "queue", "model"};
+const char *const by_names[BY_COUNT] = {"user", "namespace", "queue", "model", "job"};
 
 void question_done(struct question *q)
 {
     free(q->user);
     free(q->ns);
+    free(q->queue);
     json_decref(q->namespaces);
     *q = (struct question){0};
 }
@@ -67,8 +70,8 @@ static struct err *read_by(const struct report_question *q, struct question *ret
             i++;
         if (i == BY_COUNT)
             return err_new(ERR_BAD_REQUEST,
-                           "parameter by: '%.*s': want user, namespace, queue or model, joined "
-                           "by commas",
+                           "parameter by: '%.*s': want user, namespace, queue, model or job, "
+                           "joined by commas",
                            (int)(one.size > 64 ? 64 : one.size), one.at);
         ret->by[i] = true;
     }
@@ -79,12 +82,14 @@ static struct err *read_subject(const struct report_question *q, struct question
 {
     const char *user = question_parameter(q, "user");
     const char *ns = question_parameter(q, "namespace");
+    const char *queue = question_parameter(q, "queue");
 
     if (ns && !report_may_show(q->namespaces, ns))
         return err_new(ERR_FORBIDDEN, "usage of namespace \"%.64s\" is forbidden for this user",
                        ns);
     ret->user = user ? mem_strdup(user) : NULL;
     ret->ns = ns ? mem_strdup(ns) : NULL;
+    ret->queue = queue ? mem_strdup(queue) : NULL;
     ret->namespaces = q->namespaces ? json_deep_copy(q->namespaces) : NULL;
     return NULL;
 }
@@ -146,6 +151,8 @@ bool question_wants(const struct question *q, const struct account_row *row)
         return false;
     if (q->ns && !text_equal(q->ns, row->ns))
         return false;
+    if (q->queue && !text_equal(q->queue, row->queue))
+        return false;
     return report_may_show(q->namespaces, row->ns);
 }
 
@@ -172,6 +179,10 @@ static int64_t part_between(int64_t total, int64_t begin_ns, int64_t end_ns, int
 bool share_of(const struct account_row *row, struct account_span period, int64_t now_ns,
               const struct prices *p, struct share *ret)
 {
+    static const size_t sums[] = {
+        offsetof(struct account_usage, cpu_ns), offsetof(struct account_usage, memory_kib_seconds),
+        offsetof(struct account_usage, gpu_busy_ns), offsetof(struct account_usage, gpu_idle_ns),
+        offsetof(struct account_usage, gpu_energy_mj)};
     int64_t to_ns = row->to_ns < now_ns ? row->to_ns : now_ns;
     int64_t from_ns = row->from_ns < to_ns ? row->from_ns : to_ns;
     int64_t begin_ns = from_ns > period.from_ns ? from_ns : period.from_ns;
@@ -180,14 +191,15 @@ bool share_of(const struct account_row *row, struct account_span period, int64_t
     /* An attempt without duration counts at its time. */
     if (begin_ns > end_ns || (begin_ns == end_ns && (from_ns < to_ns || end_ns == period.to_ns)))
         return false;
-    *ret = (struct share){
-        .cpu_ns =
-            part_between(row->usage.cpu_ns, begin_ns - from_ns, end_ns - from_ns, to_ns - from_ns),
-        .memory_kib_seconds = part_between(row->usage.memory_kib_seconds, begin_ns - from_ns,
-                                           end_ns - from_ns, to_ns - from_ns),
-    };
+    *ret = (struct share){.ns = end_ns - begin_ns, .used = row->usage};
+    for (size_t i = 0; i < COUNT(sums); i++) {
+        int64_t *sum = (int64_t *)(void *)((char *)&ret->used + sums[i]);
+
+        *sum = part_between(*sum, begin_ns - from_ns, end_ns - from_ns, to_ns - from_ns);
+    }
     if (p)
-        ret->cost_micro = prices_cpu(p, ret->cpu_ns) + prices_memory(p, ret->memory_kib_seconds);
+        ret->cost_micro =
+            prices_cpu(p, ret->used.cpu_ns) + prices_memory(p, ret->used.memory_kib_seconds);
     return true;
 }
 
@@ -202,6 +214,44 @@ int64_t gpu_time_of(const struct account_row *row, const json_t *gpu, struct acc
     if (from_ns >= to_ns)
         return 0;
     return (int64_t)((__int128)(to_ns - from_ns) * account_gpu_milli(gpu) / 1000);
+}
+
+struct gpu_times gpu_times_begin(const struct account_row *row, const struct share *s,
+                                 struct account_span period, int64_t now_ns)
+{
+    struct gpu_times t = {.row = row, .share = s, .period = period, .now_ns = now_ns};
+    const json_t *gpu;
+    size_t i;
+
+    json_array_foreach (row->gpus, i, gpu)
+        t.total_ns = saturated(t.total_ns, gpu_time_of(row, gpu, period, now_ns));
+    return t;
+}
+
+bool gpu_times_next(struct gpu_times *t, const json_t **ret_gpu, struct gpu_time *ret)
+{
+    const json_t *gpu = json_array_get(t->row->gpus, t->i++);
+    const struct account_usage *u = &t->share->used;
+    int64_t before_ns = t->before_ns;
+    struct gpu_time time = {.is_known = u->gpu_busy_ns >= 0};
+
+    if (!gpu)
+        return false;
+    time.held_ns = gpu_time_of(t->row, gpu, t->period, t->now_ns);
+    t->before_ns = saturated(before_ns, time.held_ns);
+    if (u->gpu_busy_ns > 0)
+        time.busy_ns = part_between(u->gpu_busy_ns, before_ns, t->before_ns, t->total_ns);
+    if (u->gpu_idle_ns > 0)
+        time.idle_ns = part_between(u->gpu_idle_ns, before_ns, t->before_ns, t->total_ns);
+    /* The node's clock and the server's may differ a little. */
+    if (time.busy_ns > time.held_ns)
+        time.busy_ns = time.held_ns;
+    if (time.idle_ns > time.held_ns - time.busy_ns)
+        time.idle_ns = time.held_ns - time.busy_ns;
+    time.unknown_ns = time.held_ns - time.busy_ns - time.idle_ns;
+    *ret_gpu = gpu;
+    *ret = time;
+    return true;
 }
 
 json_t *amount_tree(struct amount a)

@@ -72,27 +72,28 @@ static void put_used(const struct rows_report *r, json_t *o, const struct accoun
 {
     const struct account_span always = {0, INT64_MAX};
     int64_t cost_micro = 0;
-    struct share s = {.cpu_ns = -1, .memory_kib_seconds = -1};
+    struct share s = {.used = ACCOUNT_USAGE_UNKNOWN};
     json_t *gpus = json_array_at(o, "gpus");
-    struct amount gpu_time = {0};
+    struct gpu_sums sums = {0};
+    struct gpu_times times;
+    struct gpu_time time;
     const json_t *gpu;
-    size_t i;
 
     (void)share_of(row, always, r->now_ns, r->prices, &s);
     cost_micro = s.cost_micro;
-    json_array_foreach (row->gpus, i, gpu) {
-        int64_t ns = gpu_time_of(row, gpu, always, r->now_ns);
-
+    times = gpu_times_begin(row, &s, always, r->now_ns);
+    while (gpu_times_next(&times, &gpu, &time)) {
         (void)json_array_append(gpus, (json_t *)(uintptr_t)gpu); /* an array of ours: cannot fail */
-        amount_add(&gpu_time, ns);
-        if (r->prices)
-            cost_micro += prices_gpu(r->prices, json_text(gpu, "model"), ns);
+        gpu_sums_add(&sums, &time, json_text(gpu, "model"), r->prices);
     }
-    json_put(o, "gpuTime", amount_tree(gpu_time));
-    put_time_used(o, "cpuTime", s.cpu_ns);
-    put_number(o, "memoryKibSeconds", s.memory_kib_seconds);
-    put_number(o, "memoryPeakBytes", row->usage.memory_peak_bytes);
+    cost_micro += sums.cost_micro;
+    gpu_sums_add_used(&sums, &s.used);
+    gpu_sums_put(o, &sums);
+    put_time_used(o, "cpuTime", s.used.cpu_ns);
+    put_number(o, "memoryKibSeconds", s.used.memory_kib_seconds);
+    put_number(o, "memoryPeakBytes", s.used.memory_peak_bytes);
     put_number(o, "costMicro", r->prices ? cost_micro : -1);
+    put_number(o, "idleCostMicro", r->prices && sums.has_times ? sums.idle_cost_micro : -1);
 }
 
 static json_t *row_tree(const struct rows_report *r, const struct account_row *row)
@@ -223,8 +224,8 @@ static void rows_on_timer(void *arg)
 struct err *meter_rows(void *meter, const struct report_question *q, report_done_fn done, void *arg,
                        struct report **ret)
 {
-    static const char *const known[] = {"from",  "to",       "user", "namespace",
-                                        "limit", "continue", NULL};
+    static const char *const known[] = {"from",  "to",    "user",     "namespace",
+                                        "queue", "limit", "continue", NULL};
     struct meter *m = meter;
     int64_t now_ns = objects_now_ns(m->o.objects);
     struct question question = {0};

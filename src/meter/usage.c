@@ -5,62 +5,22 @@
  * then: an attempt that ends meanwhile does not count twice. The report reads a few rows at a time,
  * so that a report over a million rows does not block the server.
  */
+#include <inttypes.h>
+
 #include "base/log.h"
 #include "base/mem.h"
-#include "meter/meter_private.h"
+#include "meter/usage_private.h"
 
 enum {
-    ROWS_A_TURN = 256
-};
-
-/* A sum for one combination of the question's `by`; other texts are "". */
-struct group {
-    struct map_handle handle;
-    char *key; /* its texts, joined by bytes 1 */
-    char *texts[BY_COUNT];
-    int64_t n_attempts;
-    int64_t n_running;
-    struct amount gpu;
-    struct amount cpu;
-    int64_t memory_kib_seconds;
-    int64_t cost_micro;
-    bool has_cpu; /* known for at least one attempt */
-    bool has_memory;
-};
-
-struct used_gpu {
-    struct map_handle handle;
-    char *uuid;
-    char *model;
-    VEC(struct account_span) held;
-    VEC(struct account_span) up;
-    VEC(struct account_span) out;
-};
-
-struct usage_report {
-    struct report report;
-    struct meter *meter;
-    struct question q;
-    struct prices *prices;
-    char *price_error;
-    struct loop_timer *timer;
-    report_done_fn done;
-    void *arg;
-    int64_t now_ns;
-    int64_t revision;             /* at the start: later rows do not count */
-    bool are_rows_read;           /* then come the stretches */
-    char after[ACCOUNT_KEY_SIZE]; /* key of the last row, then of the last stretch */
-    struct store_list placements; /* at the start */
-    size_t next_placement;
-    struct group *groups;
-    struct group total;
-    struct used_gpu *gpus;
+    ROWS_A_TURN = 256,
+    GROUPS_MAX = 20000 /* of jobs, which may be many */
 };
 
 static void group_free(struct group *g)
 {
     for (size_t i = 0; i < BY_COUNT; i++)
         free(g->texts[i]);
+    free(g->job_name);
     free(g->key);
     free(g);
 }
@@ -103,35 +63,56 @@ static void usage_free(struct report *report)
 
 /* ---- groups ---- */
 
-static struct group *usage_find_group(struct usage_report *r, const struct account_row *row,
-                                      const char *model)
+/* The text of an attempt's job: its number, else its name. The caller frees it. */
+static char *job_text(const struct account_row *row)
 {
-    const char *const texts[BY_COUNT] = {row->user, row->ns, row->queue, model};
-    struct buf key = {0};
+    return row->job_id > 0 ? mem_format("%" PRId64, row->job_id)
+                           : mem_format("%s/%s", row->ns, row->workload);
+}
+
+static struct group *group_find(const struct usage_report *r, const char *const texts[BY_COUNT],
+                                struct buf *ret_key)
+{
     struct group *g = NULL;
 
     for (size_t i = 0; i < BY_COUNT; i++) {
-        buf_add_text(&key, r->q.by[i] ? texts[i] : "");
-        buf_add_char(&key, '\1');
+        buf_add_text(ret_key, r->q.by[i] ? texts[i] : "");
+        buf_add_char(ret_key, '\1');
     }
-    map_find(handle, r->groups, key.at, key.size, g);
-    if (g) {
-        buf_done(&key);
-        return g;
-    }
-    g = mem_alloc(sizeof(*g));
-    for (size_t i = 0; i < BY_COUNT; i++)
-        g->texts[i] = mem_strdup(r->q.by[i] ? texts[i] : "");
-    g->key = buf_steal(&key);
-    map_add(handle, r->groups, g->key, strlen(g->key), g);
+    map_find(handle, r->groups, ret_key->at, ret_key->size, g);
     return g;
 }
 
-static int64_t saturated(int64_t a, int64_t b)
+static struct group *group_add(struct usage_report *r, const struct account_row *row,
+                               const char *const texts[BY_COUNT], struct buf *key)
 {
-    int64_t sum;
+    struct group *g = mem_alloc(sizeof(*g));
 
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+    for (size_t i = 0; i < BY_COUNT; i++)
+        g->texts[i] = mem_strdup(r->q.by[i] ? texts[i] : "");
+    if (*g->texts[BY_JOB])
+        g->job_name = mem_format("%s/%s", row->ns, row->workload);
+    g->key = buf_steal(key);
+    map_add(handle, r->groups, g->key, strlen(g->key), g);
+    r->n_groups++;
+    return g;
+}
+
+/* Jobs beyond GROUPS_MAX share one group without a job for each combination of the other texts. */
+static struct group *usage_find_group(struct usage_report *r, const struct account_row *row,
+                                      const char *model)
+{
+    AUTO_FREE char *job = r->q.by[BY_JOB] ? job_text(row) : NULL;
+    const char *texts[BY_COUNT] = {row->user, row->ns, row->queue, model, job ? job : ""};
+    AUTO(buf_done) struct buf key = {0};
+    struct group *g = group_find(r, texts, &key);
+
+    if (!g && r->n_groups >= GROUPS_MAX && job) {
+        texts[BY_JOB] = "";
+        buf_clear(&key);
+        g = group_find(r, texts, &key);
+    }
+    return g ? g : group_add(r, row, texts, &key);
 }
 
 /* Adds an attempt, without its gpus. */
@@ -139,22 +120,16 @@ static void add_share(struct group *g, const struct account_row *row, const stru
 {
     g->n_attempts++;
     g->n_running += row->cause == NULL;
-    if (s->cpu_ns >= 0) {
-        amount_add(&g->cpu, s->cpu_ns);
+    if (s->used.cpu_ns >= 0) {
+        amount_add(&g->cpu, s->used.cpu_ns);
         g->has_cpu = true;
     }
-    if (s->memory_kib_seconds >= 0) {
-        g->memory_kib_seconds = saturated(g->memory_kib_seconds, s->memory_kib_seconds);
+    if (s->used.memory_kib_seconds >= 0) {
+        g->memory_kib_seconds = saturated(g->memory_kib_seconds, s->used.memory_kib_seconds);
         g->has_memory = true;
     }
+    gpu_sums_add_used(&g->gpu, &s->used);
     g->cost_micro = saturated(g->cost_micro, s->cost_micro);
-}
-
-static void add_gpu_time(struct usage_report *r, struct group *g, const char *model, int64_t ns)
-{
-    amount_add(&g->gpu, ns);
-    if (r->prices)
-        g->cost_micro = saturated(g->cost_micro, prices_gpu(r->prices, model, ns));
 }
 
 /* With groups by model, everything but gpu time counts for the model of the attempt's first gpu. */
@@ -163,17 +138,18 @@ static void usage_count(struct usage_report *r, const struct account_row *row,
 {
     const char *first = json_text(json_array_get(row->gpus, 0), "model");
     struct group *g = usage_find_group(r, row, first ? first : "");
+    struct gpu_times times = gpu_times_begin(row, s, r->q.period, r->now_ns);
+    struct gpu_time time;
     const json_t *gpu;
-    size_t i;
 
     add_share(g, row, s);
     add_share(&r->total, row, s);
-    json_array_foreach (row->gpus, i, gpu) {
+    while (gpu_times_next(&times, &gpu, &time)) {
         const char *model = json_text(gpu, "model");
-        int64_t ns = gpu_time_of(row, gpu, r->q.period, r->now_ns);
 
-        add_gpu_time(r, usage_find_group(r, row, model ? model : ""), model, ns);
-        add_gpu_time(r, &r->total, model, ns);
+        g = usage_find_group(r, row, model ? model : "");
+        gpu_sums_add(&g->gpu, &time, model, r->prices);
+        gpu_sums_add(&r->total.gpu, &time, model, r->prices);
     }
 }
 
@@ -267,167 +243,6 @@ static void usage_take_stored(struct usage_report *r, const struct store_object 
         usage_take_row(r, &row);
 }
 
-/* ---- the answer ---- */
-
-static json_t *cost_tree(const struct usage_report *r, const struct group *g)
-{
-    return r->prices ? json_integer(g->cost_micro) : json_null();
-}
-
-static json_t *group_tree(const struct usage_report *r, const struct group *g, bool has_texts)
-{
-    json_t *o = json_object();
-
-    for (size_t i = 0; has_texts && i < BY_COUNT; i++) {
-        if (r->q.by[i])
-            json_put(o, by_names[i], json_text_new(g->texts[i]));
-    }
-    json_put_int(o, "attempts", g->n_attempts);
-    json_put_int(o, "running", g->n_running);
-    json_put(o, "gpuTime", amount_tree(g->gpu));
-    json_put(o, "cpuTime", g->has_cpu ? amount_tree(g->cpu) : json_null());
-    json_put(o, "memoryKibSeconds",
-             g->has_memory ? json_integer(g->memory_kib_seconds) : json_null());
-    json_put(o, "costMicro", cost_tree(r, g));
-    return o;
-}
-
-/* By gpu time, the most first; then by key. */
-static int compare_groups(const void *a, const void *b)
-{
-    const struct group *one = *(const struct group *const *)a;
-    const struct group *other = *(const struct group *const *)b;
-
-    if (one->gpu.seconds != other->gpu.seconds)
-        return one->gpu.seconds > other->gpu.seconds ? -1 : 1;
-    if (one->gpu.nanos != other->gpu.nanos)
-        return one->gpu.nanos > other->gpu.nanos ? -1 : 1;
-    return strcmp(one->key, other->key);
-}
-
-static json_t *groups_tree(struct usage_report *r)
-{
-    VEC(struct group *) sorted = {0};
-    json_t *list = json_array();
-    struct group *g;
-    struct group *next;
-
-    map_each (handle, r->groups, g, next)
-        vec_add(&sorted, g);
-    if (sorted.n > 1)
-        qsort(sorted.at, sorted.n, sizeof(struct group *), compare_groups);
-    for (size_t i = 0; i < sorted.n; i++)
-        (void)json_array_append_new(list, group_tree(r, sorted.at[i], true)); /* cannot fail */
-    vec_done(&sorted);
-    return list;
-}
-
-/* The times of all gpus of one model. */
-struct model_sum {
-    const char *model;
-    int64_t n;
-    struct amount capacity;
-    struct amount held;
-    struct amount free;
-    struct amount out;
-};
-
-static void add_gpu(struct model_sum *m, struct used_gpu *u, struct account_span period)
-{
-    struct account_spans spans = {.held = u->held.at,
-                                  .n_held = u->held.n,
-                                  .up = u->up.at,
-                                  .n_up = u->up.n,
-                                  .out = u->out.at,
-                                  .n_out = u->out.n};
-    struct account_time t = account_sum(&spans, period, NULL);
-
-    m->n++;
-    amount_add(&m->capacity, t.capacity_ns);
-    amount_add(&m->held, t.held_ns);
-    amount_add(&m->free, t.free_ns);
-    amount_add(&m->out, t.out_ns);
-}
-
-static int compare_gpus(const void *a, const void *b)
-{
-    const struct used_gpu *one = *(const struct used_gpu *const *)a;
-    const struct used_gpu *other = *(const struct used_gpu *const *)b;
-    int order = strcmp(one->model, other->model);
-
-    return order != 0 ? order : strcmp(one->uuid, other->uuid);
-}
-
-static void add_model(json_t *list, const struct model_sum *m)
-{
-    json_t *o = json_object();
-
-    json_put(o, "model", json_text_new(m->model));
-    json_put_int(o, "gpus", m->n);
-    json_put(o, "capacity", amount_tree(m->capacity));
-    json_put(o, "held", amount_tree(m->held));
-    json_put(o, "free", amount_tree(m->free));
-    json_put(o, "outOfService", amount_tree(m->out));
-    (void)json_array_append_new(list, o); /* a fresh object: cannot fail */
-}
-
-static json_t *gpus_tree(struct usage_report *r)
-{
-    VEC(struct used_gpu *) sorted = {0};
-    json_t *list = json_array();
-    struct model_sum sum = {0};
-    struct used_gpu *u;
-    struct used_gpu *next;
-
-    map_each (handle, r->gpus, u, next)
-        vec_add(&sorted, u);
-    if (sorted.n > 1)
-        qsort(sorted.at, sorted.n, sizeof(struct used_gpu *), compare_gpus);
-    for (size_t i = 0; i < sorted.n; i++) {
-        if (sum.n > 0 && !text_equal(sum.model, sorted.at[i]->model)) {
-            add_model(list, &sum);
-            sum = (struct model_sum){0};
-        }
-        sum.model = sorted.at[i]->model;
-        add_gpu(&sum, sorted.at[i], r->q.period);
-    }
-    if (sum.n > 0)
-        add_model(list, &sum);
-    vec_done(&sorted);
-    return list;
-}
-
-static void put_time(json_t *o, const char *key, int64_t ns)
-{
-    char text[STAMP_TEXT_SIZE];
-
-    stamp_format_nano(ns, text);
-    json_put_text(o, key, text);
-}
-
-static json_t *report_tree(struct usage_report *r)
-{
-    json_t *o = json_object();
-    json_t *by;
-
-    json_put_text(o, "kind", "UsageReport");
-    json_put_text(o, "apiVersion", "mete.dev/v1");
-    put_time(o, "from", r->q.period.from_ns);
-    put_time(o, "to", r->q.period.to_ns);
-    by = json_array_at(o, "by");
-    for (size_t i = 0; i < BY_COUNT; i++) {
-        if (r->q.by[i])
-            (void)json_array_append_new(by, json_string(by_names[i])); /* as above */
-    }
-    json_put(o, "currency", r->prices ? json_string(prices_currency(r->prices)) : json_null());
-    if (r->price_error)
-        json_put_text(o, "priceError", r->price_error);
-    json_put(o, "items", groups_tree(r));
-    json_put(o, "total", group_tree(r, &r->total, false));
-    json_put(o, "gpus", gpus_tree(r));
-    return o;
-}
-
 /* ---- turns ---- */
 
 /* Reads the next rows or stretches. `*ret_has_more` false: these were the last. */
@@ -480,7 +295,7 @@ static void usage_on_timer(void *arg)
         loop_timer_set(r->timer, 0);
         return;
     }
-    tree = e ? NULL : report_tree(r);
+    tree = e ? NULL : usage_report_tree(r);
     r->done(r->arg, e, tree);
     usage_free(&r->report);
 }
@@ -512,16 +327,29 @@ static void load_prices(struct usage_report *r)
     r->price_error = mem_strdup(err_message(e));
 }
 
+static struct err *usage_read_idle(const struct report_question *q, bool *ret)
+{
+    const char *text = question_parameter(q, "idle");
+
+    if (text && !text_equal(text, "true") && !text_equal(text, "false"))
+        return err_new(ERR_BAD_REQUEST, "parameter idle: '%.64s': want true or false", text);
+    *ret = text_equal(text, "true");
+    return NULL;
+}
+
 struct err *meter_usage(void *meter, const struct report_question *q, report_done_fn done,
                         void *arg, struct report **ret)
 {
-    static const char *const known[] = {"from", "to", "by", "user", "namespace", NULL};
+    static const char *const known[] = {"from",      "to",    "by",   "user",
+                                        "namespace", "queue", "idle", NULL};
     struct meter *m = meter;
     int64_t now_ns = objects_now_ns(m->o.objects);
     struct question question = {0};
+    bool is_idle_first = false;
     struct usage_report *r;
     struct err *e;
 
+    TRY(usage_read_idle(q, &is_idle_first));
     TRY(question_parse(q, now_ns, known, &question));
     r = mem_alloc(sizeof(*r));
     *r = (struct usage_report){.report = {.free = usage_free},
@@ -529,7 +357,8 @@ struct err *meter_usage(void *meter, const struct report_question *q, report_don
                                .q = question,
                                .done = done,
                                .arg = arg,
-                               .now_ns = now_ns};
+                               .now_ns = now_ns,
+                               .is_idle_first = is_idle_first};
     r->timer = loop_timer_new(m->o.loop, usage_on_timer, r);
     load_prices(r);
     e = usage_begin(r);

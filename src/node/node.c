@@ -16,6 +16,7 @@
 #include "gpu/gpusim_machine.h"
 #include "kinds/pod/pod_state.h"
 #include "node/cdi_writer.h"
+#include "node/gpu_charge.h"
 #include "node/gpu_incidents.h"
 #include "node/gpu_modes.h"
 #include "node/gpu_partitions.h"
@@ -86,6 +87,7 @@ struct node {
     struct stats *stats;
     int64_t gpus_judged_ns;  /* monotonic: the samples until then were judged */
     int64_t gpus_sampled_ns; /* monotonic: the last round of samples */
+    struct gpu_marks marks;  /* the last sample of each gpu */
     struct lease *lease;
     struct logs *logs;
     struct sessions *sessions;
@@ -260,10 +262,10 @@ void node_gpus_sampled(struct node *n)
     size_t count = 0;
     const struct gpu *list = gpu_watch_list(n->o.gpus, &count);
 
-    if (n->pods && n->are_pods_known)
-        judge_samples(n);
-    if (!n->stats || !stats_is_open(n->stats))
+    if (!n->pods)
         return;
+    if (n->are_pods_known)
+        judge_samples(n);
     for (size_t i = 0; i < count; i++) {
         const struct gpu_sample *sample = gpu_watch_sample(n->o.gpus, list[i].uuid);
 
@@ -272,7 +274,9 @@ void node_gpus_sampled(struct node *n)
         add_gpu_xids(n, list[i].uuid, &s);
     }
     n->gpus_sampled_ns = loop_now_ns(n->o.loop);
-    stats_send_gpus(n->stats, &s);
+    gpu_charge(&n->marks, n->pods, &s);
+    if (n->stats)
+        stats_send_gpus(n->stats, &s);
     node_stats_done(&s);
 }
 
@@ -962,6 +966,7 @@ void node_free(struct node *n)
     gpu_partitions_free(n->partitions);
     drop_holdings(n);
     vec_done(&n->holdings);
+    gpu_marks_done(&n->marks);
     loop_timer_free(n->timer);
     loop_timer_free(n->list_timer);
     free(n->rootfs);

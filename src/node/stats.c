@@ -45,8 +45,8 @@ static void stats_add_container(struct stats *s, struct node_stats *sample, cons
     one.load = (struct load_sample){.cpu_nano = known_or_unknown(u.rate_nano),
                                     .memory_bytes = known_or_unknown(u.memory_bytes),
                                     .window_ns = known_or_unknown(u.window_ns)};
-    one.cpu_ns = known_or_unknown(u.total.cpu_ns);
-    one.memory_kib_seconds = known_or_unknown(u.total.memory_kib_seconds);
+    one.usage = u.total;
+    one.gpu_idle_for_ns = u.gpu_idle_for_ns;
     vec_add(&sample->containers, one);
 }
 
@@ -115,11 +115,6 @@ static void on_stats_timer(void *arg)
     stats_send(s, &sample);
     node_stats_done(&sample);
     loop_timer_set(s->timer, s->o.every_ns);
-}
-
-bool stats_is_open(const struct stats *s)
-{
-    return s->is_open;
 }
 
 void stats_send_gpus(struct stats *s, struct node_stats *sample)

@@ -26,10 +26,7 @@ struct stats_options {
 struct stats *stats_new(const struct stats_options *o);
 void stats_free(struct stats *s); /* accepts NULL */
 
-/* Does the server listen? */
-bool stats_is_open(const struct stats *s);
-
-/* Sends the part of the gpus: `sample` has `gpus` and `container_gpus`. */
+/* Sends the part of the gpus, if the server listens: `sample` has `gpus` and `container_gpus`. */
 void stats_send_gpus(struct stats *s, struct node_stats *sample);
 
 /* The uplink's service for "op": "stats". */

@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 import test_mps as mps
@@ -135,3 +136,52 @@ def test_slices_of_one_gpu():
         equal(status["sample"]["processes"], 2)
         equal(status["sample"]["memoryUsedBytes"], 3000 * MIB + 2 * CONTEXT)
         wait(lambda: abs(m.status()["sample"]["smActiveMilli"] - 3000 // 7) <= 30, "three of seven compute slices work")
+
+
+NS = 10**9
+
+
+def ns_of(amount):
+    return amount["seconds"] * NS + amount["nanos"] if amount else None
+
+
+def rows(m):
+    """The attempts by pod: (held, busy, idle, energy, peak of memory)."""
+    found = {}
+    for r in json.loads(m.mete("usage", "--rows", "-o", "json").out)["items"]:
+        times = [ns_of(r[k]) for k in ("gpuTime", "gpuBusyTime", "gpuIdleTime", "gpuUnknownTime")]
+        equal(times[0], (times[1] or 0) + (times[2] or 0) + times[3], r)
+        found[r["pod"]] = (times[0], times[1], times[2], r["gpuEnergyMillijoules"], r["gpuMemoryPeakBytes"])
+    return found
+
+
+def test_busy_and_idle_time_is_accounted_and_outlives_the_node():
+    with Loaded("emulated:2xH100") as m:
+        with open(os.path.join(m.data, "prices.yaml"), "w") as f:
+            f.write("currency: EUR\ngpuHour: {default: 3600}\n")
+        m.put("lazy", {"nvidia.com/gpu": 1}, "hold 3000")
+        m.put("works", {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 20000, "nvidia.com/gpucores": 50}, "busy 2000")
+
+        def known(least):
+            """The attempts, once both have been idle or busy for so long."""
+            r = rows(m)
+            return (r["lazy"][2] or 0) > least[0] and (r["works"][1] or 0) > least[1] and r
+
+        before = wait(lambda: known((0, 0)), "busy and idle time of running attempts")
+        node = m.child("node")
+        os.kill(node, signal.SIGKILL)
+        wait(lambda: m.child("node") not in (None, node), "the node runs again")
+        wait(lambda: known((before["lazy"][2], before["works"][1])), "the times go on")
+        idle = json.loads(m.mete("usage", "--idle", "-o", "json").out)["items"]
+        equal(idle[0]["jobName"], "default/lazy")
+        check(idle[0]["running"] == 1 and idle[0]["idleCostMicro"] > 0, idle)
+        check("default/lazy" in m.mete("usage", "--idle").out)
+        m.ok("delete", "pod", "lazy", "works", "--grace-period=1")
+        wait(lambda: all(r["cause"] for r in json.loads(m.mete("usage", "--rows", "-o", "json").out)["items"]), "the rows")
+        last = rows(m)
+        for name, mib in (("lazy", 3000), ("works", 2000)):
+            held, busy, idle, energy, peak = last[name]
+            check(busy + idle <= held and energy > 0, name, last)
+            equal(peak, mib * MIB + CONTEXT, name)
+            check(busy >= before[name][1] and idle >= before[name][2] and energy >= before[name][3], name, before, last)
+        equal(last["lazy"][1], 0)

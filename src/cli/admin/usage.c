@@ -10,10 +10,10 @@
 #include "cli/term/output.h"
 #include "model/moment.h"
 
-static const char *const by_words[] = {"user", "namespace", "queue", "model"};
+static const char *const by_words[] = {"user", "namespace", "queue", "model", "job"};
 
 enum {
-    BY_WORDS = 4
+    BY_WORDS = 5
 };
 
 /* ---- the query ---- */
@@ -100,9 +100,8 @@ static json_t *gib_hours_of(const json_t *item)
 }
 
 /* Costs, rounded to hundredths. */
-static json_t *cost_of(const json_t *item)
+static json_t *money_of(int64_t micro)
 {
-    int64_t micro = json_int(item, "costMicro", -1);
     int64_t cents;
     AUTO_FREE char *text = NULL;
 
@@ -110,6 +109,44 @@ static json_t *cost_of(const json_t *item)
         return json_null();
     cents = micro / 10000 + (micro % 10000 >= 5000);
     text = mem_format("%" PRId64 ".%02" PRId64, cents / 100, cents % 100);
+    return json_string(text);
+}
+
+static json_t *cost_of(const json_t *item)
+{
+    return money_of(json_int(item, "costMicro", -1));
+}
+
+/* Energy in kWh, rounded to thousandths. */
+static json_t *energy_of(const json_t *item)
+{
+    const int64_t per = INT64_C(3600000000); /* mJ in a thousandth of a kWh */
+    int64_t mj = json_int(item, "gpuEnergyMillijoules", -1);
+    int64_t milli;
+    AUTO_FREE char *text = NULL;
+
+    if (mj < 0)
+        return json_null();
+    milli = mj / per + (mj % per >= per / 2);
+    text = mem_format("%" PRId64 ".%03" PRId64, milli / 1000, milli % 1000);
+    return json_string(text);
+}
+
+static int64_t amount_ms(const json_t *amount)
+{
+    return json_int(amount, "seconds", 0) * 1000 + json_int(amount, "nanos", 0) / NS_PER_MS;
+}
+
+/* The idle part of the time held, in percent. */
+static json_t *idle_part_of(const json_t *item)
+{
+    int64_t held_ms = amount_ms(json_object_get(item, "gpuTime"));
+    int64_t idle_ms = amount_ms(json_object_get(item, "gpuIdleTime"));
+    AUTO_FREE char *text = NULL;
+
+    if (held_ms == 0 || !json_is_object(json_object_get(item, "gpuIdleTime")))
+        return json_null();
+    text = mem_format("%" PRId64 "%%", (int64_t)((__int128)idle_ms * 100 / held_ms));
     return json_string(text);
 }
 
@@ -132,43 +169,96 @@ static bool is_by(const json_t *report, const char *word)
     return json_has_text(json_object_get(report, "by"), word);
 }
 
-static void add_cost_column(struct listing *l, const json_t *report)
+static void add_cost_column(struct listing *l, const json_t *report, const char *title)
 {
     const char *currency = json_text(report, "currency");
-    AUTO_FREE char *name = mem_format("#COST%s%s", currency ? " " : "", currency ? currency : "");
+    AUTO_FREE char *name =
+        mem_format("#%s%s%s", title, currency ? " " : "", currency ? currency : "");
 
     listing_column(l, name);
 }
 
-static void usage_columns(struct listing *l, const json_t *report)
+static void add_group_columns(struct listing *l, const json_t *report)
 {
-    static const char *const titles[] = {"USER", "NAMESPACE", "QUEUE", "MODEL"};
-    static const char *const numbers[] = {"#ATTEMPTS", "#RUNNING", "#GPU HOURS", "#CPU HOURS",
-                                          "#GIB HOURS"};
+    static const char *const titles[BY_WORDS] = {"USER", "NAMESPACE", "QUEUE", "MODEL", "JOB"};
 
     for (size_t i = 0; i < BY_WORDS; i++) {
         if (is_by(report, by_words[i]))
             listing_column(l, titles[i]);
     }
+    if (is_by(report, "job"))
+        listing_column(l, "NAME");
+}
+
+static void add_group_cells(json_t *row, const json_t *report, const json_t *item)
+{
+    for (size_t i = 0; i < BY_WORDS; i++) {
+        if (is_by(report, by_words[i]))
+            add_cell(row, member(item, by_words[i]));
+    }
+    if (is_by(report, "job"))
+        add_cell(row, member(item, "jobName"));
+}
+
+static void usage_columns(struct listing *l, const json_t *report)
+{
+    static const char *const numbers[] = {"#ATTEMPTS",  "#RUNNING",  "#GPU HOURS", "#BUSY",
+                                          "#IDLE",      "!#UNKNOWN", "!#KWH",      "%GPU PEAK",
+                                          "#CPU HOURS", "#GIB HOURS"};
+
+    add_group_columns(l, report);
     for (size_t i = 0; i < COUNT(numbers); i++)
         listing_column(l, numbers[i]);
-    add_cost_column(l, report);
+    add_cost_column(l, report, "COST");
+}
+
+/* Of held time, its parts, energy and peak of memory. */
+static void add_gpu_cells(json_t *row, const json_t *item)
+{
+    static const char *const times[] = {"gpuTime", "gpuBusyTime", "gpuIdleTime", "gpuUnknownTime"};
+
+    for (size_t i = 0; i < COUNT(times); i++)
+        add_cell(row, hours_of(json_object_get(item, times[i])));
+    add_cell(row, energy_of(item));
+    add_cell(row, member(item, "gpuMemoryPeakBytes"));
 }
 
 static json_t *usage_row(const json_t *report, const json_t *item)
 {
     json_t *row = json_array();
 
-    for (size_t i = 0; i < BY_WORDS; i++) {
-        if (is_by(report, by_words[i]))
-            add_cell(row, member(item, by_words[i]));
-    }
+    add_group_cells(row, report, item);
     add_cell(row, member(item, "attempts"));
     add_cell(row, member(item, "running"));
-    add_cell(row, hours_of(json_object_get(item, "gpuTime")));
+    add_gpu_cells(row, item);
     add_cell(row, hours_of(json_object_get(item, "cpuTime")));
     add_cell(row, gib_hours_of(item));
     add_cell(row, cost_of(item));
+    return row;
+}
+
+static void idle_columns(struct listing *l, const json_t *report)
+{
+    static const char *const numbers[] = {"#RUNNING", "#GPU HOURS", "#IDLE", "#IDLE PART",
+                                          "!#UNKNOWN"};
+
+    add_group_columns(l, report);
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        listing_column(l, numbers[i]);
+    add_cost_column(l, report, "IDLE COST");
+}
+
+static json_t *idle_row(const json_t *report, const json_t *item)
+{
+    json_t *row = json_array();
+
+    add_group_cells(row, report, item);
+    add_cell(row, member(item, "running"));
+    add_cell(row, hours_of(json_object_get(item, "gpuTime")));
+    add_cell(row, hours_of(json_object_get(item, "gpuIdleTime")));
+    add_cell(row, idle_part_of(item));
+    add_cell(row, hours_of(json_object_get(item, "gpuUnknownTime")));
+    add_cell(row, money_of(json_int(item, "idleCostMicro", -1)));
     return row;
 }
 
@@ -212,6 +302,7 @@ static struct err *print_whole(struct cli *c, json_t *report)
 static struct err *print_sums(struct cli *c, json_t *report)
 {
     const char *price_error = json_text(report, "priceError");
+    bool is_idle = flag_switch(c->in, "idle");
     struct listing l;
     struct err *e;
     json_t *item;
@@ -222,12 +313,15 @@ static struct err *print_sums(struct cli *c, json_t *report)
     if (is_tree(output_format_of(c->in)))
         return print_whole(c, report);
     listing_init(&l, "UsageReport");
-    usage_columns(&l, report);
+    if (is_idle)
+        idle_columns(&l, report);
+    else
+        usage_columns(&l, report);
     json_array_foreach (json_object_get(report, "items"), i, item)
-        listing_add(&l, usage_row(report, item), item);
+        listing_add(&l, is_idle ? idle_row(report, item) : usage_row(report, item), item);
     e = listing_print(c, &l);
     listing_done(&l);
-    if (!e && output_format_of(c->in) == OUTPUT_TABLE)
+    if (!e && output_format_of(c->in) == OUTPUT_TABLE && !is_idle)
         say_gpus(c, report);
     return e;
 }
@@ -283,7 +377,7 @@ static json_t *row_of_attempt(struct cli *c, const json_t *item)
     add_cell(row, gpus_cell(json_object_get(item, "gpus")));
     add_cell(row, moment_cell(c, item, "from"));
     add_cell(row, moment_cell(c, item, "to"));
-    add_cell(row, hours_of(json_object_get(item, "gpuTime")));
+    add_gpu_cells(row, item);
     add_cell(row, hours_of(json_object_get(item, "cpuTime")));
     add_cell(row, gib_hours_of(item));
     add_cell(row, cost_of(item));
@@ -296,13 +390,15 @@ static json_t *row_of_attempt(struct cli *c, const json_t *item)
 
 static void make_row_columns(struct listing *l, const json_t *report)
 {
-    static const char *const before[] = {"#JOB", "POD", "#ATTEMPT",   "USER",       "#GPUS",
-                                         "FROM", "TO",  "#GPU HOURS", "#CPU HOURS", "#GIB HOURS"};
+    static const char *const before[] = {"#JOB",      "POD",        "#ATTEMPT",  "USER",
+                                         "#GPUS",     "FROM",       "TO",        "#GPU HOURS",
+                                         "#BUSY",     "#IDLE",      "!#UNKNOWN", "!#KWH",
+                                         "%GPU PEAK", "#CPU HOURS", "#GIB HOURS"};
     static const char *const after[] = {"CAUSE", "#EXIT", "!NODE", "!QUEUE"};
 
     for (size_t i = 0; i < COUNT(before); i++)
         listing_column(l, before[i]);
-    add_cost_column(l, report);
+    add_cost_column(l, report, "COST");
     for (size_t i = 0; i < COUNT(after); i++)
         listing_column(l, after[i]);
 }
@@ -367,10 +463,15 @@ static struct err *make_path(struct cli *c, int64_t now_ns, char **ret)
     TRY(add_period(c, &path, now_ns));
     usage_add_text(c, &path, "user", "user");
     usage_add_text(c, &path, "of", "namespace");
+    usage_add_text(c, &path, "queue", "queue");
     if (has_rows)
         buf_add_text(&path, "&limit=1000");
-    else
+    else if (flag_text(c->in, "by"))
         usage_add_text(c, &path, "by", "by");
+    else
+        buf_add_text(&path, flag_switch(c->in, "idle") ? "&by=user,queue,job" : "&by=user");
+    if (flag_switch(c->in, "idle"))
+        buf_add_text(&path, "&idle=true");
     *ret = buf_steal(&path);
     return NULL;
 }
@@ -383,6 +484,8 @@ static struct err *usage_run(struct cli *c)
     int64_t limit = flag_count(c->in, "limit", 0);
     bool has_all = true;
 
+    if (flag_switch(c->in, "rows") && flag_switch(c->in, "idle"))
+        return cli_usage(c, "--rows excludes --idle");
     TRY(session_open(c, &s));
     TRY(make_path(c, loop_wall_ns(session_loop(s)), &path));
     if (!flag_switch(c->in, "rows")) {
@@ -407,10 +510,14 @@ static const struct flag usage_flags[] = {
     {.name = "by",
      .value = "WORDS",
      .type = FLAG_TEXT,
-     .fallback = "user",
-     .doc = "groups, separated by commas: user, namespace, queue, model. Default: user"},
+     .doc = "groups, separated by commas: user, namespace, queue, model, job. Default: user; with "
+            "--idle: user,queue,job"},
     {.name = "user", .value = "USER", .type = FLAG_TEXT, .doc = "only this user"},
     {.name = "of", .value = "NAMESPACE", .type = FLAG_TEXT, .doc = "only this namespace"},
+    {.name = "queue", .value = "QUEUE", .type = FLAG_TEXT, .doc = "only this queue"},
+    {.name = "idle",
+     .type = FLAG_SWITCH,
+     .doc = "who held GPUs that did nothing, the most first, and what that cost"},
     {.name = "rows", .type = FLAG_SWITCH, .doc = "list the attempts instead of sums"},
     {.name = "utc", .type = FLAG_SWITCH, .doc = "days and months in UTC instead of local time"},
     {0},
@@ -421,8 +528,8 @@ const struct command command_usage = {
     .summary = "show GPU, CPU and memory time by user, namespace, queue and model, and the cost",
     .doc = "An attempt counts from binding to release, a running attempt up to now. Days and "
            "months are in local time, unless --utc.",
-    .examples = {{"usage --last 7d --by namespace,model", "sums up a week"},
-                 {"usage --from 2026-11 --to 2026-12 -o csv", "sums up a month, for a spreadsheet"},
+    .examples = {{"usage --from 2026-11 --to 2026-12 -o csv", "sums up a month, for a spreadsheet"},
+                 {"usage --idle --last 7d", "shows who held GPUs that did nothing"},
                  {"usage --rows --last 1d", "lists every attempt of the last day"},
                  {0}},
     .flags = usage_flags,

@@ -240,27 +240,15 @@ static void ending_add_exit(struct ending *end, const json_t *terminated)
     }
 }
 
-static void add_known(int64_t *sum, int64_t value)
-{
-    if (value < 0)
-        return;
-    if (*sum < 0)
-        *sum = 0;
-    if (__builtin_add_overflow(*sum, value, sum))
-        *sum = INT64_MAX;
-}
-
 static void ending_add_usage(struct ending *end, const json_t *usage, const char *container,
                              int64_t attempt)
 {
+    struct account_usage of;
     char key[24];
-    const json_t *of;
 
     (void)snprintf(key, sizeof(key), "%" PRId64, attempt);
-    of = json_at(usage, "containers", container, key, NULL);
-    add_known(&end->usage.cpu_ns, json_int(of, "cpuNs", -1));
-    add_known(&end->usage.memory_kib_seconds, json_int(of, "memoryKibSeconds", -1));
-    add_known(&end->usage.memory_peak_bytes, json_int(of, "memoryPeakBytes", -1));
+    of = account_usage_parse(json_at(usage, "containers", container, key, NULL));
+    account_usage_add(&end->usage, &of);
 }
 
 /* New reference or NULL. */
@@ -278,7 +266,7 @@ static json_t *usage_of(const json_t *pod)
 /* The ending of the containers' attempts that restarts ended between `before` and `after`. */
 static struct ending ending_of_restart(const json_t *before, const json_t *after)
 {
-    struct ending end = {.usage = {-1, -1, -1}};
+    struct ending end = {.usage = ACCOUNT_USAGE_UNKNOWN};
     AUTO(json_freep) json_t *usage = usage_of(after);
     const json_t *status;
     size_t i;
@@ -337,7 +325,7 @@ static const char *cause_of_pod(const json_t *pod, const struct ending *end)
 /* The ending of each container's last attempt, with the pod's cause. */
 static struct ending ending_of_pod(const json_t *pod)
 {
-    struct ending end = {.usage = {-1, -1, -1}};
+    struct ending end = {.usage = ACCOUNT_USAGE_UNKNOWN};
     AUTO(json_freep) json_t *usage = usage_of(pod);
     const json_t *status;
     size_t i;
@@ -362,12 +350,6 @@ struct subject {
     const char *placement;
     const json_t *entry;
 };
-
-static void put_known(json_t *row, const char *key, int64_t value)
-{
-    if (value >= 0)
-        json_put_int(row, key, value);
-}
 
 static void put_row(const struct subject *s, int64_t attempt, struct account_span span,
                     const struct ending *end)
@@ -394,9 +376,7 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
         json_put(row, "gpus", json_incref(gpus));
     json_put_int(row, "fromNs", span.from_ns);
     json_put_int(row, "toNs", span.to_ns);
-    put_known(row, "cpuNs", end->usage.cpu_ns);
-    put_known(row, "memoryKibSeconds", end->usage.memory_kib_seconds);
-    put_known(row, "memoryPeakBytes", end->usage.memory_peak_bytes);
+    account_usage_format(row, &end->usage);
     if (end->has_code)
         json_put_int(row, "exitCode", end->code);
     json_put_text(row, "cause", end->cause);
@@ -411,7 +391,7 @@ enum {
  * of the attempts before it but their number: their rows last no time. */
 static void put_rows(const struct subject *s, int64_t last, int64_t to_ns, const struct ending *end)
 {
-    const struct ending unseen = {.cause = "Unknown", .usage = {-1, -1, -1}};
+    const struct ending unseen = {.cause = "Unknown", .usage = ACCOUNT_USAGE_UNKNOWN};
     int64_t from_ns = json_int(s->entry, "fromNs", to_ns);
     int64_t first = json_int(s->entry, "attempt", 0);
 
@@ -502,8 +482,6 @@ void account_usage_put(json_t *root, const char *container, int64_t attempt,
     char key[24];
 
     (void)snprintf(key, sizeof(key), "%" PRId64, attempt);
-    put_known(usage, "cpuNs", u->cpu_ns);
-    put_known(usage, "memoryKibSeconds", u->memory_kib_seconds);
-    put_known(usage, "memoryPeakBytes", u->memory_peak_bytes);
+    account_usage_format(usage, u);
     json_put(of, key, usage);
 }

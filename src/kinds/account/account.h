@@ -39,12 +39,29 @@ enum {
     ACCOUNT_TIME_DIGITS = 19
 };
 
-/* A container's usage over its attempt, or so far; -1: unknown. */
+/*
+ * A container's usage over its attempt, or so far; -1: unknown. Times of gpus count by the part
+ * that the container holds, as the time held does: busy and idle together are at most the time
+ * held, and the rest of the time held is unknown.
+ */
 struct account_usage {
     int64_t cpu_ns;
     int64_t memory_kib_seconds; /* working set over time */
     int64_t memory_peak_bytes;
+    int64_t gpu_busy_ns;
+    int64_t gpu_idle_ns;
+    int64_t gpu_energy_mj;         /* its part of the energy of its gpus */
+    int64_t gpu_memory_peak_bytes; /* on all its gpus at one time */
 };
+
+/* A usage of which nothing is known. */
+#define ACCOUNT_USAGE_UNKNOWN ((struct account_usage){-1, -1, -1, -1, -1, -1, -1})
+
+/* Puts what is known of `u`, and reads it; an absent member is unknown. */
+void account_usage_format(json_t *o, const struct account_usage *u);
+struct account_usage account_usage_parse(const json_t *o);
+/* Adds what is known of `more`; a sum of nothing but unknowns is unknown. Saturates. */
+void account_usage_add(struct account_usage *sum, const struct account_usage *more);
 
 /*
  * The time of rows: a wall clock that never goes back, not even over a restart. If the system's

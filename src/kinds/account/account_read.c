@@ -57,9 +57,7 @@ bool account_row_read(const json_t *tree, struct account_row *ret)
         .from_ns = json_int(tree, "fromNs", -1),
         .to_ns = json_int(tree, "toNs", -1),
         .exit_code = json_int(tree, "exitCode", -1),
-        .usage = {.cpu_ns = json_int(tree, "cpuNs", -1),
-                  .memory_kib_seconds = json_int(tree, "memoryKibSeconds", -1),
-                  .memory_peak_bytes = json_int(tree, "memoryPeakBytes", -1)},
+        .usage = account_usage_parse(tree),
     };
     return ret->from_ns >= 0 && ret->to_ns >= ret->from_ns;
 }
@@ -99,7 +97,7 @@ static void tell_open(const struct store_object *placement, const char *workload
         .from_ns = json_int(entry, "fromNs", 0),
         .to_ns = INT64_MAX,
         .exit_code = -1,
-        .usage = {-1, -1, -1},
+        .usage = ACCOUNT_USAGE_UNKNOWN,
     };
 
     fn(arg, &row);

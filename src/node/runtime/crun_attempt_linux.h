@@ -106,7 +106,8 @@ struct crun_attempt {
     struct runtime_exit exit;
     struct usage usage; /* from its file in the bundle */
     bool is_usage_read;
-    bool is_usage_final; /* the last sample was taken */
+    int64_t usage_saved_ns; /* monotonic: the last write of that file; 0: none by this process */
+    bool is_usage_final;    /* the last sample was taken */
 
     struct proc *conmon; /* our child; NULL if adopted, with these: */
     int pidfd;
@@ -166,6 +167,8 @@ void attempt_end_usage(struct crun_attempt *b);
 void crun_create(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg);
 /* runtime_ops.usage */
 bool crun_usage(void *self, const char *id, struct usage *ret);
+/* runtime_ops.add_gpus */
+void crun_add_gpus(void *self, const char *id, const struct gpu_used *g);
 /* Lets the first process of a created container go on. Repeatable. */
 void attempt_release(struct crun_attempt *b, runtime_done_fn done, void *arg);
 /* The path of the attempt's OCI runtime. */

@@ -2,8 +2,10 @@
  * crun_usage_linux.c - the usage of attempts: sampled while they run, and a last time before their
  * cgroup is removed
  *
- * The sum is in the bundle's file `usage`, written at each sample and before `crun delete`, so that
- * a killed process loses nothing. The file is not synced: a power failure may lose the sum.
+ * The sum is in the bundle's file `usage`, written at each sample of the cgroup and before `crun
+ * delete`. What came from gpus since the last write is lost with a killed process, so that the time
+ * of the last seconds becomes unknown; no number that left this process goes back. The file is not
+ * synced: a power failure may lose the sum.
  */
 
 #include "base/file.h"
@@ -15,6 +17,8 @@ enum {
     USAGE_FILE_MAX = 4096
 };
 
+static const int64_t SAVE_EVERY_NS = 10 * NS_PER_SEC; /* while only gpus are sampled */
+
 static void attempt_load_usage(struct crun_attempt *b)
 {
     AUTO_FREE char *path = attempt_path(b, "usage");
@@ -24,18 +28,19 @@ static void attempt_load_usage(struct crun_attempt *b)
     if (b->is_usage_read)
         return;
     b->is_usage_read = true;
-    b->usage = (struct usage){.rate_nano = -1};
+    b->usage = USAGE_UNKNOWN;
     e = file_read(path, USAGE_FILE_MAX, &text);
     if (!e)
         usage_parse((struct str){text.at, text.size}, &b->usage);
 }
 
-static void attempt_save_usage(const struct crun_attempt *b)
+static void attempt_save_usage(struct crun_attempt *b)
 {
     AUTO_FREE char *path = attempt_path(b, "usage");
     AUTO_FREE char *text = usage_format(&b->usage);
     AUTO(err_freep) struct err *e = file_write(path, 0600, str_of(text));
 
+    b->usage_saved_ns = loop_now_ns(b->r->o.loop);
     if (e)
         LOG(WARN, "usage of an attempt cannot be written", S("id", b->id), E(e));
 }
@@ -77,11 +82,23 @@ bool crun_usage(void *self, const char *id, struct usage *ret)
     return true;
 }
 
+void crun_add_gpus(void *self, const char *id, const struct gpu_used *g)
+{
+    struct crun_attempt *b = crun_find(self, id);
+
+    if (!b || b->state != RUNTIME_RUNNING)
+        return;
+    attempt_load_usage(b);
+    usage_add_gpus(&b->usage, g);
+    if (loop_now_ns(b->r->o.loop) - b->usage_saved_ns >= SAVE_EVERY_NS)
+        attempt_save_usage(b);
+}
+
 void attempt_end_usage(struct crun_attempt *b)
 {
     if (b->exit.was_started && !b->is_usage_final)
         b->is_usage_final = attempt_sample_usage(b, usage_end);
     attempt_load_usage(b);
-    b->exit.has_usage = b->usage.is_known;
+    b->exit.has_usage = b->usage.is_known || b->usage.total.gpu_busy_ns >= 0;
     b->exit.usage = b->usage.total;
 }

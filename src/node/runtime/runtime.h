@@ -132,6 +132,8 @@ struct runtime_ops {
     struct exec *(*forward)(void *self, const struct runtime_forward *f);
     /* Samples the usage of a running attempt. False: it does not run, or its usage is unknown. */
     bool (*usage)(void *self, const char *id, struct usage *ret);
+    /* Adds what a running attempt used of its gpus to its usage. NULL (in fakes): not kept. */
+    void (*add_gpus)(void *self, const char *id, const struct gpu_used *g);
     /* Says why an attempt does not end (cgroup_stuck.h); NULL: unknown. The caller frees it. */
     char *(*stuck)(void *self, const char *id);
     void (*free)(void *self); /* containers keep running; no callback afterwards */

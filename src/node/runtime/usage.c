@@ -31,8 +31,6 @@ static void take_totals(struct usage *u, const struct cgroup_stats *s)
 {
     int64_t peak = s->memory_peak_bytes > s->memory_bytes ? s->memory_peak_bytes : s->memory_bytes;
 
-    if (!u->is_known)
-        u->total = (struct account_usage){-1, -1, -1};
     if (s->cpu_ns > u->total.cpu_ns)
         u->total.cpu_ns = s->cpu_ns;
     if (peak > u->total.memory_peak_bytes)
@@ -78,16 +76,38 @@ void usage_end(struct usage *u, const struct cgroup_stats *s, int64_t began_ns, 
     u->is_known = true;
 }
 
+void usage_add_gpus(struct usage *u, const struct gpu_used *g)
+{
+    const struct account_usage more = {.cpu_ns = -1,
+                                       .memory_kib_seconds = -1,
+                                       .memory_peak_bytes = -1,
+                                       .gpu_busy_ns = g->busy_ns,
+                                       .gpu_idle_ns = g->idle_ns,
+                                       .gpu_energy_mj = g->energy_mj,
+                                       .gpu_memory_peak_bytes = -1};
+
+    account_usage_add(&u->total, &more);
+    if (g->memory_bytes > u->total.gpu_memory_peak_bytes)
+        u->total.gpu_memory_peak_bytes = g->memory_bytes;
+    if (!g->is_judged)
+        return;
+    if (g->is_busy || u->gpu_idle_for_ns < 0)
+        u->gpu_idle_for_ns = 0;
+    if (!g->is_busy)
+        u->gpu_idle_for_ns = saturated(u->gpu_idle_for_ns, g->ns);
+}
+
 char *usage_format(const struct usage *u)
 {
     AUTO(json_freep) json_t *j = json_object();
 
-    json_put_int(j, "cpuNs", u->total.cpu_ns);
-    json_put_int(j, "memoryKibSeconds", u->total.memory_kib_seconds);
-    json_put_int(j, "memoryPeakBytes", u->total.memory_peak_bytes);
-    json_put_int(j, "kibMs", u->kib_ms);
-    json_put_int(j, "memoryBytes", u->memory_bytes);
-    json_put_int(j, "sampledNs", u->sampled_ns);
+    account_usage_format(j, &u->total);
+    json_put_int(j, "gpuIdleForNs", u->gpu_idle_for_ns);
+    if (u->is_known) {
+        json_put_int(j, "kibMs", u->kib_ms);
+        json_put_int(j, "memoryBytes", u->memory_bytes);
+        json_put_int(j, "sampledNs", u->sampled_ns);
+    }
     return json_format(j);
 }
 
@@ -96,13 +116,14 @@ void usage_parse(struct str text, struct usage *ret)
     AUTO(json_freep) json_t *j = NULL;
     AUTO(err_freep) struct err *e = json_parse(text, &j);
 
-    *ret = (struct usage){.rate_nano = -1};
-    if (e || !json_is_integer(json_object_get(j, "sampledNs")))
+    *ret = USAGE_UNKNOWN;
+    if (e)
+        return;
+    ret->total = account_usage_parse(j);
+    ret->gpu_idle_for_ns = json_int(j, "gpuIdleForNs", -1);
+    if (!json_is_integer(json_object_get(j, "sampledNs")))
         return;
     ret->is_known = true;
-    ret->total = (struct account_usage){.cpu_ns = json_int(j, "cpuNs", -1),
-                                        .memory_kib_seconds = json_int(j, "memoryKibSeconds", -1),
-                                        .memory_peak_bytes = json_int(j, "memoryPeakBytes", -1)};
     ret->kib_ms = json_int(j, "kibMs", 0);
     ret->memory_bytes = json_int(j, "memoryBytes", -1);
     ret->sampled_ns = json_int(j, "sampledNs", 0);

@@ -64,7 +64,8 @@ static void a_row_says_who_held_what(void **state)
     world_must(world_patch(
         &w, STATUS("a"),
         "{'metadata':{'annotations':{'mete.dev/usage':'{\\'containers\\':{\\'main\\':{\\'0\\':{"
-        "\\'cpuNs\\':5,\\'memoryKibSeconds\\':6,\\'memoryPeakBytes\\':7}}}}'}},'status':{'phase':"
+        "\\'cpuNs\\':5,\\'memoryKibSeconds\\':6,\\'memoryPeakBytes\\':7,\\'gpuBusyNs\\':8,"
+        "\\'gpuIdleNs\\':0,\\'gpuMemoryPeakBytes\\':10}}}}'}},'status':{'phase':"
         "'Failed','containerStatuses':[{'name':'main','restartCount':0,'ready':false,'image':'',"
         "'imageID':'','state':{'terminated':{'exitCode':3,'reason':'Error'}}}]}}",
         NULL));
@@ -85,6 +86,10 @@ static void a_row_says_who_held_what(void **state)
     assert_int_equal(row.usage.cpu_ns, 5);
     assert_int_equal(row.usage.memory_kib_seconds, 6);
     assert_int_equal(row.usage.memory_peak_bytes, 7);
+    assert_int_equal(row.usage.gpu_busy_ns, 8);
+    assert_int_equal(row.usage.gpu_idle_ns, 0);
+    assert_int_equal(row.usage.gpu_energy_mj, -1); /* as in rows of before it was measured */
+    assert_int_equal(row.usage.gpu_memory_peak_bytes, 10);
     assert_int_equal(json_array_size(row.gpus), 1);
     assert_string_equal(json_text(json_array_get(row.gpus, 0), "uuid"), "GPU-n1-0");
     world_done(&w);

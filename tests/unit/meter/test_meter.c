@@ -198,7 +198,9 @@ static void run_two(struct town *t)
     world_must(world_patch(
         &t->w, STATUS("a"),
         "{'metadata':{'annotations':{'mete.dev/usage':'{\\'containers\\':{\\'main\\':{\\'0\\':{"
-        "\\'cpuNs\\':3000000000,\\'memoryKibSeconds\\':300}}}}'}},'status':{'phase':'Succeeded',"
+        "\\'cpuNs\\':3000000000,\\'memoryKibSeconds\\':300,\\'gpuBusyNs\\':12000000000,"
+        "\\'gpuIdleNs\\':15000000000,\\'gpuEnergyMj\\':9000,\\'gpuMemoryPeakBytes\\':800}}}}'}},"
+        "'status':{'phase':'Succeeded',"
         "'containerStatuses':[{'name':'main','restartCount':0,'ready':false,'image':'','imageID':''"
         ","
         "'state':{'terminated':{'exitCode':0}}}]}}",
@@ -246,6 +248,51 @@ static void a_report_adds_up(void **state)
     town_done(&t);
 }
 
+/* The time held is busy, idle or unknown. */
+static void held_time_adds_up(const json_t *o)
+{
+    int64_t busy_ns = json_is_null(json_object_get(o, "gpuBusyTime")) ? 0 : ns_at(o, "gpuBusyTime");
+    int64_t idle_ns = json_is_null(json_object_get(o, "gpuIdleTime")) ? 0 : ns_at(o, "gpuIdleTime");
+
+    assert_int_equal(busy_ns + idle_ns + ns_at(o, "gpuUnknownTime"), ns_at(o, "gpuTime"));
+}
+
+static void gpus_are_busy_or_idle_or_of_unknown_use(void **state)
+{
+    AUTO(json_freep) json_t *all = NULL;
+    AUTO(json_freep) json_t *idle = NULL;
+    AUTO(json_freep) json_t *rows = NULL;
+    const json_t *a;
+    struct town t;
+
+    (void)state;
+    town_init(&t, "currency: EUR\ngpuHour: {h100: 360}\n");
+    run_two(&t);
+    all = ask(&t, meter_usage, "{'from':'2026-01-01','by':'job'}", NULL);
+    a = item(all, 0);
+    assert_string_equal(json_text(a, "job"), "1");
+    assert_string_equal(json_text(a, "jobName"), "default/a");
+    assert_int_equal(ns_at(a, "gpuBusyTime"), 12 * NS_PER_SEC);
+    assert_int_equal(ns_at(a, "gpuIdleTime"), 15 * NS_PER_SEC);
+    assert_int_equal(ns_at(a, "gpuUnknownTime"), 3 * NS_PER_SEC);
+    assert_int_equal(json_int(a, "idleCostMicro", -1), 1500000);
+    assert_int_equal(json_int(a, "gpuEnergyMillijoules", -1), 9000);
+    assert_int_equal(json_int(a, "gpuMemoryPeakBytes", -1), 800);
+    assert_true(json_is_null(json_object_get(item(all, 1), "gpuBusyTime"))); /* no sample yet */
+    assert_true(json_is_null(json_object_get(item(all, 1), "idleCostMicro")));
+    held_time_adds_up(a);
+    held_time_adds_up(item(all, 1));
+    held_time_adds_up(json_object_get(all, "total"));
+    idle = ask(&t, meter_usage, "{'from':'2026-01-01','by':'job','idle':'true'}", NULL);
+    assert_int_equal(json_array_size(json_object_get(idle, "items")), 1);
+    assert_string_equal(json_text(item(idle, 0), "job"), "1");
+    rows = ask(&t, meter_rows, "{'from':'2026-01-01','queue':'default'}", NULL);
+    assert_int_equal(json_array_size(json_object_get(rows, "items")), 2);
+    assert_int_equal(ns_at(item(rows, 0), "gpuIdleTime"), 15 * NS_PER_SEC);
+    held_time_adds_up(item(rows, 0));
+    town_done(&t);
+}
+
 /* Neighbouring periods divide the usage, whatever the time of the cut. */
 static void periods_add_up(void **state)
 {
@@ -271,6 +318,8 @@ static void periods_add_up(void **state)
         assert_int_equal(ns_at(json_object_get(a, "total"), "gpuTime") +
                              ns_at(json_object_get(b, "total"), "gpuTime"),
                          40 * NS_PER_SEC);
+        held_time_adds_up(json_object_get(a, "total"));
+        held_time_adds_up(json_object_get(b, "total"));
         if (at_ns < 30 * NS_PER_SEC)
             assert_int_equal(ns_at(json_object_get(a, "total"), "cpuTime") +
                                  ns_at(json_object_get(b, "total"), "cpuTime"),
@@ -337,7 +386,8 @@ static void bad_questions_are_refused(void **state)
         const char *message;
     } cases[] = {
         {"{'by':'colour'}", NULL, 400,
-         "parameter by: 'colour': want user, namespace, queue or model, joined by commas"},
+         "parameter by: 'colour': want user, namespace, queue, model or job, joined by commas"},
+        {"{'idle':'yes'}", NULL, 400, "parameter idle: 'yes': want true or false"},
         {"{'form':'today'}", NULL, 400, "unknown parameter 'form'"},
         {"{'from':'now','to':'yesterday'}", NULL, 400,
          "parameter from: the period ends before it begins"},
@@ -432,10 +482,10 @@ static void tell(struct town *t, const char *uid)
     struct node_stats s = {.at_ns = INT64_C(1767225700) * NS_PER_SEC,
                            .parts = STATS_LOADS | STATS_GPUS,
                            .load = {1500000000, 1048576, 10 * NS_PER_SEC}};
-    struct container_sample c = {.name = "main",
-                                 .load = {250000000, 2097152, 10500 * NS_PER_MS},
-                                 .cpu_ns = 4 * NS_PER_SEC,
-                                 .memory_kib_seconds = -1};
+    struct container_sample c = {
+        .name = "main",
+        .load = {250000000, 2097152, 10500 * NS_PER_MS},
+        .usage = {4 * NS_PER_SEC, -1, -1, 2 * NS_PER_SEC, 5 * NS_PER_SEC, 700, INT64_C(3) << 30}};
 
     (void)snprintf(c.pod_uid, sizeof(c.pod_uid), "%s", uid);
     vec_add(&s.containers, c);
@@ -481,6 +531,8 @@ static void fresh_samples_are_metrics_and_old_ones_are_absent(void **state)
     assert_string_equal(json_text_at(node, "usage", "cpu", NULL), "1500000000n");
     usage = ask(&t, meter_usage, "{'from':'2026-01-01','by':'namespace'}", NULL);
     assert_int_equal(ns_at(item(usage, 1), "cpuTime"), 4 * NS_PER_SEC);
+    assert_int_equal(ns_at(item(usage, 1), "gpuBusyTime"), 2 * NS_PER_SEC);
+    assert_int_equal(ns_at(item(usage, 1), "gpuIdleTime"), 5 * NS_PER_SEC);
     seconds(&t, 31);
     assert_null(meter_pod(t.meter, "kube-system", "b"));
     assert_null(meter_node(t.meter, "", "n1"));
@@ -542,6 +594,7 @@ int main(void)
         cmocka_unit_test(prices_are_exact),
         cmocka_unit_test(bad_prices_are_refused_with_their_line),
         cmocka_unit_test(a_report_adds_up),
+        cmocka_unit_test(gpus_are_busy_or_idle_or_of_unknown_use),
         cmocka_unit_test(periods_add_up),
         cmocka_unit_test(who_may_read_one_namespace_sees_that_one),
         cmocka_unit_test(rows_come_in_pages_and_each_once),

@@ -39,7 +39,7 @@ static void end_using(struct node_world *w, const char *id, int code, int64_t cp
 
     assert_non_null(c);
     c->exit.has_usage = true;
-    c->exit.usage = (struct account_usage){cpu_ns, -1, 7};
+    c->exit.usage = (struct account_usage){cpu_ns, -1, 7, 8, 9, 10, -1};
     node_world_end(w, id, code);
 }
 
@@ -70,6 +70,10 @@ static void the_status_carries_what_ended_attempts_used(void **state)
     assert_int_equal(json_int_at(first, "containers", "m", "0", "cpuNs", NULL), 100);
     assert_int_equal(json_int_at(first, "containers", "m", "0", "memoryPeakBytes", NULL), 7);
     assert_null(json_at(first, "containers", "m", "0", "memoryKibSeconds", NULL)); /* unknown */
+    assert_int_equal(json_int_at(first, "containers", "m", "0", "gpuBusyNs", NULL), 8);
+    assert_int_equal(json_int_at(first, "containers", "m", "0", "gpuIdleNs", NULL), 9);
+    assert_int_equal(json_int_at(first, "containers", "m", "0", "gpuEnergyMj", NULL), 10);
+    assert_null(json_at(first, "containers", "m", "0", "gpuMemoryPeakBytes", NULL));
     end_using(&w, "u1-m-1", 0, 200);
     both = annotation(&w);
     assert_int_equal(json_int_at(both, "containers", "m", "0", "cpuNs", NULL), 100);
@@ -195,7 +199,7 @@ static void samples_are_of_what_runs(void **state)
     assert_string_equal(s.containers.at[0].pod_uid, "u1");
     assert_string_equal(s.containers.at[0].name, "m");
     assert_int_equal(s.containers.at[0].load.cpu_nano, 90);
-    assert_int_equal(s.containers.at[0].cpu_ns, 50);
+    assert_int_equal(s.containers.at[0].usage.cpu_ns, 50);
     node_stats_done(&s);
     end_using(&ear.w, "u1-m-0", 0, 1);
     node_world_advance(&ear.w, 10 * NS_PER_SEC);

@@ -145,7 +145,7 @@ static void memory_counts_from_sample_to_sample(void **state)
     const struct cgroup_stats first = stats(1000, 10 * KIB, 20 * KIB);
     const struct cgroup_stats second = stats(3 * NS_PER_SEC, 100 * KIB, 100 * KIB);
     const struct cgroup_stats end = stats(4 * NS_PER_SEC, 0, 150 * KIB);
-    struct usage u = {0};
+    struct usage u = USAGE_UNKNOWN;
 
     (void)state;
     usage_add(&u, &first, 0, 10 * NS_PER_SEC); /* 10 KiB since the start */
@@ -163,7 +163,7 @@ static void memory_counts_from_sample_to_sample(void **state)
 static void what_was_never_sampled_counts_its_peak(void **state)
 {
     const struct cgroup_stats end = stats(5, 0, 8 * KIB);
-    struct usage u = {0};
+    struct usage u = USAGE_UNKNOWN;
 
     (void)state;
     usage_end(&u, &end, NS_PER_SEC, 3 * NS_PER_SEC);
@@ -174,7 +174,7 @@ static void what_was_never_sampled_counts_its_peak(void **state)
 static void parts_of_a_second_are_not_lost(void **state)
 {
     const struct cgroup_stats s = stats(0, KIB, KIB);
-    struct usage u = {0};
+    struct usage u = USAGE_UNKNOWN;
 
     (void)state;
     for (int64_t i = 1; i <= 30; i++)
@@ -185,7 +185,7 @@ static void parts_of_a_second_are_not_lost(void **state)
 static void what_a_kernel_does_not_tell_stays_unknown(void **state)
 {
     const struct cgroup_stats s = stats(-1, -1, -1);
-    struct usage u = {0};
+    struct usage u = USAGE_UNKNOWN;
 
     (void)state;
     usage_add(&u, &s, 0, NS_PER_SEC);
@@ -199,7 +199,7 @@ static void what_a_kernel_does_not_tell_stays_unknown(void **state)
 static void goes_on_after_a_restart(void **state)
 {
     const struct cgroup_stats s = stats(7, 3 * KIB, 5 * KIB);
-    struct usage u = {0};
+    struct usage u = USAGE_UNKNOWN;
     struct usage back = {0};
     AUTO_FREE char *text = NULL;
 
@@ -218,6 +218,45 @@ static void goes_on_after_a_restart(void **state)
     assert_false(back.is_known);
 }
 
+static struct gpu_used used(int64_t s, int64_t busy_milli, int64_t memory_bytes)
+{
+    return (struct gpu_used){.ns = s * NS_PER_SEC,
+                             .busy_ns = s * busy_milli * NS_PER_MS,
+                             .idle_ns = s * (1000 - busy_milli) * NS_PER_MS,
+                             .energy_mj = 100,
+                             .memory_bytes = memory_bytes,
+                             .is_judged = true,
+                             .is_busy = busy_milli >= 50};
+}
+
+static void gpus_add_up_and_idle_time_begins_again_after_work(void **state)
+{
+    const struct gpu_used all[] = {used(2, 0, 50), used(1, 500, 70), used(3, 10, 60)};
+    const struct gpu_used dark = {.ns = NS_PER_SEC, .energy_mj = -1, .memory_bytes = -1};
+    struct usage u = USAGE_UNKNOWN;
+    struct usage back = {0};
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    usage_add_gpus(&u, &all[0]);
+    assert_int_equal(u.gpu_idle_for_ns, 2 * NS_PER_SEC);
+    usage_add_gpus(&u, &all[1]);
+    assert_int_equal(u.gpu_idle_for_ns, 0);
+    usage_add_gpus(&u, &all[2]);
+    usage_add_gpus(&u, &dark); /* the driver told nothing */
+    assert_int_equal(u.gpu_idle_for_ns, 3 * NS_PER_SEC);
+    assert_int_equal(u.total.gpu_busy_ns, 530 * NS_PER_MS);
+    assert_int_equal(u.total.gpu_idle_ns, 5470 * NS_PER_MS);
+    assert_int_equal(u.total.gpu_energy_mj, 300);
+    assert_int_equal(u.total.gpu_memory_peak_bytes, 70);
+    assert_int_equal(u.total.cpu_ns, -1); /* no sample of the cgroup yet */
+    text = usage_format(&u);
+    usage_parse(str_of(text), &back);
+    assert_false(back.is_known);
+    assert_memory_equal(&back.total, &u.total, sizeof(u.total));
+    assert_int_equal(back.gpu_idle_for_ns, 3 * NS_PER_SEC);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +269,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_second_are_not_lost),
         cmocka_unit_test(what_a_kernel_does_not_tell_stays_unknown),
         cmocka_unit_test(goes_on_after_a_restart),
+        cmocka_unit_test(gpus_add_up_and_idle_time_begins_again_after_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
