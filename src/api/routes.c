@@ -47,6 +47,7 @@ const struct route routes[] = {
     INFO("/mete.dev/v1/audit", handle_audit),
     INFO("/mete.dev/v1/audit/head", handle_audit),
     INFO("/apis/mete.dev/v1/accounting", handle_report),
+    INFO("/apis/mete.dev/v1/advice", handle_report),
     INFO("/apis/mete.dev/v1/free", handle_report),
     INFO("/apis/mete.dev/v1/history", handle_report),
     INFO("/apis/mete.dev/v1/jobs", handle_report),

@@ -31,6 +31,7 @@ extern const struct command command_events;
 extern const struct command command_queues;
 extern const struct command command_reserve;
 extern const struct command command_quota;
+extern const struct command command_advise;
 extern const struct command command_usage;
 extern const struct command command_audit;
 extern const struct command command_top;

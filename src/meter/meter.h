@@ -67,6 +67,12 @@ struct err *meter_usage(void *meter, const struct report_question *q, report_don
 struct err *meter_rows(void *meter, const struct report_question *q, report_done_fn done,
                        void *done_arg, struct report **ret) MUST_CHECK;
 /*
+ * advice: what jobs could do without. Parameters from, to (default: month, now), user, namespace,
+ * queue, least (a duration: what the advice rests on is at least so long; default 10m).
+ */
+struct err *meter_advice(void *meter, const struct report_question *q, report_done_fn done,
+                         void *done_arg, struct report **ret) MUST_CHECK;
+/*
  * history: what a gpu, a slice or a pod used over time. Parameters uuid, or pod (its uid, or
  * NAMESPACE/NAME); from, to (default: for a gpu an hour ago, for a pod its first row; now); step
  * (default: such that the answer has at most 500 rows). docs/metrics.md describes the answer.

@@ -169,6 +169,8 @@ static inline int64_t saturated(int64_t a, int64_t b)
 
 /* The usage of a running attempt so far, by its node's last sample. */
 struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row);
+/* The known time since a gpu of a running attempt was last busy; -1: unknown. */
+int64_t meter_idle_for_ns(const struct meter *m, const struct account_row *row);
 
 /* ---- reports ---- */
 

@@ -202,6 +202,19 @@ struct account_usage meter_used_so_far(const struct meter *m, const struct accou
     return u;
 }
 
+int64_t meter_idle_for_ns(const struct meter *m, const struct account_row *row)
+{
+    const struct node_stats *stats = fresh_loads(m, row->node);
+    const struct container_sample *c = NULL;
+    int64_t least_ns = -1;
+
+    while ((c = next_container(stats, row->uid, c))) {
+        if (c->gpu_idle_for_ns >= 0 && (least_ns < 0 || c->gpu_idle_for_ns < least_ns))
+            least_ns = c->gpu_idle_for_ns;
+    }
+    return least_ns;
+}
+
 /* ---- metrics.k8s.io ---- */
 
 /* {"cpu": "1234n", "memory": "56Ki"}; NULL: one of them is unknown. */

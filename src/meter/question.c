@@ -28,18 +28,22 @@ const char *question_parameter(const struct report_question *q, const char *key)
     return text && *text ? text : NULL;
 }
 
+static bool question_knows(const char *const *known, const char *key)
+{
+    for (size_t i = 0; known[i]; i++)
+        if (text_equal(known[i], key))
+            return true;
+    return false;
+}
+
 struct err *question_check_known(const struct report_question *q, const char *const *known)
 {
     const char *key;
     json_t *value;
 
     json_object_foreach ((json_t *)(uintptr_t)q->parameters, key, value) {
-        bool is_known = false;
-
         (void)value;
-        for (size_t i = 0; known[i]; i++)
-            is_known = is_known || text_equal(known[i], key);
-        if (!is_known)
+        if (!question_knows(known, key))
             return err_new(ERR_BAD_REQUEST, "unknown parameter '%.64s'", key);
     }
     return NULL;
@@ -123,7 +127,8 @@ static struct err *question_read(const struct report_question *q, int64_t now_ns
     TRY(question_moment(q, "to", "now", now_ns, &ret->period.to_ns));
     if (ret->period.from_ns > ret->period.to_ns)
         return err_new(ERR_BAD_REQUEST, "parameter from: the period ends before it begins");
-    TRY(read_by(q, ret));
+    if (question_knows(known, "by"))
+        TRY(read_by(q, ret));
     TRY(read_subject(q, ret));
     return read_page(q, ret);
 }

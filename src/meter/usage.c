@@ -54,6 +54,8 @@ static void usage_free(struct report *report)
         gpu_free(u);
     }
     store_list_done(&r->placements);
+    store_list_done(&r->nodes);
+    advice_sizes_done(&r->sizes);
     loop_timer_free(r->timer);
     question_done(&r->q);
     prices_free(r->prices);
@@ -142,6 +144,8 @@ static void usage_count(struct usage_report *r, const struct account_row *row,
     struct gpu_time time;
     const json_t *gpu;
 
+    if (r->is_advice)
+        facts_take(r, &g->facts, row, s);
     add_share(g, row, s);
     add_share(&r->total, row, s);
     while (gpu_times_next(&times, &gpu, &time)) {
@@ -271,6 +275,8 @@ static bool step_placements(struct usage_report *r)
 static struct err *usage_step(struct usage_report *r, bool *ret_has_more)
 {
     *ret_has_more = true;
+    if (r->is_advice && usage_step_nodes(r))
+        return NULL;
     if (r->next_placement < r->placements.n) {
         (void)step_placements(r);
         return NULL;
@@ -295,13 +301,14 @@ static void usage_on_timer(void *arg)
         loop_timer_set(r->timer, 0);
         return;
     }
-    tree = e ? NULL : usage_report_tree(r);
+    if (!e)
+        tree = r->is_advice ? advice_report_tree(r) : usage_report_tree(r);
     r->done(r->arg, e, tree);
     usage_free(&r->report);
 }
 
 /* Takes the running attempts and the present states of gpus, at one revision. */
-static struct err *usage_begin(struct usage_report *r)
+static struct err *usage_list(struct usage_report *r)
 {
     const struct store_range placements = account_placements();
     const struct store_range states = account_states();
@@ -327,6 +334,37 @@ static void load_prices(struct usage_report *r)
     r->price_error = mem_strdup(err_message(e));
 }
 
+struct err *usage_report_begin(struct meter *m, const struct report_question *q,
+                               const char *const *known, struct usage_report **ret)
+{
+    int64_t now_ns = objects_now_ns(m->o.objects);
+    struct question question = {0};
+    struct usage_report *r;
+    struct err *e;
+
+    TRY(question_parse(q, now_ns, known, &question));
+    r = mem_alloc(sizeof(*r));
+    *r = (struct usage_report){
+        .report = {.free = usage_free}, .meter = m, .q = question, .now_ns = now_ns};
+    r->timer = loop_timer_new(m->o.loop, usage_on_timer, r);
+    load_prices(r);
+    e = usage_list(r);
+    if (e) {
+        usage_free(&r->report);
+        return e;
+    }
+    *ret = r;
+    return NULL;
+}
+
+void usage_report_go(struct usage_report *r, report_done_fn done, void *arg, struct report **ret)
+{
+    r->done = done;
+    r->arg = arg;
+    loop_timer_set(r->timer, 0);
+    *ret = &r->report;
+}
+
 static struct err *usage_read_idle(const struct report_question *q, bool *ret)
 {
     const char *text = question_parameter(q, "idle");
@@ -342,31 +380,12 @@ struct err *meter_usage(void *meter, const struct report_question *q, report_don
 {
     static const char *const known[] = {"from",      "to",    "by",   "user",
                                         "namespace", "queue", "idle", NULL};
-    struct meter *m = meter;
-    int64_t now_ns = objects_now_ns(m->o.objects);
-    struct question question = {0};
     bool is_idle_first = false;
-    struct usage_report *r;
-    struct err *e;
+    struct usage_report *r = NULL;
 
     TRY(usage_read_idle(q, &is_idle_first));
-    TRY(question_parse(q, now_ns, known, &question));
-    r = mem_alloc(sizeof(*r));
-    *r = (struct usage_report){.report = {.free = usage_free},
-                               .meter = m,
-                               .q = question,
-                               .done = done,
-                               .arg = arg,
-                               .now_ns = now_ns,
-                               .is_idle_first = is_idle_first};
-    r->timer = loop_timer_new(m->o.loop, usage_on_timer, r);
-    load_prices(r);
-    e = usage_begin(r);
-    if (e) {
-        usage_free(&r->report);
-        return e;
-    }
-    loop_timer_set(r->timer, 0);
-    *ret = &r->report;
+    TRY(usage_report_begin(meter, q, known, &r));
+    r->is_idle_first = is_idle_first;
+    usage_report_go(r, done, arg, ret);
     return NULL;
 }

@@ -156,7 +156,7 @@ static json_t *gpus_tree(const struct usage_report *r)
     return list;
 }
 
-static void put_time(json_t *o, const char *key, int64_t ns)
+void usage_put_time(json_t *o, const char *key, int64_t ns)
 {
     char text[STAMP_TEXT_SIZE];
 
@@ -171,8 +171,8 @@ json_t *usage_report_tree(const struct usage_report *r)
 
     json_put_text(o, "kind", "UsageReport");
     json_put_text(o, "apiVersion", "mete.dev/v1");
-    put_time(o, "from", r->q.period.from_ns);
-    put_time(o, "to", r->q.period.to_ns);
+    usage_put_time(o, "from", r->q.period.from_ns);
+    usage_put_time(o, "to", r->q.period.to_ns);
     by = json_array_at(o, "by");
     for (size_t i = 0; i < BY_COUNT; i++) {
         if (r->q.by[i])

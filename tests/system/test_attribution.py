@@ -155,6 +155,10 @@ def rows(m):
     return found
 
 
+def advise(m, *words):
+    return json.loads(m.mete("advise", "--least", "1s", "-o", "json", *words).out)["items"]
+
+
 def test_busy_and_idle_time_is_accounted_and_outlives_the_node():
     with Loaded("emulated:2xH100") as m:
         with open(os.path.join(m.data, "prices.yaml"), "w") as f:
@@ -171,11 +175,14 @@ def test_busy_and_idle_time_is_accounted_and_outlives_the_node():
         node = m.child("node")
         os.kill(node, signal.SIGKILL)
         wait(lambda: m.child("node") not in (None, node), "the node runs again")
-        wait(lambda: known((before["lazy"][2], before["works"][1])), "the times go on")
+        wait(lambda: (r := known((before["lazy"][2], before["works"][1]))) and r["lazy"][2] > 0.6 * r["lazy"][0], "the times go on")
         idle = json.loads(m.mete("usage", "--idle", "-o", "json").out)["items"]
         equal(idle[0]["jobName"], "default/lazy")
         check(idle[0]["running"] == 1 and idle[0]["idleCostMicro"] > 0, idle)
         check("default/lazy" in m.mete("usage", "--idle").out)
+        advice = [a for a in advise(m) if a["jobName"] == "default/lazy"]
+        equal([(a["kind"], a["suggestion"], a["heldMilli"]) for a in advice], [("idle", f"mete cancel {idle[0]['job']}", 1000)])
+        check(advice[0]["savedCostMicro"] > 0, advice)
         m.ok("delete", "pod", "lazy", "works", "--grace-period=1")
         wait(lambda: all(r["cause"] for r in json.loads(m.mete("usage", "--rows", "-o", "json").out)["items"]), "the rows")
         last = rows(m)
@@ -185,3 +192,9 @@ def test_busy_and_idle_time_is_accounted_and_outlives_the_node():
             equal(peak, mib * MIB + CONTEXT, name)
             check(busy >= before[name][1] and idle >= before[name][2] and energy >= before[name][3], name, before, last)
         equal(last["lazy"][1], 0)
+        advice = [a for a in advise(m, "--user", "admin") if a["jobName"] == "default/lazy"]
+        # 3000 MiB and the context of 520 MiB, and a tenth more
+        equal([(a["kind"], a["suggestion"], a["usedMilli"]) for a in advice], [("share", "--gpus 4Gi", 0)])
+        check(advice[0]["savedCostMicro"] > 0 and ns_of(advice[0]["savedGpuTime"]) > 0.9 * last["lazy"][0] - NS, advice)
+        check("--gpus 4Gi" in m.mete("advise", "--least", "1s").out)
+        equal(advise(m, "--queue", "another"), [])

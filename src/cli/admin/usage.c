@@ -1,14 +1,12 @@
 /* usage.c - mete usage: reports of gpu, cpu and memory time and of costs */
 
 #include <inttypes.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "cli/admin/usage_cells.h"
 #include "cli/commands.h"
 #include "cli/session.h"
-#include "cli/term/output.h"
-#include "model/moment.h"
 
 static const char *const by_words[] = {"user", "namespace", "queue", "model", "job"};
 
@@ -18,31 +16,6 @@ enum {
 
 /* ---- the query ---- */
 
-/* Returns the UTC offset of this machine (TZ, /etc/localtime) at a time. */
-static int64_t local_zone(int64_t utc_ns)
-{
-    time_t seconds = (time_t)(utc_ns / NS_PER_SEC);
-    struct tm local = {0};
-
-    return localtime_r(&seconds, &local) ? local.tm_gmtoff * NS_PER_SEC : 0;
-}
-
-/* Adds the time of a flag as RFC 3339: the server does not know the user's time zone. */
-static struct err *add_moment(struct cli *c, struct buf *path, const char *name, const char *flag,
-                              const char *text, int64_t now_ns)
-{
-    zone_fn zone = flag_switch(c->in, "utc") ? NULL : local_zone;
-    char stamp[STAMP_TEXT_SIZE];
-    int64_t ns = 0;
-    AUTO(err_freep) struct err *e = moment_parse(str_of(text), now_ns, zone, &ns);
-
-    if (e)
-        return cli_usage(c, "--%s: %s", flag, err_message(e));
-    stamp_format_nano(ns, stamp);
-    buf_printf(path, "&%s=%s", name, stamp);
-    return NULL;
-}
-
 static struct err *add_period(struct cli *c, struct buf *path, int64_t now_ns)
 {
     const char *from = flag_text(c->in, "from");
@@ -51,39 +24,15 @@ static struct err *add_period(struct cli *c, struct buf *path, int64_t now_ns)
 
     if (last && (from || to))
         return cli_usage(c, "--last excludes --from and --to");
-    TRY(add_moment(c, path, "from", last ? "last" : "from",
-                   last   ? last
-                   : from ? from
-                          : "month",
-                   now_ns));
-    return add_moment(c, path, "to", "to", to ? to : "now", now_ns);
-}
-
-static void usage_add_text(struct cli *c, struct buf *path, const char *flag, const char *parameter)
-{
-    const char *text = flag_text(c->in, flag);
-
-    if (!text)
-        return;
-    buf_printf(path, "&%s=", parameter);
-    client_add_escaped(path, str_of(text));
+    TRY(query_add_moment(c, path, "from", last ? "last" : "from",
+                         last   ? last
+                         : from ? from
+                                : "month",
+                         now_ns));
+    return query_add_moment(c, path, "to", "to", to ? to : "now", now_ns);
 }
 
 /* ---- numbers ---- */
-
-/* An amount {"seconds", "nanos"} in hours, rounded to thousandths. */
-static json_t *hours_of(const json_t *amount)
-{
-    int64_t seconds = json_int(amount, "seconds", -1);
-    int64_t milli;
-    AUTO_FREE char *text = NULL;
-
-    if (seconds < 0)
-        return json_null();
-    milli = seconds / 3600 * 1000 + (seconds % 3600 * 1000 + 1800) / 3600;
-    text = mem_format("%" PRId64 ".%03" PRId64, milli / 1000, milli % 1000);
-    return json_string(text);
-}
 
 static json_t *gib_hours_of(const json_t *item)
 {
@@ -96,19 +45,6 @@ static json_t *gib_hours_of(const json_t *item)
         return json_null();
     milli = kib_seconds / per * 1000 + (kib_seconds % per * 1000 + per / 2) / per;
     text = mem_format("%" PRId64 ".%03" PRId64, milli / 1000, milli % 1000);
-    return json_string(text);
-}
-
-/* Costs, rounded to hundredths. */
-static json_t *money_of(int64_t micro)
-{
-    int64_t cents;
-    AUTO_FREE char *text = NULL;
-
-    if (micro < 0)
-        return json_null();
-    cents = micro / 10000 + (micro % 10000 >= 5000);
-    text = mem_format("%" PRId64 ".%02" PRId64, cents / 100, cents % 100);
     return json_string(text);
 }
 
@@ -157,25 +93,11 @@ static json_t *member(const json_t *item, const char *key)
     return value ? json_incref(value) : json_null();
 }
 
-static void add_cell(json_t *row, json_t *cell)
-{
-    (void)json_array_append_new(row, cell); /* a fresh value: cannot fail */
-}
-
 /* ---- sums ---- */
 
 static bool is_by(const json_t *report, const char *word)
 {
     return json_has_text(json_object_get(report, "by"), word);
-}
-
-static void add_cost_column(struct listing *l, const json_t *report, const char *title)
-{
-    const char *currency = json_text(report, "currency");
-    AUTO_FREE char *name =
-        mem_format("#%s%s%s", title, currency ? " " : "", currency ? currency : "");
-
-    listing_column(l, name);
 }
 
 static void add_group_columns(struct listing *l, const json_t *report)
@@ -461,13 +383,13 @@ static struct err *make_path(struct cli *c, int64_t now_ns, char **ret)
 
     buf_printf(&path, "/apis/mete.dev/v1/%s?", has_rows ? "accounting" : "usage");
     TRY(add_period(c, &path, now_ns));
-    usage_add_text(c, &path, "user", "user");
-    usage_add_text(c, &path, "of", "namespace");
-    usage_add_text(c, &path, "queue", "queue");
+    query_add_flag(c, &path, "user", "user");
+    query_add_flag(c, &path, "of", "namespace");
+    query_add_flag(c, &path, "queue", "queue");
     if (has_rows)
         buf_add_text(&path, "&limit=1000");
     else if (flag_text(c->in, "by"))
-        usage_add_text(c, &path, "by", "by");
+        query_add_flag(c, &path, "by", "by");
     else
         buf_add_text(&path, flag_switch(c->in, "idle") ? "&by=user,queue,job" : "&by=user");
     if (flag_switch(c->in, "idle"))

@@ -50,7 +50,7 @@ struct server {
     struct page *page; /* NULL: off */
     struct jobs_index *jobs;
     struct api_view views[4]; /* borrowed by the api */
-    struct report_maker reports[9];
+    struct report_maker reports[10];
     const char *prices[3]; /* borrowed by the meter */
     char *own_prices;
     struct host_roots host_roots;
@@ -207,6 +207,10 @@ static void open_meter(struct server *s)
                                           .arg = s->meter};
     s->reports[1] = (struct report_maker){.path = "/apis/mete.dev/v1/accounting",
                                           .begin = meter_rows,
+                                          .cancel = meter_cancel,
+                                          .arg = s->meter};
+    s->reports[9] = (struct report_maker){.path = "/apis/mete.dev/v1/advice",
+                                          .begin = meter_advice,
                                           .cancel = meter_cancel,
                                           .arg = s->meter};
 }

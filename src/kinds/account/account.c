@@ -9,6 +9,7 @@
 #include "kinds/account/account_private.h"
 #include "kinds/object/requeue.h"
 #include "kinds/object/txn.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 #include "kinds/queue.h"
@@ -349,7 +350,19 @@ struct subject {
     const char *ns;
     const char *placement;
     const json_t *entry;
+    const json_t *pod; /* NULL: unknown */
 };
+
+/* Puts what the pod asked for beside gpus. */
+static void put_asks(json_t *row, const json_t *pod)
+{
+    const struct pod_asks asks = pod ? pod_asks(pod) : (struct pod_asks){0};
+
+    if (asks.cpu_milli > 0)
+        json_put_int(row, "cpuAskedMilli", asks.cpu_milli);
+    if (asks.memory_bytes > 0)
+        json_put_int(row, "memoryAskedBytes", asks.memory_bytes);
+}
 
 static void put_row(const struct subject *s, int64_t attempt, struct account_span span,
                     const struct ending *end)
@@ -376,6 +389,7 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
         json_put(row, "gpus", json_incref(gpus));
     json_put_int(row, "fromNs", span.from_ns);
     json_put_int(row, "toNs", span.to_ns);
+    put_asks(row, s->pod);
     account_usage_format(row, &end->usage);
     if (end->has_code)
         json_put_int(row, "exitCode", end->code);
@@ -412,7 +426,8 @@ static int64_t end_of(const json_t *entry, const struct account_end *end)
 int64_t account_close(struct txn *t, const char *ns, const char *placement, const json_t *entry,
                       const struct account_end *end)
 {
-    const struct subject s = {.txn = t, .ns = ns, .placement = placement, .entry = entry};
+    const struct subject s = {
+        .txn = t, .ns = ns, .placement = placement, .entry = entry, .pod = end->pod};
     const struct ending ending = ending_of_pod(end->pod);
     int64_t attempt = json_int(entry, "attempt", 0);
     int64_t restarts = restarts_of(end->pod);
@@ -442,7 +457,7 @@ void account_restarts_in(const struct store *s, struct txn *t, const json_t *bef
 {
     const json_t *metadata = json_object_get(before, "metadata");
     const char *name = json_text_at(metadata, "annotations", POD_PLACEMENT, NULL);
-    struct subject subject = {.txn = t, .ns = json_text(metadata, "namespace")};
+    struct subject subject = {.txn = t, .ns = json_text(metadata, "namespace"), .pod = end->pod};
     struct store_key key = {.group = "mete.dev", .resource = "placements", .ns = subject.ns};
     int64_t restarts = restarts_of(end->pod);
     const struct store_object *o;

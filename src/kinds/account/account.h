@@ -134,8 +134,10 @@ struct account_row {
     int64_t job_id; /* 0: none */
     int64_t attempt;
     int64_t from_ns;
-    int64_t to_ns;     /* open: INT64_MAX */
-    int64_t exit_code; /* -1: unknown */
+    int64_t to_ns;           /* open: INT64_MAX */
+    int64_t exit_code;       /* -1: unknown */
+    int64_t cpu_asked_milli; /* by requests; 0: none, or unknown, as the following */
+    int64_t memory_asked_bytes;
     struct account_usage usage;
 };
 

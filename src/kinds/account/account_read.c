@@ -57,6 +57,8 @@ bool account_row_read(const json_t *tree, struct account_row *ret)
         .from_ns = json_int(tree, "fromNs", -1),
         .to_ns = json_int(tree, "toNs", -1),
         .exit_code = json_int(tree, "exitCode", -1),
+        .cpu_asked_milli = json_int(tree, "cpuAskedMilli", 0),
+        .memory_asked_bytes = json_int(tree, "memoryAskedBytes", 0),
         .usage = account_usage_parse(tree),
     };
     return ret->from_ns >= 0 && ret->to_ns >= ret->from_ns;

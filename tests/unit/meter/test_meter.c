@@ -485,7 +485,8 @@ static void tell(struct town *t, const char *uid)
     struct container_sample c = {
         .name = "main",
         .load = {250000000, 2097152, 10500 * NS_PER_MS},
-        .usage = {4 * NS_PER_SEC, -1, -1, 2 * NS_PER_SEC, 5 * NS_PER_SEC, 700, INT64_C(3) << 30}};
+        .usage = {4 * NS_PER_SEC, -1, -1, 2 * NS_PER_SEC, 5 * NS_PER_SEC, 700, INT64_C(3) << 30},
+        .gpu_idle_for_ns = 5 * NS_PER_SEC};
 
     (void)snprintf(c.pod_uid, sizeof(c.pod_uid), "%s", uid);
     vec_add(&s.containers, c);
@@ -564,6 +565,44 @@ static void a_gpus_use_is_known_for_as_long_as_its_sample_is_fresh(void **state)
     town_done(&t);
 }
 
+/* "a" held an h100 for 30 s, and worked for 12 of 27 known seconds; "b" holds one, idle for 5 s. */
+static void advice_has_evidence_and_money(void **state)
+{
+    AUTO(json_freep) json_t *advice = NULL;
+    AUTO(json_freep) json_t *late = NULL;
+    AUTO(json_freep) json_t *others = NULL;
+    AUTO(json_freep) json_t *object = NULL;
+    struct town t;
+
+    (void)state;
+    town_init(&t, "currency: EUR\ngpuHour: {h100: 360}\n");
+    world_must(
+        world_patch(&t.w, (struct target){.kind = "nodes", .name = "n1", .who = &ours},
+                    "{'metadata':{'annotations':{'mete.dev/gpus':'[{\\'uuid\\':\\'GPU-n1-0\\',"
+                    "\\'model\\':\\'h100\\',\\'index\\':0,\\'health\\':\\'healthy\\',"
+                    "\\'memoryBytes\\':85899345920}]'}}}",
+                    NULL));
+    run_two(&t);
+    object = world_get(&t.w, (struct target){.kind = "pods", .ns = "kube-system", .name = "b"});
+    tell(&t, json_text_at(object, "metadata", "uid", NULL));
+    advice = ask(&t, meter_advice, "{'from':'2026-01-01','least':'4s'}", NULL);
+    assert_int_equal(json_array_size(json_object_get(advice, "items")), 2);
+    assert_string_equal(json_text(item(advice, 0), "suggestion"), "--gpus 45Gi");
+    assert_string_equal(json_text(item(advice, 0), "jobName"), "default/a");
+    assert_int_equal(json_int(item(advice, 0), "usedMilli", -1), 444);
+    assert_int_equal(ns_at(item(advice, 0), "savedGpuTime"), 13110 * NS_PER_MS);
+    assert_int_equal(json_int(item(advice, 0), "savedCostMicro", -1), 1311000);
+    assert_string_equal(json_text(item(advice, 1), "kind"), "idle");
+    assert_string_equal(json_text(item(advice, 1), "suggestion"), "mete cancel 2");
+    assert_int_equal(ns_at(item(advice, 1), "idleFor"), 5 * NS_PER_SEC);
+    assert_int_equal(json_int(item(advice, 1), "savedCostMicro", -1), 500000);
+    late = ask(&t, meter_advice, "{'from':'2026-01-01','least':'28s'}", NULL);
+    assert_int_equal(json_array_size(json_object_get(late, "items")), 0);
+    others = ask(&t, meter_advice, "{'from':'2026-01-01','least':'4s'}", "['kube-system']");
+    assert_int_equal(json_array_size(json_object_get(others, "items")), 1);
+    town_done(&t);
+}
+
 /* Gpus come each second, loads each ten: neither is the end of the other. */
 static void a_part_of_a_message_replaces_that_part_only(void **state)
 {
@@ -603,6 +642,7 @@ int main(void)
         cmocka_unit_test(a_cancelled_report_is_never_answered),
         cmocka_unit_test(old_rows_go),
         cmocka_unit_test(fresh_samples_are_metrics_and_old_ones_are_absent),
+        cmocka_unit_test(advice_has_evidence_and_money),
         cmocka_unit_test(a_part_of_a_message_replaces_that_part_only),
         cmocka_unit_test(a_gpus_use_is_known_for_as_long_as_its_sample_is_fresh),
     };
