@@ -123,6 +123,9 @@ def test_each_screen_shows_its_list_and_a_job_its_reason_and_log():
         m.ok("apply", "-f", "-", stdin=pod("waits", "true", gpus=6))
         m.ok("apply", "-f", "-", stdin=pod("waits-too", "true", gpus=7))
         node = once(m)["gpus"][0]["node"]
+        m.ok("create", "-f", "-", stdin=json.dumps({
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": "hostile", "namespace": "default"}, "reason": "Evil\x1b[2J",
+            "involvedObject": {"kind": "Pod", "name": "x\x1b]0;title\x07", "namespace": "default"}, "message": "\x1b[31m\u202eattack"}))
         with Screen(m, (80, 24)) as s:
             s.wait("8 GPUs: 5 free")
             s.press("3")
@@ -137,7 +140,7 @@ def test_each_screen_shows_its_list_and_a_job_its_reason_and_log():
             text = s.wait("NODE", node, "ready")
             check(any(node in line and "5/8" in line for line in text.splitlines()), text)
             s.press("5")
-            s.wait("ABOUT", "Pod/works")
+            s.wait("ABOUT", "Pod/works", "Evil ", "Pod/x ", " attack")
             s.press("/")
             s.press("s", "c", "h", "e", "d", "Enter")
             s.wait("Scheduled")
@@ -152,11 +155,21 @@ def test_each_screen_shows_its_list_and_a_job_its_reason_and_log():
             s.resize(60, 16)
             text = s.wait("first line")
             check(all(len(line) <= 60 for line in text.splitlines()) and len(text.splitlines()) <= 16, text)
+            s.press("y")
+            s.wait("kind: Pod")
+            s.press("Escape")
+            s.wait("first line")
+            s.press("e")
+            s.wait("#", absent=["GPUs"])
+            s.press("echo in the shell; exit", "Enter")
+            s.wait("GPUs:", "first line", absent=["in the shell"])
             s.press("Escape")
             s.press("Down")
             s.press("Enter")
             s.wait("job 2", "needs 6 ")
             s.press("?")
+            s.wait("Space mark")
+            s.press("Down")
             s.wait("Ctrl-d cancel")
 
 

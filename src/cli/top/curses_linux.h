@@ -9,7 +9,7 @@
 /* clang-format off */
 #define CURSES_CALLS(X)                                                                       \
     X(COLS) X(LINES) X(cbreak) X(curs_set) X(endwin) X(has_colors) X(init_pair) X(keypad)     \
-    X(newterm) X(nodelay) X(noecho) X(start_color) X(stdscr) X(use_default_colors)            \
+    X(newterm) X(nodelay) X(noecho) X(set_escdelay) X(start_color) X(stdscr) X(use_default_colors)            \
     X(waddnstr) X(wattrset) X(werase) X(wgetch) X(wmove) X(wrefresh)
 /* clang-format on */
 

@@ -228,8 +228,10 @@ void top_go(struct top *t, enum top_screen screen)
         top_say(t, "--local shows the GPUs of this machine only");
         return;
     }
-    if (screen >= TOP_JOB && t->look.screen < TOP_JOB)
+    if (t->look.screen < TOP_JOB)
         t->look.behind = t->look.screen;
+    if (screen == TOP_PAPER && t->look.screen != TOP_PAPER)
+        t->look.behind_paper = t->look.screen;
     if (screen == TOP_PAPER)
         t->look.first[TOP_PAPER] = 0;
     if (screen != TOP_JOB && screen != TOP_PAPER) {

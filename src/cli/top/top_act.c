@@ -253,9 +253,11 @@ void top_on_run_end(void *arg, bool is_ok, struct str output)
     AUTO_FREE char *text = text_escape(output, TEXT_ESCAPE_LINES);
     size_t line = strcspn(text, "\n");
 
-    if (t->is_terminal_lent)
+    if (t->is_terminal_lent) {
         top_use_terminal(t, true);
-    if (is_ok && t->wants_paper) {
+        if (!is_ok)
+            top_say(t, "the shell failed; mete exec tells why");
+    } else if (is_ok && t->wants_paper) {
         top_lines_done(&t->paper);
         top_lines_add(&t->paper, output);
         if (t->paper.rest.size > 0)

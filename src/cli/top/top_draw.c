@@ -18,7 +18,8 @@
 #include "cli/top/top_paint.h"
 
 enum {
-    LATE_REFRESHES = 3
+    LATE_REFRESHES = 3,
+    ESCAPE_MS = 25 /* a key that begins with Esc is complete by then */
 };
 
 struct err *top_draw_begin(bool has_colour)
@@ -27,6 +28,7 @@ struct err *top_draw_begin(bool has_colour)
     (void)setlocale(LC_CTYPE, ""); /* unknown: only ASCII is drawn */
     if (!sym_newterm(NULL, stdout, stdin))
         return err_new(ERR_INVALID, "this terminal is not known: is TERM right?");
+    (void)sym_set_escdelay(ESCAPE_MS);
     (void)sym_cbreak();
     (void)sym_noecho();
     (void)sym_nodelay(*sym_stdscr, TRUE);

@@ -13,7 +13,8 @@ enum top_typing {
 /* What the user looks at. A value; texts are harmless. */
 struct top_look {
     enum top_screen screen;
-    enum top_screen behind; /* of one job, or of a paper */
+    enum top_screen behind;       /* the list that Esc leads to from a job */
+    enum top_screen behind_paper; /* the same from a paper */
     int64_t selected[TOP_SCREENS];
     int64_t first[TOP_SCREENS]; /* of the lines that are shown */
     char filter[TOP_SCREENS][TOP_TEXT];

@@ -11,25 +11,28 @@ enum {
     KEY_DELETE_LEFT = 127
 };
 
-static const char help_text[] =
-    "1 wall     a cell for each GPU or slice: load, memory, state\n"
-    "           - free, H held, i held and idle; out of service: its cause\n"
-    "2 jobs     the jobs that wait and run; GPU% of the job's GPUs\n"
-    "3 queue    what waits, in the order of the scheduler; Tab: next queue\n"
-    "4 nodes    free GPUs, hottest GPU, errors, last message of the agent\n"
-    "5 events   the last events, the newest first\n"
-    "Enter      one job: why, times, its GPUs over the last 2 minutes, log\n"
-    "\n"
-    "arrows j k PgUp PgDn Home End   select, or move in a text\n"
-    "/ filter   s sort  S turn the order around   Esc back, or no filter\n"
-    "Space mark   w why   y YAML   l log alone   e shell in the job\n"
-    "Ctrl-d cancel; asks first   ? help   q quit\n"
-    "\n"
-    ": command  wall jobs queue [NAME|all] nodes events quit\n"
-    "           state STATE,...|all   user NAME|all   sort ORDER|-ORDER\n"
-    "           cancel hold release requeue move QUEUE   the marked jobs\n"
-    "           drain REASON  resume   the selected GPU or node\n"
-    "           why yaml exec   the selected job\n";
+/* For the narrowest screen: lines of 60 columns. */
+static const char help_text[] = "1 wall    a cell for each GPU or slice: load, memory, state\n"
+                                "          - free, H held, i held and idle, else the trouble\n"
+                                "2 jobs    what waits and runs; GPU% of the job's own GPUs\n"
+                                "3 queue   in the scheduler's order; Tab: the next queue\n"
+                                "4 nodes   free GPUs, hottest GPU, errors, last message\n"
+                                "5 events  the newest first\n"
+                                "Enter     one job: why, times, GPUs in the last 2 min, log\n"
+                                "\n"
+                                "arrows j k PgUp PgDn Home End  select, or move in a text\n"
+                                "/ filter  s sort  S turn the order around\n"
+                                "Esc back, or no filter\n"
+                                "Space mark  w why  y YAML  l log alone  e shell in the job\n"
+                                "Ctrl-d cancel, asks first  ? help  q quit\n"
+                                "\n"
+                                ": then  wall jobs queue [NAME|all] nodes events quit\n"
+                                "        state STATE,...|all  user NAME|all\n"
+                                "        sort ORDER|-ORDER  why yaml exec\n"
+                                "  of marked jobs, else of the selected one:\n"
+                                "        cancel hold release requeue move QUEUE\n"
+                                "  of the selected GPU or node:\n"
+                                "        drain REASON  resume\n";
 
 /* ---- typing ---- */
 
@@ -157,7 +160,7 @@ static void top_back(struct top *t)
     enum top_screen screen = t->look.screen;
 
     if (screen >= TOP_JOB) {
-        top_go(t, t->look.behind);
+        top_go(t, screen == TOP_PAPER ? t->look.behind_paper : t->look.behind);
         return;
     }
     *t->look.filter[screen] = '\0';
