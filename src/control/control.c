@@ -11,6 +11,7 @@
 #include "control/report/views.h"
 #include "control/report/waiting.h"
 #include "control/report/what_if.h"
+#include "control/slurm/slurm_report.h"
 
 struct control {
     struct cluster *cluster; /* over the store */
@@ -113,6 +114,19 @@ struct err *control_what_if_begin(void *control, const struct report_question *q
 void control_what_if_cancel(struct report *r)
 {
     what_if_cancel(r);
+}
+
+struct err *control_slurm_begin(void *control, const struct report_question *q, report_done_fn done,
+                                void *done_arg, struct report **ret)
+{
+    struct control *c = control;
+
+    return slurm_report_begin(control_cluster_slurm(c->loops), q, done, done_arg, ret);
+}
+
+void control_slurm_cancel(struct report *r)
+{
+    slurm_report_cancel(r);
 }
 
 json_t *control_workloads(void *control, const char *ns)

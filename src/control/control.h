@@ -62,6 +62,11 @@ struct err *control_what_if_begin(void *control, const struct report_question *q
                                   struct report **ret) MUST_CHECK;
 void control_what_if_cancel(struct report *r);
 
+/* The report of the Slurm commands (kinds/slurm/slurm_rows.h), in the same way. */
+struct err *control_slurm_begin(void *control, const struct report_question *q, report_done_fn done,
+                                void *done_arg, struct report **ret) MUST_CHECK;
+void control_slurm_cancel(struct report *r);
+
 /* The views of mete.dev/v1, for struct api_view: new references. */
 json_t *control_workloads(void *control, const char *ns);
 json_t *control_workload(void *control, const char *ns, const char *name);

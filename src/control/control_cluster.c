@@ -48,8 +48,10 @@ static struct err *start_jobs(struct control_cluster *c, const struct control_cl
         .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
     const struct cronjobs_options cronjobs = {
         .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
-    const struct slurm_jobs_options slurm = {
-        .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
+    const struct slurm_jobs_options slurm = {.loop = o->loop,
+                                             .cluster = o->cluster,
+                                             .events = o->scheduler->events,
+                                             .scheduler = o->scheduler->scheduler};
 
     TRY(jobs_new(&jobs, &c->jobs));
     TRY(cronjobs_new(&cronjobs, &c->cronjobs));
@@ -112,6 +114,11 @@ struct err *control_cluster_new(const struct control_cluster_options *o,
     }
     *ret = c;
     return NULL;
+}
+
+struct slurm_jobs *control_cluster_slurm(struct control_cluster *c)
+{
+    return c->slurm_jobs;
 }
 
 void control_cluster_free(struct control_cluster *c)

@@ -12,6 +12,7 @@
 
 struct control_cluster;
 struct objects;
+struct slurm_jobs;
 
 struct control_cluster_options {
     struct loop *loop;
@@ -27,4 +28,5 @@ struct control_cluster_options {
 
 struct err *control_cluster_new(const struct control_cluster_options *o,
                                 struct control_cluster **ret) MUST_CHECK;
-void control_cluster_free(struct control_cluster *c); /* accepts NULL */
+struct slurm_jobs *control_cluster_slurm(struct control_cluster *c); /* borrowed */
+void control_cluster_free(struct control_cluster *c);                /* accepts NULL */

@@ -22,6 +22,7 @@
 #include "cli/role/role_linux.h"
 #include "control/control.h"
 #include "kinds/object/objects.h"
+#include "kinds/slurm/slurm_rows.h"
 #include "meter/exporter/exporter.h"
 #include "meter/meter.h"
 #include "meter/wall.h"
@@ -273,6 +274,10 @@ static void wire_control(struct server *s)
     s->reports[8] = (struct report_maker){.path = "/apis/mete.dev/v1/waiting",
                                           .begin = control_waiting_begin,
                                           .cancel = control_waiting_cancel,
+                                          .arg = s->control};
+    s->reports[9] = (struct report_maker){.path = SLURM_REPORT_PATH,
+                                          .begin = control_slurm_begin,
+                                          .cancel = control_slurm_cancel,
                                           .arg = s->control};
     s->reports[2] = (struct report_maker){.path = "/apis/mete.dev/v1/recording",
                                           .begin = control_recording,

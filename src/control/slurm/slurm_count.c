@@ -104,6 +104,16 @@ static void put_record(struct sjob_turn *t, const char *map, size_t index, int64
                  sjob_element_key(t->job, index, key), value);
 }
 
+static void forget_past(struct sjob *j, size_t index)
+{
+    for (size_t i = j->past.n; i-- > 0;) {
+        if (j->past.at[i].index != (int64_t)index)
+            continue;
+        free(j->past.at[i].node);
+        vec_remove(&j->past, i);
+    }
+}
+
 void sjob_turn_requeue(struct sjob_turn *t, size_t index)
 {
     static const char *const ends[] = {"exitCode", "exitSignal", "startTime", "endTime", "nodes"};
@@ -120,6 +130,7 @@ void sjob_turn_requeue(struct sjob_turn *t, size_t index)
     json_put_int(t->status, "restarts", json_int(t->status, "restarts", 0) + 1);
     if (index < j->next_index)
         j->next_index = index;
+    forget_past(j, index);
     t->is_urgent = true;
 }
 

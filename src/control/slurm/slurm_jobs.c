@@ -161,19 +161,20 @@ static void slurm_put_queue(void *arg, const char *ns, const char *name, const j
     map_add(handle, s->queues, q->name, strlen(q->name), q);
 }
 
-static void queues_synced(void *arg)
+static void rest_synced(void *arg)
 {
-    (void)arg; /* a job of an unknown queue waits elsewhere: nothing waits for the queues */
+    (void)arg; /* nothing waits for the queues and the nodes */
 }
 
 static struct err *slurm_watch_all(struct slurm_jobs *s)
 {
-    const struct cluster_listener of_queues = {slurm_put_queue, slurm_remove_queue, s,
-                                               queues_synced};
+    const struct cluster_listener of_queues = {slurm_put_queue, slurm_remove_queue, s, rest_synced};
+    const struct cluster_listener of_nodes = {slurm_put_node, slurm_remove_node, s, rest_synced};
     const struct cluster_listener of_jobs = {slurm_put_job, slurm_remove_job, s, slurm_jobs_synced};
 
     s->is_loading = true;
     TRY(cluster_watch(s->options.cluster, "mete.dev", "queues", &of_queues, &s->queues_watch));
+    TRY(cluster_watch(s->options.cluster, "", "nodes", &of_nodes, &s->nodes_watch));
     return cluster_watch(s->options.cluster, "mete.dev", "slurmjobs", &of_jobs, &s->jobs_watch);
 }
 
@@ -185,6 +186,9 @@ static void slurm_forget_all(struct slurm_jobs *s)
     cluster_unwatch(s->options.cluster, s->jobs_watch);
     cluster_unwatch(s->options.cluster, s->pods_watch);
     cluster_unwatch(s->options.cluster, s->queues_watch);
+    cluster_unwatch(s->options.cluster, s->nodes_watch);
+    s->nodes_watch = NULL;
+    slurm_forget_others(s);
     s->jobs_watch = NULL;
     s->pods_watch = NULL;
     s->queues_watch = NULL;
@@ -252,6 +256,7 @@ void slurm_jobs_free(struct slurm_jobs *s)
     slurm_forget_all(s);
     vec_done(&s->orphans);
     vec_done(&s->by_id);
+    vec_done(&s->others_by_number);
     loop_timer_free(s->work_timer);
     loop_timer_free(s->reload_timer);
     writes_free(s->writes);

@@ -14,6 +14,7 @@
 
 #include "control/cluster.h"
 #include "control/events.h"
+#include "control/scheduler/scheduler.h"
 
 struct slurm_jobs;
 
@@ -21,6 +22,7 @@ struct slurm_jobs_options {
     struct loop *loop;
     struct cluster *cluster;
     struct events *events;
+    struct scheduler *scheduler; /* for why pods wait; NULL: unknown */
 };
 
 struct err *slurm_jobs_new(const struct slurm_jobs_options *o, struct slurm_jobs **ret) MUST_CHECK;

@@ -233,6 +233,8 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
     if (!j || !text_equal(j->ns, ns)) {
         if (has_finalizer)
             let_go(s, ns, name);
+        if (!uid)
+            slurm_put_other(s, ns, name, pod);
         return;
     }
     if (p && !text_equal(p->uid, json_text_at(pod, "metadata", "uid", NULL)))
@@ -253,6 +255,7 @@ void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t 
 {
     struct sjob_pod *p = find_pod(arg, ns, name);
 
+    slurm_remove_other(arg, ns, name);
     if (!p || !text_equal(p->uid, json_text_at(last, "metadata", "uid", NULL)))
         return;
     sjob_poke(p->job);

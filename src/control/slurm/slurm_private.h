@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "control/slurm/slurm_jobs.h"
 #include "control/writes.h"
+#include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_pod.h"
 #include "model/index_set.h"
 #include "model/slurm_dependency.h"
@@ -40,6 +41,14 @@ struct sjob_end {
     int64_t signal;
     int64_t started_ns; /* realtime; 0: never */
     int64_t ended_ns;
+};
+
+/* An element that ended. */
+struct sjob_past {
+    int64_t index;
+    int64_t restarts;
+    struct sjob_end end;
+    char *node; /* owned; NULL: none */
 };
 
 struct sjob;
@@ -87,6 +96,8 @@ struct sjob {
     struct index_set failed;
     struct index_set cancelled;
     struct slurm_indexes indexes;
+    struct slurm_ask ask;
+    VEC(struct sjob_past) past; /* ends since the server's start, for listings */
 
     struct sjob_pod *pods; /* by index; those that are tracked */
     size_t n_waiting;      /* of them: not started */
@@ -114,11 +125,44 @@ struct slurm_queue {
     char name[];
 };
 
+/* A pod that belongs to no SlurmJob, for listings. */
+struct slurm_other {
+    struct map_handle handle; /* by key */
+    uint64_t number;          /* grows with each pod */
+    char *key;                /* "ns/name" */
+    char *uid;
+    char *ns;
+    char *name;
+    char *user;
+    char *queue;
+    char *node; /* NULL: not placed */
+    enum sjob_state state;
+    int64_t id;
+    int64_t created_ns;
+    int64_t started_ns;
+    int64_t ended_ns;
+    int64_t code;
+    int64_t limit_s; /* 0: none */
+    bool is_deleting;
+    struct slurm_ask ask;
+};
+
+struct slurm_node {
+    struct map_handle handle; /* by name */
+    char *name;
+    json_t *object;
+};
+
 struct slurm_jobs {
     struct slurm_jobs_options options;
     struct cluster_watch *jobs_watch;
     struct cluster_watch *pods_watch;
     struct cluster_watch *queues_watch;
+    struct cluster_watch *nodes_watch;
+    struct slurm_other *others;
+    VEC(struct slurm_other *) others_by_number; /* ascending */
+    uint64_t others_made;
+    struct slurm_node *nodes;
     struct sjob *jobs;
     struct sjob *jobs_by_uid;
     VEC(struct sjob *) by_id; /* ascending */
@@ -147,6 +191,10 @@ void slurm_remove_job(void *arg, const char *ns, const char *name, const json_t 
 void sjob_free(struct sjob *j);
 /* The job of a number, also of an element's; NULL: none. */
 struct sjob *slurm_find_id(const struct slurm_jobs *s, int64_t id);
+/* The number in an object's label; 0: none. */
+int64_t sjob_number_of(const json_t *object);
+/* The place of the first job with this number or a later one. */
+size_t slurm_id_place(const struct slurm_jobs *s, int64_t id);
 bool sjob_has_ended(const struct sjob *j, size_t index);
 int64_t sjob_element_id(const struct sjob *j, size_t index);
 /* The member of an element in maps of the status: its index; "*" of a job without an array. */
@@ -164,6 +212,13 @@ struct sjob_pod *sjob_find_pod(const struct sjob *j, size_t index);
 void sjob_add_made(struct sjob *j, const json_t *pod); /* before its watch event */
 /* The pod was counted: it no longer belongs to the job. */
 void sjob_pod_release(struct sjob_pod *p);
+
+/* slurm_others.c: pods that belong to no SlurmJob, and nodes */
+void slurm_put_other(struct slurm_jobs *s, const char *ns, const char *name, const json_t *pod);
+void slurm_remove_other(struct slurm_jobs *s, const char *ns, const char *name);
+void slurm_put_node(void *arg, const char *ns, const char *name, const json_t *node);
+void slurm_remove_node(void *arg, const char *ns, const char *name, const json_t *last);
+void slurm_forget_others(struct slurm_jobs *s);
 
 /* slurm_wait.c */
 enum sjob_verdict {

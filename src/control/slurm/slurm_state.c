@@ -35,8 +35,7 @@ int64_t sjob_restarts(const json_t *status, const struct sjob *j, size_t index)
     return json_int_at(status, "records", "restarts", sjob_element_key(j, index, key), NULL);
 }
 
-/* The place of the first job with this number or a later one. */
-static size_t id_place(const struct slurm_jobs *s, int64_t id)
+size_t slurm_id_place(const struct slurm_jobs *s, int64_t id)
 {
     size_t low = 0;
     size_t high = s->by_id.n;
@@ -54,7 +53,7 @@ static size_t id_place(const struct slurm_jobs *s, int64_t id)
 
 struct sjob *slurm_find_id(const struct slurm_jobs *s, int64_t id)
 {
-    size_t at = id_place(s, id + 1);
+    size_t at = slurm_id_place(s, id + 1);
     struct sjob *j = at > 0 ? s->by_id.at[at - 1] : NULL;
 
     return j && id < j->id + (int64_t)j->all.count ? j : NULL;
@@ -63,7 +62,7 @@ struct sjob *slurm_find_id(const struct slurm_jobs *s, int64_t id)
 static void id_add(struct sjob *j)
 {
     struct slurm_jobs *s = j->jobs;
-    size_t at = id_place(s, j->id);
+    size_t at = slurm_id_place(s, j->id);
 
     vec_add(&s->by_id, j);
     memmove(&s->by_id.at[at + 1], &s->by_id.at[at], (s->by_id.n - 1 - at) * sizeof(j));
@@ -74,7 +73,7 @@ static void id_remove(const struct sjob *j)
 {
     struct slurm_jobs *s = j->jobs;
 
-    for (size_t at = id_place(s, j->id); at < s->by_id.n; at++) {
+    for (size_t at = slurm_id_place(s, j->id); at < s->by_id.n; at++) {
         if (s->by_id.at[at] != j)
             continue;
         vec_remove(&s->by_id, at);
@@ -100,9 +99,9 @@ static void on_timer(void *arg)
     sjob_poke(j);
 }
 
-static int64_t number_of(const json_t *job)
+int64_t sjob_number_of(const json_t *object)
 {
-    const char *text = json_text_at(job, "metadata", "labels", POD_JOB_ID, NULL);
+    const char *text = json_text_at(object, "metadata", "labels", POD_JOB_ID, NULL);
     int64_t id = 0;
 
     if (text)
@@ -120,13 +119,15 @@ static struct sjob *sjob_new(struct slurm_jobs *s, const char *key, const json_t
     j->ns = mem_strdup(json_text_at(job, "metadata", "namespace", NULL));
     j->name = mem_strdup(json_text_at(job, "metadata", "name", NULL));
     j->uid = mem_strdup(json_text_at(job, "metadata", "uid", NULL));
-    j->id = number_of(job);
+    j->id = sjob_number_of(job);
     j->is_array = indexes != NULL;
     if (indexes) /* was read at the creation, and does not change */
         err_free(index_set_parse(str_of(indexes), SLURM_ARRAY_MAX, &j->all));
     else
         (void)index_set_add(&j->all, 0);
     j->indexes = slurm_indexes_of(&j->all);
+    j->ask = (struct slurm_ask){.nodes = 1, .tasks = 1, .cpus = 1};
+    err_free(slurm_ask_read(json_object_get(job, "spec"), &j->ask)); /* does not change */
     j->timer = loop_timer_new(s->options.loop, on_timer, j);
     j->writes_max = SJOB_WRITES_MAX;
     map_add(handle, s->jobs, j->key, strlen(j->key), j);
@@ -156,6 +157,9 @@ void sjob_free(struct sjob *j)
     loop_timer_free(j->timer);
     vec_done(&j->ended);
     vec_done(&j->dependents);
+    VEC_EACH (&j->past, past)
+        free(past->node);
+    vec_done(&j->past);
     free(j->dependency_text);
     free(j->key);
     free(j->ns);

@@ -151,6 +151,15 @@ static void delete_pod(struct sjob *j, const char *name, const char *uid)
     slurm_reload_later(j->jobs);
 }
 
+static void keep_past(struct sjob *j, struct sjob_pod *p)
+{
+    if (j->is_array)
+        vec_add(&j->past, (struct sjob_past){.index = p->index,
+                                             .restarts = p->restarts,
+                                             .end = p->end,
+                                             .node = TAKE(p->node)});
+}
+
 /* Counts the turn as written; slurm_answer reports if the store takes it back. */
 static void turn_accept(struct sjob_turn *t)
 {
@@ -173,6 +182,8 @@ static void turn_accept(struct sjob_turn *t)
     j->write_retry = (struct retry){0};
     j->writes_max = SJOB_WRITES_MAX;
     VEC_EACH (&t->released, at) {
+        if (sjob_has_ended(j, (size_t)(*at)->index))
+            keep_past(j, *at);
         if (!(*at)->is_deleting)
             delete_pod(j, (*at)->name, (*at)->uid);
         sjob_pod_release(*at);

@@ -1,0 +1,375 @@
+/* slurm_report_jobs.c - rows of SlurmJobs: waiting elements as one row, all others each */
+#include "control/slurm/slurm_report_private.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_rows.h"
+
+/* What differs between the rows of a job. */
+struct element_row {
+    enum sjob_state state;
+    int64_t index;       /* -1: not one element */
+    const char *indexes; /* waiting elements; NULL: another row */
+    const struct sjob_pod *pod;
+    const struct sjob_past *past;
+    const char *reason;
+    const char *message;
+};
+
+void slurm_put_seconds(json_t *row, const char *key, int64_t ns)
+{
+    if (ns > 0)
+        json_put_int(row, key, ns / NS_PER_SEC);
+}
+
+void slurm_put_ask(json_t *row, const struct slurm_ask *ask, bool is_placed)
+{
+    AUTO_FREE char *tres = slurm_ask_tres(ask);
+    AUTO_FREE char *gres = slurm_ask_gres(ask);
+
+    json_put_int(row, "nodeCount", ask->nodes);
+    json_put_int(row, "nodesMin", ask->nodes);
+    json_put_int(row, "cpus", ask->cpus * ask->nodes);
+    json_put_int(row, "tasks", ask->tasks);
+    json_put_int(row, "cpusMin", ask->cpus);
+    if (ask->memory_bytes > 0)
+        json_put_int(row, "memoryPerNode", ask->memory_bytes >> 20);
+    json_put_text(row, "tresRequested", tres);
+    if (is_placed)
+        json_put_text(row, "tresAllocated", tres);
+    if (gres)
+        json_put_text(row, "tresPerNode", gres);
+    json_put_bool(row, "exclusive", ask->is_exclusive);
+}
+
+static const char *word_of(enum mete_reason_code code)
+{
+    switch (code) {
+    case METE_REASON_NEVER_FITS:
+    case METE_REASON_NO_SUCH_QUEUE:
+        return "BadConstraints";
+    case METE_REASON_NOT_ALLOWED:
+        return "AccountNotAllowed";
+    case METE_REASON_OVER_MAX:
+    case METE_REASON_QUOTA:
+        return "AssociationResourceLimit";
+    case METE_REASON_USER_LIMIT:
+        return "QOSMaxGRESPerUser";
+    case METE_REASON_HELD_BY_YOU:
+        return "JobHeldUser";
+    case METE_REASON_HELD_BY_ADMIN:
+        return "JobHeldAdmin";
+    case METE_REASON_NOT_BEFORE:
+        return "BeginTime";
+    case METE_REASON_QUEUE_STOPPED:
+        return "PartitionDown";
+    case METE_REASON_GPUS_UNHEALTHY:
+    case METE_REASON_NODES_DRAINING:
+        return "ReqNodeNotAvail";
+    case METE_REASON_RESERVED:
+    case METE_REASON_HIGHER_PRIORITY:
+    case METE_REASON_SCHEDULING_GATED:
+        return "Priority";
+    case METE_REASON_NO_NODE_FITS:
+    case METE_REASON_TOPOLOGY_SPLIT:
+    case METE_REASON_FRAGMENTED:
+    case METE_REASON_PREEMPTING:
+        return "Resources";
+    case METE_REASON_NONE:
+    case METE_REASON_NOT_YET_EVALUATED:
+        break;
+    }
+    return "None";
+}
+
+const char *slurm_pod_reason(const struct slurm_jobs *s, const char *key, const char *uid,
+                             char **ret_message)
+{
+    struct mete_reason r = {0};
+
+    *ret_message = NULL;
+    if (!s->options.scheduler || !scheduler_why(s->options.scheduler, key, uid, true, &r))
+        return "None";
+    if (r.message && *r.message)
+        *ret_message = mem_strdup(r.message);
+    return word_of(r.code);
+}
+
+static void put_copied(json_t *row, const struct sjob *j, bool is_detailed)
+{
+    static const char *const copied[] = {
+        "name",       "account",  "qos",         "wckey",        "comment", "reservation",
+        "constraint", "licenses", "nodeList",    "excludeNodes", "command", "workDir",
+        "submitHost", "nice",     "cpusPerTask", "tasksPerNode", "nodesMax"};
+    static const char *const detailed[] = {"submitLine", "script", "environment"};
+    const json_t *spec = json_object_get(j->object, "spec");
+
+    for (size_t i = 0; i < COUNT(copied); i++)
+        if (json_object_get(spec, copied[i]))
+            json_put(row, copied[i], json_incref(json_object_get(spec, copied[i])));
+    for (size_t i = 0; is_detailed && i < COUNT(detailed); i++)
+        if (json_object_get(spec, detailed[i]))
+            json_put(row, detailed[i], json_incref(json_object_get(spec, detailed[i])));
+}
+
+static void put_user(json_t *row, const struct sjob *j)
+{
+    static const char *const from[] = {"name", "uid", "group", "gid"};
+    static const char *const to[] = {"user", "uid", "group", "gid"};
+    const json_t *user = json_at(j->object, "spec", "user", NULL);
+
+    for (size_t i = 0; i < COUNT(from); i++)
+        if (json_object_get(user, from[i]))
+            json_put(row, to[i], json_incref(json_object_get(user, from[i])));
+}
+
+static void put_dependency(json_t *row, const struct sjob *j)
+{
+    AUTO(buf_done) struct buf out = {0};
+    const char *decided = json_text_at(j->status, "records", "dependency", NULL);
+    const char *state = text_equal(decided, "never") ? "failed" : "unfulfilled";
+
+    if (j->dependency.items.n == 0 || text_equal(decided, "holds") || j->is_over)
+        return;
+    VEC_EACH (&j->dependency.items, item) {
+        if (out.size > 0)
+            buf_add_char(&out, j->dependency.is_any ? '?' : ',');
+        slurm_dependency_format_item(item, &out);
+        buf_printf(&out, "(%s)", state);
+    }
+    json_put_text(row, "dependency", out.at);
+}
+
+static void put_times(json_t *row, const struct sjob *j, const struct element_row *e)
+{
+    const json_t *spec = json_object_get(j->object, "spec");
+    const json_t *metadata = json_object_get(j->object, "metadata");
+    int64_t minutes = json_int(spec, "timeLimitMinutes", 0);
+    int64_t began_ns = stamp_or(json_text(spec, "beginTime"), 0);
+    int64_t started_ns = e->past ? e->past->end.started_ns : e->pod ? e->pod->end.started_ns : 0;
+
+    slurm_put_seconds(row, "submitTime", stamp_or(json_text(metadata, "creationTimestamp"), 0));
+    slurm_put_seconds(row, "eligibleTime", j->eligible_ns > 0 ? j->eligible_ns : began_ns);
+    slurm_put_seconds(row, "deadline", stamp_or(json_text(spec, "deadline"), 0));
+    json_put_int(row, "timeLimit", minutes > 0 ? minutes : -1);
+    if (json_object_get(spec, "timeMinMinutes"))
+        json_put_int(row, "timeMin", json_int(spec, "timeMinMinutes", 0));
+    slurm_put_seconds(row, "startTime", started_ns);
+    if (!started_ns && e->state == SJOB_PENDING)
+        slurm_put_seconds(row, "startTime", began_ns);
+    if (e->past)
+        slurm_put_seconds(row, "endTime", e->past->end.ended_ns);
+    else if (started_ns && minutes > 0)
+        slurm_put_seconds(row, "endTime", started_ns + minutes * 60 * NS_PER_SEC);
+}
+
+static void put_identity(json_t *row, const struct sjob *j, const struct element_row *e)
+{
+    AUTO_FREE char *object = mem_format("%s/%s", j->ns, j->name);
+    const char *partition = json_text_at(j->object, "spec", "partition", NULL);
+
+    json_put_int(row, "jobId", e->index >= 0 ? sjob_element_id(j, (size_t)e->index) : j->id);
+    if (j->is_array) {
+        json_put_int(row, "arrayJobId", j->id);
+        json_put_int(row, "arrayTaskLimit", json_int_at(j->object, "spec", "array", "limit", NULL));
+        json_put_int(row, "arrayMax", j->indexes.last);
+    }
+    if (e->indexes)
+        json_put_text(row, "arrayTaskId", e->indexes);
+    else if (j->is_array)
+        json_put_int(row, "arrayTaskId", e->index);
+    json_put_text(row, "object", object);
+    json_put_text(row, "namespace", j->ns);
+    json_put_text(row, "partition", partition && *partition ? partition : SLURM_PARTITION);
+    if (e->pod)
+        json_put_text(row, "pod", e->pod->name);
+}
+
+static void put_files(json_t *row, const struct sjob *j, const struct element_row *e)
+{
+    const struct slurm_element element = {
+        .job = j->object,
+        .index = j->is_array ? e->index : -1,
+        .raw_id = e->index >= 0 ? sjob_element_id(j, (size_t)e->index) : j->id,
+    };
+    AUTO_FREE char *in = slurm_stdin_path(&element);
+    AUTO_FREE char *out = slurm_stdout_path(&element);
+    AUTO_FREE char *err = slurm_stderr_path(&element);
+
+    json_put_text(row, "stdin", in);
+    json_put_text(row, "stdout", out);
+    json_put_text(row, "stderr", err);
+}
+
+static const char *end_word(enum sjob_state state)
+{
+    switch (state) {
+    case SJOB_FAILED:
+        return "NonZeroExitCode";
+    case SJOB_TIMEOUT:
+        return "TimeLimit";
+    case SJOB_NODE_FAIL:
+        return "NodeDown";
+    case SJOB_DEADLINE:
+        return "DeadLine";
+    case SJOB_OUT_OF_MEMORY:
+        return "OutOfMemory";
+    case SJOB_PENDING:
+    case SJOB_RUNNING:
+    case SJOB_COMPLETED:
+    case SJOB_CANCELLED:
+    case SJOB_PREEMPTED:
+    case SJOB_STATES:
+        break;
+    }
+    return "None";
+}
+
+static void put_state(json_t *row, const struct sjob *j, const struct element_row *e)
+{
+    const char *node = e->past ? e->past->node : e->pod ? e->pod->node : NULL;
+    bool is_held = text_equal(e->reason, "JobHeldUser") || text_equal(e->reason, "JobHeldAdmin");
+
+    json_put_text(row, "state", sjob_state_names[e->state]);
+    json_put_text(row, "reason", e->reason ? e->reason : end_word(e->state));
+    json_put_text(row, "message", e->message);
+    json_put_int(row, "priority", is_held ? 0 : 1);
+    json_put_int(row, "restarts",
+                 e->pod    ? e->pod->restarts
+                 : e->past ? e->past->restarts
+                           : json_int(j->status, "restarts", 0));
+    json_put_bool(row, "requeue", json_bool(json_object_get(j->object, "spec"), "requeue", true));
+    json_put_bool(row, "batch", true);
+    json_put_int(row, "exitCode", e->past ? e->past->end.code : 0);
+    json_put_int(row, "exitSignal", e->past ? e->past->end.signal : 0);
+    json_put_int(row, "derivedExitCode", e->past ? e->past->end.code : 0);
+    if (node) {
+        json_put_text(row, "nodes", node);
+        json_put_text(row, "batchHost", node);
+    }
+    if (e->pod && e->pod->is_deleting && e->state == SJOB_RUNNING)
+        (void)json_array_append_new(json_array_at(row, "flags"), json_string("COMPLETING"));
+}
+
+static void add_row(const struct sjob *j, const struct slurm_filter *f, const struct element_row *e,
+                    json_t *rows)
+{
+    int64_t id = e->index >= 0 ? sjob_element_id(j, (size_t)e->index) : j->id;
+    json_t *row;
+
+    if (!slurm_filter_state(f, sjob_state_names[e->state]) ||
+        !slurm_filter_id(f, id, j->is_array ? j->id : 0, j->is_array ? e->index : -1))
+        return;
+    row = json_object();
+    put_identity(row, j, e);
+    put_copied(row, j, f->is_detailed);
+    put_user(row, j);
+    put_state(row, j, e);
+    put_times(row, j, e);
+    put_dependency(row, j);
+    slurm_put_ask(row, &j->ask, e->pod != NULL || (e->past && e->past->node));
+    put_files(row, j, e);
+    (void)json_array_append_new(rows, row); /* a fresh object: cannot fail */
+}
+
+/* ---- the rows of a job ---- */
+
+static void add_pods(const struct sjob *j, const struct slurm_filter *f, json_t *rows)
+{
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+
+    map_each (by_index, j->pods, p, tmp) {
+        const struct element_row e = {
+            .state = SJOB_RUNNING, .index = p->index, .pod = p, .reason = "None"};
+
+        if (p->state != SJOB_PENDING) /* an end that is not counted yet still runs */
+            add_row(j, f, &e, rows);
+    }
+}
+
+static const struct sjob_pod *waiting_pod(const struct sjob *j)
+{
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+
+    map_each (by_index, j->pods, p, tmp)
+        if (p->state == SJOB_PENDING)
+            return p;
+    return NULL;
+}
+
+static void add_waiting(const struct sjob *j, const struct slurm_filter *f, json_t *rows)
+{
+    AUTO(index_set_done) struct index_set waiting = {0};
+    AUTO_FREE char *indexes = NULL;
+    AUTO_FREE char *message = NULL;
+    const struct sjob_pod *p = waiting_pod(j);
+    struct element_row e = {.state = SJOB_PENDING, .index = -1, .reason = j->reason};
+
+    for (size_t i = 0; i < j->all.n_words * 64; i++) {
+        const struct sjob_pod *own = index_set_has(&j->all, i) ? sjob_find_pod(j, i) : NULL;
+
+        if (index_set_has(&j->all, i) && !sjob_has_ended(j, i) &&
+            (!own || own->state == SJOB_PENDING))
+            (void)index_set_add(&waiting, i);
+    }
+    if (waiting.count == 0 || !slurm_filter_state(f, "PENDING"))
+        return;
+    if (p)
+        e.reason = slurm_pod_reason(j->jobs, p->key, p->uid, &message);
+    else if (!e.reason)
+        e.reason = "None";
+    e.message = message;
+    if (j->is_array) {
+        indexes = index_set_format(&waiting);
+        e.indexes = indexes;
+    }
+    add_row(j, f, &e, rows);
+}
+
+/* A job without an array that ended before the server's start: its status says how. */
+static void add_known_end(const struct sjob *j, const struct slurm_filter *f, json_t *rows)
+{
+    const char *state = text_or_empty(json_text(j->status, "state"));
+    const char *node = json_text(j->status, "nodes");
+    struct sjob_past past = {.end = {.code = json_int(j->status, "exitCode", 0),
+                                     .signal = json_int(j->status, "exitSignal", 0),
+                                     .started_ns = stamp_or(json_text(j->status, "startTime"), 0),
+                                     .ended_ns = stamp_or(json_text(j->status, "endTime"), 0)},
+                             .restarts = json_int(j->status, "restarts", 0)};
+    AUTO_FREE char *name = node ? mem_strdup(node) : NULL;
+    struct element_row e = {.index = 0, .past = &past};
+
+    past.node = name;
+    for (int i = SJOB_COMPLETED; i < SJOB_STATES; i++)
+        if (text_equal(state, sjob_state_names[i]))
+            e.state = (enum sjob_state)i;
+    if (e.state >= SJOB_COMPLETED)
+        add_row(j, f, &e, rows);
+}
+
+void slurm_add_job_rows(struct sjob *j, const struct slurm_filter *f, json_t *rows)
+{
+    const json_t *spec = json_object_get(j->object, "spec");
+    const char *partition = json_text_filled(spec, "partition");
+    const struct slurm_row_texts texts = {
+        .ns = j->ns,
+        .user = json_text_at(spec, "user", "name", NULL),
+        .account = json_text(spec, "account"),
+        .name = json_text(spec, "name"),
+        .partition = partition,
+    };
+
+    if (!slurm_filter_texts(f, &texts))
+        return;
+    add_pods(j, f, rows);
+    add_waiting(j, f, rows);
+    if (!j->is_array && j->is_over) {
+        add_known_end(j, f, rows);
+        return;
+    }
+    VEC_EACH (&j->past, past) {
+        const struct element_row e = {.state = past->end.state, .index = past->index, .past = past};
+
+        add_row(j, f, &e, rows);
+    }
+}

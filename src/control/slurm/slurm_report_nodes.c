@@ -1,0 +1,248 @@
+/* slurm_report_nodes.c - rows of nodes and partitions, and the configuration */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "control/slurm/slurm_report_private.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_rows.h"
+#include "model/quantity.h"
+#include "model/resource.h"
+
+#define MIB (INT64_C(1) << 20)
+
+/* What placed pods hold of a node. */
+struct node_sum {
+    struct map_handle handle;
+    const char *name; /* borrowed from a pod */
+    int64_t cpus;
+    int64_t memory_bytes;
+    int64_t gpus;
+    size_t n_pods;
+};
+
+static void add_held(struct node_sum **sums, const char *node, const struct slurm_ask *ask)
+{
+    struct node_sum *sum = NULL;
+
+    map_find_text(handle, *sums, node, sum);
+    if (!sum) {
+        sum = mem_alloc(sizeof(*sum));
+        sum->name = node;
+        map_add(handle, *sums, sum->name, strlen(sum->name), sum);
+    }
+    sum->cpus += ask->cpus;
+    sum->memory_bytes += ask->memory_bytes;
+    sum->gpus += ask->gpus.kind == DEVICE_WHOLE ? ask->gpus.count : 0;
+    sum->n_pods++;
+}
+
+static struct node_sum *sum_nodes(const struct slurm_jobs *s)
+{
+    struct node_sum *sums = NULL;
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+
+    map_each (handle, s->pods, p, tmp)
+        if (p->node)
+            add_held(&sums, p->node, &p->job->ask);
+    VEC_EACH (&s->others_by_number, o)
+        if ((*o)->state == SJOB_RUNNING)
+            add_held(&sums, (*o)->node, &(*o)->ask);
+    return sums;
+}
+
+static void free_sums(struct node_sum *sums)
+{
+    struct node_sum *sum;
+    struct node_sum *tmp;
+
+    map_each (handle, sums, sum, tmp) {
+        map_remove(handle, sums, sum); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+        free(sum);
+    }
+}
+
+static int64_t capacity(const json_t *node, const char *resource)
+{
+    const json_t *value = json_at(node, "status", "capacity", resource, NULL);
+    struct quantity q = {0};
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (json_is_integer(value))
+        return json_integer_value(value);
+    e = json_is_string(value) ? quantity_parse(str_of(json_string_value(value)), &q) : NULL;
+    return e ? 0 : q.milli / 1000;
+}
+
+static void put_state(json_t *row, const json_t *node, const struct node_sum *sum, int64_t cpus)
+{
+    const char *ready = json_text(object_condition(node, "Ready"), "status");
+    bool is_up = text_equal(ready, "True");
+    const char *state = !ready             ? "UNKNOWN"
+                        : !is_up           ? "DOWN"
+                        : !sum             ? "IDLE"
+                        : sum->cpus < cpus ? "MIXED"
+                                           : "ALLOCATED";
+    const char *reason =
+        json_text_at(node, "metadata", "annotations", "mete.dev/drain-reason", NULL);
+
+    json_put_text(row, "state", state);
+    if (json_bool_at(node, "spec", "unschedulable", NULL))
+        (void)json_array_append_new(json_array_at(row, "flags"), json_string("DRAIN"));
+    if (ready && text_equal(ready, "Unknown"))
+        (void)json_array_append_new(json_array_at(row, "flags"), json_string("NOT_RESPONDING"));
+    json_put_text(row, "reason", reason);
+}
+
+static void put_gres(json_t *row, const json_t *node, const struct node_sum *sum)
+{
+    const char *model = json_text_at(node, "metadata", "labels", "mete.dev/gpu.model", NULL);
+    int64_t n = capacity(node, GPU_RESOURCE);
+    AUTO_FREE char *gres = NULL;
+    AUTO_FREE char *used = NULL;
+
+    if (n == 0)
+        return;
+    gres = mem_format("gpu:%s%s%" PRId64, text_or_empty(model), model ? ":" : "", n);
+    used =
+        mem_format("gpu:%s%s%" PRId64, text_or_empty(model), model ? ":" : "", sum ? sum->gpus : 0);
+    json_put_text(row, "gres", gres);
+    json_put_text(row, "gresUsed", used);
+}
+
+static void put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_bytes, int64_t gpus)
+{
+    const struct slurm_ask all = {.nodes = 1,
+                                  .cpus = cpus,
+                                  .memory_bytes = memory_bytes,
+                                  .gpus = {.kind = DEVICE_WHOLE, .count = gpus}};
+    AUTO_FREE char *text = slurm_ask_tres(&all);
+
+    json_put_text(row, key, text);
+}
+
+static json_t *node_row(const struct slurm_node *n, const struct node_sum *sum)
+{
+    static const struct node_sum nothing = {0};
+    const json_t *info = json_at(n->object, "status", "nodeInfo", NULL);
+    int64_t cpus = capacity(n->object, "cpu");
+    int64_t memory = capacity(n->object, "memory");
+    const struct node_sum *held = sum ? sum : &nothing;
+    int64_t created_ns =
+        stamp_or(json_text_at(n->object, "metadata", "creationTimestamp", NULL), 0);
+    json_t *row = json_object();
+
+    json_put_text(row, "name", n->name);
+    put_state(row, n->object, sum, cpus);
+    json_put_int(row, "cpus", cpus);
+    json_put_int(row, "cpusAllocated", held->cpus);
+    json_put_int(row, "sockets", 1);
+    json_put_int(row, "cores", cpus);
+    json_put_int(row, "threads", 1);
+    json_put_int(row, "memory", memory / MIB);
+    json_put_int(row, "memoryAllocated", held->memory_bytes / MIB);
+    put_gres(row, n->object, sum);
+    (void)json_array_append_new(json_array_at(row, "partitions"), json_string(SLURM_PARTITION));
+    json_put_int(row, "weight", 1);
+    json_put_text(row, "arch", json_text(info, "architecture"));
+    json_put_text(row, "os", json_text(info, "osImage"));
+    json_put_text(row, "address", n->name);
+    json_put_text(row, "version", SLURM_VERSION);
+    slurm_put_seconds(row, "startTime", created_ns);
+    put_tres(row, "tres", cpus, memory, capacity(n->object, GPU_RESOURCE));
+    if (sum)
+        put_tres(row, "tresAllocated", held->cpus, held->memory_bytes, held->gpus);
+    return row;
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const struct slurm_node *const *one = a;
+    const struct slurm_node *const *other = b;
+
+    return strcmp((*one)->name, (*other)->name);
+}
+
+/* The nodes by name, as a new array, which the caller frees. */
+static const struct slurm_node **sort_nodes(const struct slurm_jobs *s, size_t *ret_n)
+{
+    size_t n = map_count(handle, s->nodes);
+    const struct slurm_node **all = mem_alloc((n + 1) * sizeof(struct slurm_node *));
+    struct slurm_node *node;
+    struct slurm_node *tmp;
+    size_t i = 0;
+
+    map_each (handle, s->nodes, node, tmp)
+        all[i++] = node;
+    qsort(all, n, sizeof(struct slurm_node *), compare_nodes);
+    *ret_n = n;
+    return all;
+}
+
+json_t *slurm_node_rows(struct slurm_jobs *s)
+{
+    struct node_sum *sums = sum_nodes(s);
+    json_t *rows = json_array();
+    size_t n = 0;
+    const struct slurm_node **all = sort_nodes(s, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct node_sum *sum = NULL;
+
+        map_find_text(handle, sums, all[i]->name, sum);
+        (void)json_array_append_new(rows, node_row(all[i], sum)); /* fresh: cannot fail */
+    }
+    free(all);
+    free_sums(sums);
+    return rows;
+}
+
+json_t *slurm_partition_rows(struct slurm_jobs *s)
+{
+    AUTO(buf_done) struct buf names = {0};
+    json_t *row = json_object();
+    json_t *rows = json_array();
+    int64_t cpus = 0;
+    int64_t memory = 0;
+    int64_t gpus = 0;
+    size_t n = 0;
+    const struct slurm_node **all = sort_nodes(s, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&names, "%s%s", i > 0 ? "," : "", all[i]->name);
+        cpus += capacity(all[i]->object, "cpu");
+        memory += capacity(all[i]->object, "memory");
+        gpus += capacity(all[i]->object, GPU_RESOURCE);
+    }
+    free(all);
+    json_put_text(row, "name", SLURM_PARTITION);
+    json_put_bool(row, "isDefault", true);
+    json_put_text(row, "state", "UP");
+    json_put_text(row, "nodes", text_or_empty(names.at));
+    json_put_int(row, "nodeCount", (int64_t)n);
+    json_put_int(row, "cpus", cpus);
+    json_put_int(row, "timeLimit", -1);
+    json_put_int(row, "nodesMin", 0);
+    json_put_int(row, "nodesMax", -1);
+    json_put_int(row, "priorityTier", 1);
+    json_put_int(row, "priorityFactor", 1);
+    json_put_int(row, "memoryMaxPerNode", -1);
+    json_put_int(row, "graceTime", 0);
+    json_put_text(row, "preemptMode", "OFF");
+    json_put_text(row, "oversubscribe", "NO");
+    put_tres(row, "tres", cpus, memory, gpus);
+    (void)json_array_append_new(rows, row); /* fresh: cannot fail */
+    return rows;
+}
+
+/* The words of `scontrol show config`. */
+json_t *slurm_config_row(void)
+{
+    AUTO_FREE char *age = mem_format("%d sec", SLURM_JOB_AGE_S);
+    AUTO_FREE char *array = mem_format("%d", SLURM_ARRAY_MAX);
+
+    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "ClusterName", "mete", "JobRequeue",
+                     "1", "KillWait", "30 sec", "MaxArraySize", array, "MinJobAge", age,
+                     "PriorityType", "priority/multifactor", "SchedulerType", "sched/backfill",
+                     "SelectType", "select/cons_tres", "SLURM_VERSION", SLURM_VERSION);
+}

@@ -1,0 +1,56 @@
+/* slurm_report_private.h - the parts of the report */
+#pragma once
+
+#include "control/slurm/slurm_private.h"
+
+struct slurm_wanted_id {
+    int64_t id;
+    int64_t index; /* -1: the whole job */
+};
+
+/* Texts and trees are borrowed; NULL: all. */
+struct slurm_filter {
+    const json_t *namespaces;
+    const char *user;
+    const char *partition;
+    const char *account;
+    const char *name;
+    const char *states;
+    bool is_detailed;
+    bool has_ids;
+    VEC(struct slurm_wanted_id) ids;
+};
+
+struct slurm_row_texts {
+    const char *ns;
+    const char *user;
+    const char *account;
+    const char *name;
+    const char *partition; /* NULL: the default one */
+};
+
+bool slurm_filter_state(const struct slurm_filter *f, const char *state);
+/* `array_id` 0 and `index` -1: not an element. */
+bool slurm_filter_id(const struct slurm_filter *f, int64_t id, int64_t array_id, int64_t index);
+bool slurm_filter_texts(const struct slurm_filter *f, const struct slurm_row_texts *t);
+
+/* slurm_report_jobs.c: the rows of a job. */
+void slurm_add_job_rows(struct sjob *j, const struct slurm_filter *f, json_t *rows);
+/* Why the scheduler does not place a pod, in Slurm's words; `*ret_message` (NULL: none) is its
+ * sentence, which the caller frees. Static. */
+const char *slurm_pod_reason(const struct slurm_jobs *s, const char *key, const char *uid,
+                             char **ret_message);
+/* Sets a time in seconds; 0: absent. */
+void slurm_put_seconds(json_t *row, const char *key, int64_t ns);
+/* Sets the members that follow from a request. */
+void slurm_put_ask(json_t *row, const struct slurm_ask *ask, bool is_placed);
+
+/* slurm_report_pods.c: rows of at most `n` pods that belong to no SlurmJob, from `*next` on.
+ * Returns the number of pods that were looked at. */
+size_t slurm_add_pod_rows(const struct slurm_jobs *s, const struct slurm_filter *f, size_t n,
+                          uint64_t *next, json_t *rows);
+
+/* slurm_report_nodes.c: new references. */
+json_t *slurm_node_rows(struct slurm_jobs *s);
+json_t *slurm_partition_rows(struct slurm_jobs *s);
+json_t *slurm_config_row(void);
