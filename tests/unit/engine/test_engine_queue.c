@@ -204,6 +204,28 @@ static void shares_by_weight(void **state)
     assert_int_equal(why(18).position, 6);
 }
 
+static void lists_what_waits_from_any_place(void **state)
+{
+    uint64_t ids[4] = {0};
+
+    (void)state;
+    NODE(.name = "a", .gpus = 1);
+    OK(mete_queue_set(engine, &(struct mete_queue){.name = "x"}));
+    for (uint64_t id = 1; id <= 40; id++)
+        JOB(.id = id, .gpus = 1, .queue = "x", .priority = (int)(id % 4));
+    CYCLE(10, "3:a(0)");
+    for (size_t first = 0; first < 39; first++) {
+        size_t n = mete_queue_waiting(engine, "x", first, ids, 4);
+
+        assert_int_equal(n, first + 4 <= 39 ? 4 : 39 - first);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(why(ids[i]).position, first + i + 1);
+    }
+    assert_int_equal(ids[0], 40);
+    assert_int_equal(mete_queue_waiting(engine, "x", 39, ids, 4), 0);
+    assert_int_equal(mete_queue_waiting(engine, "no queue", 0, ids, 4), 0);
+}
+
 static void what_was_used_lately_counts(void **state)
 {
     const struct mete_fairness fairness = {.half_life_ns = 100 * SECOND};
@@ -676,6 +698,7 @@ int main(void)
         TEST(starts_nothing_of_a_stopped_queue),
         TEST(below_nominal_goes_before_above_it),
         TEST(shares_by_weight),
+        TEST(lists_what_waits_from_any_place),
         TEST(what_was_used_lately_counts),
         TEST(orders_by_points),
         TEST(reclaims_what_others_borrowed),
