@@ -84,10 +84,10 @@ void top_show(struct top *t)
         top_draw(&s, &t->look, loop_wall_ns(t->loop));
 }
 
-const struct top_row *top_selected(const struct top *t)
+const struct top_row *top_selected(struct top *t)
 {
     enum top_screen screen = t->look.screen;
-    const struct top_page *p = screen == TOP_EVENTS ? &t->event_page : &t->page;
+    const struct top_page *p = page_of(t);
     int64_t i = t->look.selected[screen] - p->offset;
 
     if (screen >= TOP_JOB)

@@ -87,7 +87,7 @@ void top_toggle_tag(struct top *t)
 }
 
 /* "NODE/gpu3" on the wall, "NODE" in the list of nodes; NULL: neither. The caller frees it. */
-static char *place_word(const struct top *t)
+static char *place_word(struct top *t)
 {
     const struct top_row *row = top_selected(t);
     int64_t left = t->look.selected[TOP_WALL];

@@ -52,7 +52,7 @@ void top_ask_now(struct top *t);
 /* Changes to a screen. */
 void top_go(struct top *t, enum top_screen screen);
 /* The selected row of the present list; NULL: none. */
-const struct top_row *top_selected(const struct top *t);
+const struct top_row *top_selected(struct top *t);
 /* Opens the screen of a job. */
 void top_open_job(struct top *t, const struct top_row *row);
 void top_quit(struct top *t);
