@@ -100,6 +100,7 @@ bool question_wants(const struct question *q, const struct account_row *row);
 /* The part of an attempt that falls into the period; costs in millionths, 0 without prices. */
 struct share {
     int64_t ns;
+    int64_t wait_ns;           /* of it: no container with gpus ran; -1: unknown */
     struct account_usage used; /* peaks are those of the whole attempt */
     int64_t cost_micro;        /* of cpu and memory */
 };

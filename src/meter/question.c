@@ -197,6 +197,8 @@ bool share_of(const struct account_row *row, struct account_span period, int64_t
     if (begin_ns > end_ns || (begin_ns == end_ns && (from_ns < to_ns || end_ns == period.to_ns)))
         return false;
     *ret = (struct share){.ns = end_ns - begin_ns, .used = row->usage};
+    ret->wait_ns =
+        part_between(row->wait_ns, begin_ns - from_ns, end_ns - from_ns, to_ns - from_ns);
     for (size_t i = 0; i < COUNT(sums); i++) {
         int64_t *sum = (int64_t *)(void *)((char *)&ret->used + sums[i]);
 
@@ -238,7 +240,8 @@ bool gpu_times_next(struct gpu_times *t, const json_t **ret_gpu, struct gpu_time
     const json_t *gpu = json_array_get(t->row->gpus, t->i++);
     const struct account_usage *u = &t->share->used;
     int64_t before_ns = t->before_ns;
-    struct gpu_time time = {.is_known = u->gpu_busy_ns >= 0};
+    int64_t wait_ns = t->share->wait_ns;
+    struct gpu_time time = {.is_known = u->gpu_busy_ns >= 0 || wait_ns >= 0};
 
     if (!gpu)
         return false;
@@ -248,6 +251,8 @@ bool gpu_times_next(struct gpu_times *t, const json_t **ret_gpu, struct gpu_time
         time.busy_ns = part_between(u->gpu_busy_ns, before_ns, t->before_ns, t->total_ns);
     if (u->gpu_idle_ns > 0)
         time.idle_ns = part_between(u->gpu_idle_ns, before_ns, t->before_ns, t->total_ns);
+    if (wait_ns > 0 && t->share->ns > 0)
+        time.idle_ns = saturated(time.idle_ns, part_of(time.held_ns, wait_ns, t->share->ns));
     /* The node's clock and the server's may differ a little. */
     if (time.busy_ns > time.held_ns)
         time.busy_ns = time.held_ns;

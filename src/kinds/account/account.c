@@ -217,6 +217,7 @@ struct ending {
     const char *cause; /* static */
     bool has_code;
     int64_t code;
+    bool is_certain; /* the pod's status tells of all its containers */
     struct account_usage usage;
 };
 
@@ -284,6 +285,7 @@ static struct ending ending_of_restart(const json_t *before, const json_t *after
             for (int64_t a = is - was > 16 ? is - 16 : was; a < is; a++)
                 ending_add_usage(&end, usage, name, a);
         }
+    end.is_certain = end.cause != NULL;
     if (!end.cause)
         end.cause = "Unknown";
     return end;
@@ -339,6 +341,7 @@ static struct ending ending_of_pod(const json_t *pod)
                                  json_int(status, "restartCount", 0));
         }
     end.cause = cause_of_pod(pod, &end);
+    end.is_certain = !text_equal(end.cause, "NodeLost") && !text_equal(end.cause, "Unknown");
     return end;
 }
 
@@ -362,6 +365,12 @@ static void put_asks(json_t *row, const json_t *pod)
         json_put_int(row, "cpuAskedMilli", asks.cpu_milli);
     if (asks.memory_bytes > 0)
         json_put_int(row, "memoryAskedBytes", asks.memory_bytes);
+}
+
+static void put_wait(json_t *row, int64_t wait_ns)
+{
+    if (wait_ns >= 0)
+        json_put_int(row, "gpuWaitNs", wait_ns);
 }
 
 static void put_row(const struct subject *s, int64_t attempt, struct account_span span,
@@ -390,6 +399,8 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
     json_put_int(row, "fromNs", span.from_ns);
     json_put_int(row, "toNs", span.to_ns);
     put_asks(row, s->pod);
+    if (end->is_certain && s->pod)
+        put_wait(row, account_wait_ns(s->entry, s->pod, span));
     account_usage_format(row, &end->usage);
     if (end->has_code)
         json_put_int(row, "exitCode", end->code);

@@ -138,6 +138,7 @@ struct account_row {
     int64_t exit_code;       /* -1: unknown */
     int64_t cpu_asked_milli; /* by requests; 0: none, or unknown, as the following */
     int64_t memory_asked_bytes;
+    int64_t wait_ns; /* gpus were held, and no container with gpus ran; -1: unknown */
     struct account_usage usage;
 };
 

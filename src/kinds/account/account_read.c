@@ -59,6 +59,7 @@ bool account_row_read(const json_t *tree, struct account_row *ret)
         .exit_code = json_int(tree, "exitCode", -1),
         .cpu_asked_milli = json_int(tree, "cpuAskedMilli", 0),
         .memory_asked_bytes = json_int(tree, "memoryAskedBytes", 0),
+        .wait_ns = json_int(tree, "gpuWaitNs", -1),
         .usage = account_usage_parse(tree),
     };
     return ret->from_ns >= 0 && ret->to_ns >= ret->from_ns;
@@ -99,6 +100,7 @@ static void tell_open(const struct store_object *placement, const char *workload
         .from_ns = json_int(entry, "fromNs", 0),
         .to_ns = INT64_MAX,
         .exit_code = -1,
+        .wait_ns = -1,
         .usage = ACCOUNT_USAGE_UNKNOWN,
     };
 

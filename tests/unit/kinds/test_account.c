@@ -95,6 +95,34 @@ static void a_row_says_who_held_what(void **state)
     world_done(&w);
 }
 
+/* The image was pulled for 20 s, and the server heard of the end 10 s later. */
+static void time_without_a_container_is_known(void **state)
+{
+    AUTO(json_freep) json_t *json = NULL;
+    AUTO_FREE char *patch = NULL;
+    struct account_row row = {0};
+    char started[STAMP_TEXT_SIZE];
+    char finished[STAMP_TEXT_SIZE];
+    struct world w;
+    int64_t now_ns;
+
+    (void)state;
+    setup(&w);
+    now_ns = objects_now_ns(w.objects);
+    stamp_format(now_ns + 20 * NS_PER_SEC, started);
+    stamp_format(now_ns + 50 * NS_PER_SEC, finished);
+    patch = mem_format("{'status':{'phase':'Failed','containerStatuses':[{'name':'main',"
+                       "'restartCount':0,'ready':false,'image':'','imageID':'','state':"
+                       "{'terminated':{'exitCode':1,'startedAt':'%s','finishedAt':'%s'}}}]}}",
+                       started, finished);
+    sim_loop_advance(w.loop, 60 * NS_PER_SEC);
+    world_must(world_patch(&w, STATUS("a"), patch, NULL));
+    json = row_at(&w, 0);
+    assert_true(account_row_read(json, &row));
+    assert_in_range(row.wait_ns, 28 * NS_PER_SEC, 30 * NS_PER_SEC);
+    world_done(&w);
+}
+
 /* Without the row the pod's gpus would stay held until the disk has room. */
 static void a_pod_ends_with_its_row_on_a_full_disk(void **state)
 {
@@ -496,6 +524,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_says_who_held_what),
+        cmocka_unit_test(time_without_a_container_is_known),
         cmocka_unit_test(a_pod_ends_with_its_row_on_a_full_disk),
         cmocka_unit_test(what_is_not_known_is_left_out),
         cmocka_unit_test(a_pod_without_a_node_leaves_no_row),
