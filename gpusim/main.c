@@ -8,12 +8,13 @@
  *   gpusim show FILE                        a line a gpu
  *
  * Keys of a gpu: utilization, memory-utilization and tensor (%), temperature and power (W) without
- * work, sm-clock, lost (0|1), hang (ms, -1 for ever), xid (adds one), process (PID:MIB adds one, 0
- * clears them), throttle (none, power, thermal, hw-thermal, brake), remapped-corrected and
- * remapped-uncorrected (rows), remap-pending, remap-failed (0|1), reset (1 ends faults and volatile
- * counts, and lets a pending MIG mode begin). These add to a counter: ecc-corrected,
- * ecc-uncorrected, nvlink-errors, pcie-replays, pcie-sent, pcie-received, nvlink-sent,
- * nvlink-received (bytes).
+ * work, sm-clock, lost (0|1), hang (ms, -1 for ever), xid (adds one; xid=94:3 of GPU instance 3) as
+ * an event and as a line of the kernel's log, event-xid and kernel-xid (the same in one of the two
+ * only), process (PID:MIB adds one, 0 clears them), throttle (none, power, thermal, hw-thermal,
+ * brake), remapped-corrected and remapped-uncorrected (rows), remap-pending, remap-failed (0|1),
+ * reset (1 ends faults and volatile counts, and lets a pending MIG mode begin). These add to a
+ * counter: ecc-corrected, ecc-uncorrected, nvlink-errors, pcie-replays, pcie-sent, pcie-received,
+ * nvlink-sent, nvlink-received (bytes).
  *
  * Keys of the machine: driver (loaded, unloaded, mismatched), order (the gpus in NVML's order, such
  * as 1,0).
@@ -23,16 +24,22 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/num.h"
 #include "gpu/emulated.h"
 #include "gpu/gpusim_machine.h"
 #include "reset.h"
+
+/* The file of the emulated machine that is being changed; NULL: a trial changes a copy. */
+static const char *machine_path;
 
 static struct err *machine_compile(const char *profile, const char *path, const char *seed)
 {
@@ -61,6 +68,7 @@ static struct err *open_machine(const char *path, struct gpusim_machine **ret)
     struct gpusim_machine *m;
     struct stat st;
 
+    machine_path = path;
     if (fd < 0)
         return err_new(ERR_NOT_FOUND, "%s cannot be opened", path);
     if (fstat(fd, &st) < 0 || st.st_size != (off_t)sizeof(*m))
@@ -184,10 +192,6 @@ static struct err *set_number(struct gpusim_gpu *g, struct str key, int64_t v)
     }
     if (str_equal(key, STR("power"))) {
         set_power(g, (uint32_t)v * 1000);
-    } else if (str_equal(key, STR("xid"))) {
-        g->xids[g->n_xids % GPUSIM_XIDS_MAX] = (uint64_t)v;
-        __sync_synchronize();
-        g->n_xids++;
     } else if (str_equal(key, STR("ecc-corrected"))) {
         add_errors(g->ecc[0], (uint64_t)v);
     } else if (str_equal(key, STR("ecc-uncorrected"))) {
@@ -200,9 +204,66 @@ static struct err *set_number(struct gpusim_gpu *g, struct str key, int64_t v)
     return NULL;
 }
 
+/* Appends a record, as /dev/kmsg gives it, to the file "kmsg" beside the machine's. */
+static struct err *add_kernel_xid(const struct gpusim_gpu *g, int64_t xid, int64_t instance)
+{
+    const char *slash = strrchr(machine_path, '/');
+    AUTO_FREE char *path =
+        mem_format("%.*skmsg", slash ? (int)(slash + 1 - machine_path) : 0, machine_path);
+    AUTO_FREE char *of = instance >= 0 ? mem_format(" GPU-I:%02d", (int)instance) : mem_strdup("");
+    AUTO(fd_closep) int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    AUTO_FREE char *line = NULL;
+    AUTO(buf_done) struct buf before = {0};
+    struct timespec now = {0};
+    int64_t lines = 0;
+
+    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+        return err_new(ERR_INTERNAL, "%s cannot be opened", path);
+    TRY(file_read(path, 1 << 26, &before));
+    for (size_t i = 0; i < before.size; i++)
+        lines += before.at[i] == '\n';
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    line = mem_format("4,%" PRId64 ",%" PRId64 ",-;NVRM: Xid (PCI:%.10s%s): %" PRId64
+                      ", pid='<unknown>', name=<unknown>, emulated\n",
+                      lines + 1, (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, g->pci + 4, of,
+                      xid);
+    return write(fd, line, strlen(line)) == (ssize_t)strlen(line)
+               ? NULL
+               : err_new(ERR_INTERNAL, "%s cannot be written", path);
+}
+
+static void add_event_xid(struct gpusim_gpu *g, int64_t xid, int64_t instance)
+{
+    g->xids[g->n_xids % GPUSIM_XIDS_MAX] = (uint64_t)xid | (uint64_t)(instance + 1) << 32;
+    __sync_synchronize();
+    g->n_xids++;
+}
+
+/* Reads "48", or "48:3" for GPU instance 3. */
+static struct err *add_xid(struct gpusim_gpu *g, struct str key, struct str text)
+{
+    struct str number = text;
+    struct str code = str_cut(&number, ':');
+    int64_t xid = 0;
+    int64_t instance = -1;
+
+    TRY(num_parse_int64(code, 0, INT32_MAX, &xid));
+    if (number.at)
+        TRY(num_parse_int64(number, 0, 64, &instance));
+    if (machine_path && !str_equal(key, STR("event-xid")))
+        TRY(add_kernel_xid(g, xid, instance));
+    if (!str_equal(key, STR("kernel-xid")))
+        add_event_xid(g, xid, instance);
+    return NULL;
+}
+
 static struct err *set_key(struct gpusim_gpu *g, struct str key, struct str text)
 {
     int64_t v = 0;
+
+    if (str_equal(key, STR("xid")) || str_equal(key, STR("event-xid")) ||
+        str_equal(key, STR("kernel-xid")))
+        return add_xid(g, key, text);
 
     if (str_equal(key, STR("process")))
         return add_process(g, text);
@@ -373,7 +434,9 @@ static struct err *machine_scenario(const char *path, const char *script)
     TRY(file_read(script, text.cap, &text));
     lines = (struct str){.at = text.at, .size = text.size};
     copy = *m;
+    machine_path = NULL;
     e = run_steps(&copy, lines, true);
+    machine_path = path;
     if (!e)
         e = run_steps(m, lines, false);
     return e ? err_wrap(e, "%s", script) : NULL;

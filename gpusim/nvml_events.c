@@ -81,13 +81,15 @@ static bool next_event(struct event_set *s, struct nvmlEventData *out)
 {
     for (unsigned i = 0; i < library_view.n; i++) {
         const struct gpusim_gpu *g = library_view.gpus[i];
+        uint64_t told;
 
         if (!s->is_registered[i] || s->seen[i] >= g->n_xids)
             continue;
+        told = g->xids[s->seen[i] % GPUSIM_XIDS_MAX]; /* the instance + 1, and the code */
         *out = (struct nvmlEventData){.device = (nvmlDevice_t)(uintptr_t)g,
                                       .eventType = NVML_EVENT_XID,
-                                      .eventData = g->xids[s->seen[i] % GPUSIM_XIDS_MAX],
-                                      .gpuInstanceId = UINT32_MAX,
+                                      .eventData = told & UINT32_MAX,
+                                      .gpuInstanceId = (uint32_t)(told >> 32) - 1,
                                       .computeInstanceId = UINT32_MAX};
         s->seen[i]++;
         return true;

@@ -45,22 +45,19 @@ void gpu_condition_failed(struct gpu_condition *c, bool is_lost, const char *why
     (void)snprintf(c->problem, sizeof(c->problem), "%.120s", why);
 }
 
-void gpu_conditions_add_xid(struct gpu_conditions *all, const char *uuid, int64_t xid)
+void gpu_conditions_add_xid(struct gpu_conditions *all, const struct gpu_xid *x)
 {
-    struct gpu_condition *c = gpu_condition_of(all, uuid);
-    struct gpu_xid *x = NULL;
+    struct gpu_condition *c = gpu_condition_of(all, x->uuid);
 
     if (c) {
-        c->xid_last = xid;
-        c->sample.value[GPU_FIELD_XID_LAST] = xid;
+        c->xid_last = x->xid;
+        c->sample.value[GPU_FIELD_XID_LAST] = x->xid;
     }
     if (all->n_queued == XID_QUEUE_MAX) {
         all->n_dropped++;
         return;
     }
-    x = &all->queue[(all->first + all->n_queued++) % XID_QUEUE_MAX];
-    *x = (struct gpu_xid){.xid = xid};
-    (void)snprintf(x->uuid, sizeof(x->uuid), "%s", uuid);
+    all->queue[(all->first + all->n_queued++) % XID_QUEUE_MAX] = *x;
 }
 
 bool gpu_conditions_next_xid(struct gpu_conditions *all, struct gpu_xid *ret)

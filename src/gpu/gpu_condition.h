@@ -15,7 +15,7 @@
 
 enum {
     CONDITIONS_MAX = 128,   /* gpus seen since the start */
-    XID_QUEUE_MAX = 256,    /* unread reports */
+    XID_QUEUE_MAX = 1024,   /* unread reports */
     SAMPLES_FAILED_BAD = 2, /* failures in a row: unhealthy (a lost gpu: at once) */
     SAMPLES_GOOD_AGAIN = 3  /* samples in a row: healthy again */
 };
@@ -33,8 +33,11 @@ struct gpu_condition {
 
 /* An XID report. */
 struct gpu_xid {
-    char uuid[GPU_TEXT_SIZE];
+    char uuid[GPU_TEXT_SIZE]; /* of the gpu */
     int64_t xid;
+    int instance;       /* id of the GPU instance that the report names; -1: none */
+    int64_t kernel_seq; /* number of the line in the kernel's log; -1: an event of NVML */
+    int64_t at_ns;      /* monotonic: when the kernel wrote the line; of events 0 */
 };
 
 /* {0} is empty. Nothing to free. */
@@ -56,7 +59,7 @@ void gpu_condition_sampled(struct gpu_condition *c, const struct gpu_sample *s, 
 void gpu_condition_failed(struct gpu_condition *c, bool is_lost, const char *why);
 
 /* Adds an XID of a gpu, which need not have been listed yet. */
-void gpu_conditions_add_xid(struct gpu_conditions *all, const char *uuid, int64_t xid);
+void gpu_conditions_add_xid(struct gpu_conditions *all, const struct gpu_xid *x);
 /* Takes the oldest unread XID. False: none. */
 bool gpu_conditions_next_xid(struct gpu_conditions *all, struct gpu_xid *ret);
 

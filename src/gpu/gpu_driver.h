@@ -95,6 +95,12 @@ struct err *gpu_driver_uuid(struct gpu_driver *d, unsigned index,
 /* Subscribes to the XIDs of the gpu; ignores gpus without such events. */
 void gpu_driver_subscribe(struct gpu_driver *d, unsigned index);
 
-/* Blocks up to `timeout_ms` for an event; without one `ret_uuid` is "". */
-struct err *gpu_driver_wait(struct gpu_driver *d, int timeout_ms, char ret_uuid[GPU_TEXT_SIZE],
-                            int64_t *ret_xid) MUST_CHECK;
+struct gpu_driver_event {
+    char uuid[GPU_TEXT_SIZE]; /* of the gpu; "": no event */
+    int64_t xid;
+    int instance; /* id of the GPU instance that the event names; -1: none */
+};
+
+/* Blocks up to `timeout_ms` for an event. */
+struct err *gpu_driver_wait(struct gpu_driver *d, int timeout_ms,
+                            struct gpu_driver_event *ret) MUST_CHECK;

@@ -86,6 +86,10 @@ static void put_slices(json_t *o, const struct gpu *g)
         json_put_text(slice, "uuid", s->uuid);
         put_known(slice, "memoryBytes", s->memory_bytes);
         put_numbers(slice, slice_numbers, COUNT(slice_numbers), s);
+        if (s->health != GPU_HEALTHY) {
+            json_put_text(slice, "health", gpu_health_text(s->health));
+            json_put_text(slice, "healthReason", s->health_reason);
+        }
         (void)json_array_append_new(list, slice); /* a fresh object: cannot fail */
     }
 }
@@ -220,6 +224,9 @@ static struct err *read_slice(const json_t *j, struct gpu_slice *ret)
     read_numbers(j, slice_numbers, COUNT(slice_numbers), &s);
     TRY(read_text(j, "profile", s.profile, sizeof(s.profile)));
     TRY(read_text(j, "uuid", s.uuid, sizeof(s.uuid)));
+    TRY(read_text(j, "healthReason", s.health_reason, sizeof(s.health_reason)));
+    if (json_text(j, "health") && !gpu_health_parse(json_text(j, "health"), &s.health))
+        return err_new(ERR_INVALID, "gpu: slice: health '%s' is not known", json_text(j, "health"));
     if (!s.profile[0])
         return err_new(ERR_INVALID, "gpu: slice: profile is missing");
     *ret = s;

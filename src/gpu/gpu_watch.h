@@ -1,8 +1,9 @@
 /*
  * gpu_watch.h - watches the gpus of this machine by helper processes with deadlines
  *
- * Two helpers (`mete gpu-helper sample|events`) exchange JSON lines over pipes. A helper that does
- * not answer within 10 s is abandoned, not killed: the gpu of the question becomes
+ * XIDs come as events of the driver and from the log of the kernel (kernel_log.h): one XID often as
+ * both. Two helpers (`mete gpu-helper sample|events`) exchange JSON lines over pipes. A helper that
+ * does not answer within 10 s is abandoned, not killed: the gpu of the question becomes
  * GPU_NOT_ANSWERING, and a new helper samples the others. There are at most two abandoned helpers.
  * When the driver releases an abandoned helper, its gpu is sampled again. A gpu whose samples fail
  * is unhealthy until they succeed again (gpu_condition.h).

@@ -12,6 +12,7 @@
 #include "base/retry.h"
 #include "base/vec.h"
 #include "gpu/gpu_watch.h"
+#include "gpu/kernel_log.h"
 
 enum {
     GPUS_MAX = 64,
@@ -65,6 +66,7 @@ struct gpu_watch {
     char sys_env[4200];
     struct helper_link sampler;
     struct helper_link events;
+    struct kernel_log *kernel_log; /* NULL: not followed yet */
     struct loop_timer *tick;
     struct loop_timer *deadline;
     struct loop_timer *restart;
@@ -253,6 +255,41 @@ static void gpu_recall(struct gpu_watch *w, size_t i)
     *fresh = known;
 }
 
+static void watch_add_xid(struct gpu_watch *w, const struct gpu_xid *x)
+{
+    gpu_conditions_add_xid(&w->conditions, x);
+    for (size_t i = 0; i < w->n; i++)
+        (void)gpu_judge(w, i);
+    changed(w);
+}
+
+static void on_kernel_xid(void *arg, const struct kernel_xid *k)
+{
+    struct gpu_watch *w = arg;
+    struct gpu_xid x = {
+        .xid = k->xid, .instance = k->instance, .kernel_seq = k->seq, .at_ns = k->at_ns};
+
+    for (size_t i = 0; i < w->n; i++) {
+        if (!w->gpus[i].uuid[0] || !kernel_xid_is_of(k, w->gpus[i].pci))
+            continue;
+        memcpy(x.uuid, w->gpus[i].uuid, sizeof(x.uuid));
+        watch_add_xid(w, &x);
+        return;
+    }
+}
+
+/* Follows the kernel's log, once the gpus are known. */
+static void watch_kernel(struct gpu_watch *w)
+{
+    const char *slash = w->o.machine ? strrchr(w->o.machine, '/') : NULL;
+    AUTO_FREE char *path =
+        slash ? mem_format("%.*skmsg", (int)(slash + 1 - w->o.machine), w->o.machine)
+              : mem_strdup("/dev/kmsg");
+
+    if (!w->kernel_log)
+        w->kernel_log = kernel_log_new(w->o.loop, path, w->o.machine != NULL, on_kernel_xid, w);
+}
+
 static void take_list(struct gpu_watch *w)
 {
     w->is_list_partial = false;
@@ -274,6 +311,7 @@ static void take_list(struct gpu_watch *w)
     w->restart_ns = RESTART_FIRST_NS;
     if (!w->events.proc)
         start_helper(w, &w->events);
+    watch_kernel(w);
     changed(w);
 }
 
@@ -443,13 +481,14 @@ static void on_root_line(struct gpu_watch *w, const json_t *j)
 static void on_event_line(struct gpu_watch *w, const json_t *event)
 {
     const char *uuid = json_text(event, "uuid");
+    struct gpu_xid x = {.xid = json_int(event, "xid", -1),
+                        .instance = (int)json_int(event, "instance", -1),
+                        .kernel_seq = -1};
 
-    if (!uuid)
+    if (!uuid || strlen(uuid) >= sizeof(x.uuid))
         return;
-    gpu_conditions_add_xid(&w->conditions, uuid, json_int(event, "xid", -1));
-    for (size_t i = 0; i < w->n; i++)
-        (void)gpu_judge(w, i);
-    changed(w);
+    (void)snprintf(x.uuid, sizeof(x.uuid), "%s", uuid);
+    watch_add_xid(w, &x);
 }
 
 static void gpu_watch_on_line(struct helper_link *h, struct str line)
@@ -646,6 +685,7 @@ void gpu_watch_free(struct gpu_watch *w)
         return;
     close_link(&w->sampler);
     close_link(&w->events);
+    kernel_log_free(w->kernel_log);
     for (size_t i = 0; i < COUNT(w->hung); i++)
         if (w->hung[i].proc)
             proc_abandon(w->hung[i].proc);

@@ -180,8 +180,8 @@ struct gpusim_gpu {
     uint64_t pcie_replays;
     uint32_t n_processes;
     struct gpusim_process processes[GPUSIM_PROCESSES_MAX];
-    uint64_t n_xids; /* since the start; `xids` is a ring of the last ones */
-    uint64_t xids[GPUSIM_XIDS_MAX];
+    uint64_t n_xids;                /* since the start; `xids` is a ring of the last ones */
+    uint64_t xids[GPUSIM_XIDS_MAX]; /* the code; from bit 32 on the GPU instance + 1, or 0 */
 
     /* MIG */
     uint32_t mig_units; /* memory units; 0: no MIG */

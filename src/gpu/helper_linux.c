@@ -26,7 +26,8 @@
  *
  * `reset UUID` becomes the driver's nvidia-smi, which resets the gpu (gpu_reset.h).
  *
- * `events` writes {"event":{"uuid":...,"xid":N}} for each XID. All end at the end of their input.
+ * `events` writes {"event":{"uuid":...,"xid":N,"instance":I}} for each XID; I is the GPU instance
+ * that the driver names, or -1. All end at the end of their input.
  */
 
 #include <poll.h>
@@ -350,14 +351,14 @@ static int serve_events(struct helper *h)
             gpu_driver_subscribe(h->driver, i);
     }
     while (!is_orphaned(0)) {
-        char uuid[GPU_TEXT_SIZE];
-        int64_t xid = -1;
+        struct gpu_driver_event event = {0};
 
-        e = gpu_driver_wait(h->driver, EVENT_WAIT_MS, uuid, &xid);
+        e = gpu_driver_wait(h->driver, EVENT_WAIT_MS, &event);
         if (e)
             return say_error(e) ? 0 : 1;
-        if (uuid[0] &&
-            !say(json_pack("{s:{s:s, s:I}}", "event", "uuid", uuid, "xid", (json_int_t)xid)))
+        if (event.uuid[0] &&
+            !say(json_pack("{s:{s:s, s:I, s:i}}", "event", "uuid", event.uuid, "xid",
+                           (json_int_t)event.xid, "instance", event.instance)))
             return 1;
     }
     return 0;

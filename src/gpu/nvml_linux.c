@@ -259,21 +259,21 @@ static int uuid_of_event(struct gpu_driver *d, nvmlDevice_t device, char ret[GPU
     return d->uuid(device, ret, GPU_TEXT_SIZE);
 }
 
-struct err *gpu_driver_wait(struct gpu_driver *d, int timeout_ms, char ret_uuid[GPU_TEXT_SIZE],
-                            int64_t *ret_xid)
+struct err *gpu_driver_wait(struct gpu_driver *d, int timeout_ms, struct gpu_driver_event *ret)
 {
-    struct nvmlEventData event = {0};
+    struct nvmlEventData event = {.gpuInstanceId = UINT32_MAX};
     int code;
 
-    ret_uuid[0] = '\0';
-    *ret_xid = -1;
+    *ret = (struct gpu_driver_event){.xid = -1, .instance = -1};
     code = d->events ? CALL(d->event_wait, d->events, &event, (unsigned)timeout_ms)
                      : NVML_ERROR_NOT_SUPPORTED;
     if (code == NVML_ERROR_TIMEOUT)
         return NULL;
     if (code != NVML_SUCCESS)
         return nvml_error(d, code, "event wait");
-    *ret_xid = event.eventType == NVML_EVENT_XID ? (int64_t)event.eventData : XID_UNKNOWN;
-    code = uuid_of_event(d, event.device, ret_uuid);
+    ret->xid = event.eventType == NVML_EVENT_XID ? (int64_t)event.eventData : XID_UNKNOWN;
+    if (event.gpuInstanceId < INT32_MAX)
+        ret->instance = (int)event.gpuInstanceId;
+    code = uuid_of_event(d, event.device, ret->uuid);
     return code == NVML_SUCCESS ? NULL : nvml_error(d, code, "uuid of an event");
 }

@@ -76,6 +76,8 @@ struct gpu_slice {
     int encoders;
     int jpegs;
     int ofas;
+    enum gpu_health health; /* its own, beside that of the gpu */
+    char health_reason[GPU_REASON_SIZE];
 };
 
 /* A value. Unknown texts are "", unknown numbers -1 (GPU_UNKNOWN). A partition of an AMD gpu is a

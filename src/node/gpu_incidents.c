@@ -13,6 +13,7 @@
 #include "kinds/pod/pod_state.h"
 
 enum {
+    TOLD_XIDS = 1024, /* as many as wait to be read */
     HEALTH_GPUS_MAX = 64,
     HEALTH_FILE_MAX = 1 << 20
 };
@@ -21,6 +22,8 @@ enum {
 static const int64_t idle_bytes = INT64_C(1) << 30;
 /* A driver returns the memory of a process that ended within this time. */
 static const int64_t orphan_ns = 10 * NS_PER_SEC;
+/* The driver's event and the kernel's line of one XID come within this time. */
+static const int64_t twice_ns = 10 * NS_PER_SEC;
 /* A gpu whose memory is full is checked again after this time. */
 static const int64_t check_again_ns = 30 * NS_PER_SEC;
 
@@ -39,6 +42,15 @@ struct watched_gpu {
     char reset_answered[STAMP_TEXT_SIZE]; /* the last request for a reset that was answered */
 };
 
+/* An XID that one source has told, and the other may tell, too. */
+struct told_xid {
+    char uuid[GPU_TEXT_SIZE]; /* "": none */
+    int64_t xid;
+    int instance;
+    bool is_of_kernel;
+    int64_t told_ns; /* monotonic */
+};
+
 struct gpu_incidents {
     struct gpu_incidents_options o;
     char *path;
@@ -50,8 +62,13 @@ struct gpu_incidents {
     struct loop_timer *timer; /* for checks that are due later */
     struct loop_timer *note_timer;
     int64_t written_ns; /* monotonic; 0: never */
+    bool is_note_due;   /* counts are not in the file yet */
     struct watched_gpu watched[CONDITIONS_MAX];
     size_t n_watched;
+    struct told_xid told[TOLD_XIDS];
+    size_t next_told;
+    int64_t kernel_seq;     /* lines of the kernel's log up to this one are counted; -1: none */
+    int64_t kernel_from_ns; /* earlier lines are of the time before Mete came here */
     struct gpu gpus[HEALTH_GPUS_MAX];
     size_t n;
 };
@@ -79,15 +96,30 @@ static const struct gpu *health_gpu(const struct gpu_incidents *h, const char *u
     return NULL;
 }
 
+/* The slice with this uuid, and its gpu; NULL: none. */
+static const struct gpu_slice *health_slice(const struct gpu_incidents *h, const char *uuid,
+                                            const struct gpu **ret_gpu)
+{
+    for (size_t i = 0; i < h->n; i++)
+        for (size_t k = 0; k < h->gpus[i].n_slices; k++)
+            if (strcmp(h->gpus[i].slices[k].uuid, uuid) == 0) {
+                *ret_gpu = &h->gpus[i];
+                return &h->gpus[i].slices[k];
+            }
+    return NULL;
+}
+
 /* ---- Events ---- */
 
-/* Tells "GPU 3 (GPU-...) TEXT". */
+/* Tells "GPU 3 (GPU-...) TEXT", or "Slice 1g.10gb@4 of GPU 3 (MIG-...) TEXT". */
 static void health_tell(const struct gpu_incidents *h, const char *uuid, bool is_warning,
                         const char *reason, const char *text)
 {
     const struct gpu *g = health_gpu(h, uuid);
-    AUTO_FREE char *message =
-        g ? mem_format("GPU %d (%s) %s", g->index, uuid, text) : mem_format("%s %s", uuid, text);
+    const struct gpu_slice *s = g ? NULL : health_slice(h, uuid, &g);
+    AUTO_FREE char *of = s ? mem_format("Slice %s@%u of ", s->profile, s->start) : mem_strdup("");
+    AUTO_FREE char *message = g ? mem_format("%sGPU %d (%s) %s", of, g->index, uuid, text)
+                                : mem_format("%s %s", uuid, text);
 
     if (h->o.tell)
         h->o.tell(h->o.arg, &(struct gpu_news){uuid, is_warning, reason, message});
@@ -134,6 +166,7 @@ static void health_write(struct gpu_incidents *h)
     AUTO(err_freep) struct err *e = NULL;
 
     json_put_text(j, "bootId", h->boot_id);
+    json_put_int(j, "kernelSeq", h->kernel_seq);
     for (size_t i = 0; i < h->n_watched; i++) {
         const struct watched_gpu *w = &h->watched[i];
 
@@ -148,6 +181,7 @@ static void health_write(struct gpu_incidents *h)
     }
     text = json_format(j);
     h->written_ns = loop_now_ns(h->o.loop);
+    h->is_note_due = false;
     loop_timer_stop(h->note_timer);
     e = file_write_durable(h->path, 0600, str_of(text));
     if (e)
@@ -160,10 +194,11 @@ static void health_on_note(void *arg)
 }
 
 /* Writes a count soon: a storm of XIDs writes once a second. */
-static void health_note(const struct gpu_incidents *h)
+static void health_note(struct gpu_incidents *h)
 {
     int64_t wait_ns = h->written_ns + NS_PER_SEC - loop_now_ns(h->o.loop);
 
+    h->is_note_due = true;
     loop_timer_set(h->note_timer, h->written_ns > 0 && wait_ns > 0 ? wait_ns : 0);
 }
 
@@ -206,12 +241,19 @@ static struct err *health_read(struct gpu_incidents *h)
     bool is_same_boot = false;
     size_t i = 0;
 
-    if (e && err_code(e) == ERR_NOT_FOUND)
+    h->kernel_seq = -1;
+    if (e && err_code(e) == ERR_NOT_FOUND) {
+        h->kernel_from_ns = loop_now_ns(h->o.loop);
         return NULL;
+    }
     if (e)
         return TAKE(e);
     TRY(json_parse((struct str){.at = text.at, .size = text.size}, &j));
     is_same_boot = text_equal(json_text(j, "bootId"), h->boot_id);
+    if (is_same_boot)
+        h->kernel_seq = json_int(j, "kernelSeq", -1);
+    if (is_same_boot && h->kernel_seq < 0)
+        h->kernel_from_ns = loop_now_ns(h->o.loop);
     health_read_resets(h, json_object_get(j, "resets"));
     health_read_xids(h, json_object_get(j, "xids"), is_same_boot);
     json_array_foreach (json_object_get(j, "gpus"), i, item) {
@@ -230,20 +272,27 @@ static struct err *health_read(struct gpu_incidents *h)
 
 /* ---- checks ---- */
 
+/* The incident whose check was on this device: of the device, or of the slice's gpu; NULL: none. */
+static struct watched_gpu *health_checking(struct gpu_incidents *h, const char *uuid)
+{
+    const struct gpu *g = NULL;
+    struct watched_gpu *of_gpu = NULL;
+
+    for (size_t i = 0; i < h->n_watched; i++)
+        if (strcmp(h->watched[i].incident.uuid, uuid) == 0 && h->watched[i].is_checking)
+            return &h->watched[i];
+    if (!health_slice(h, uuid, &g))
+        return NULL;
+    of_gpu = health_find(h, g->uuid);
+    return of_gpu && of_gpu->is_checking ? of_gpu : NULL;
+}
+
 static void on_health_checked(void *arg, const char *uuid, const struct err *e)
 {
     struct gpu_incidents *h = arg;
-    struct watched_gpu *w = NULL;
+    struct watched_gpu *w = health_checking(h, uuid);
 
-    /* The device may be a slice of the gpu. */
-    for (size_t i = 0; i < h->n && !w; i++) {
-        bool is_it = strcmp(h->gpus[i].uuid, uuid) == 0;
-
-        for (size_t k = 0; k < h->gpus[i].n_slices; k++)
-            is_it = is_it || strcmp(h->gpus[i].slices[k].uuid, uuid) == 0;
-        w = is_it ? health_find(h, h->gpus[i].uuid) : NULL;
-    }
-    if (!w || !w->is_checking)
+    if (!w)
         return;
     w->is_checking = false;
     if (e && err_code(e) == ERR_BUSY) {
@@ -281,11 +330,13 @@ static void health_check(struct gpu_incidents *h, struct watched_gpu *w)
 {
     const struct gpu *g = health_gpu(h, w->incident.uuid);
     const char *device = g ? check_device(g) : NULL;
+    const struct gpu_slice *s = g ? NULL : health_slice(h, w->incident.uuid, &g);
     AUTO(err_freep) struct err *e = NULL;
 
     if (!g || w->is_checking || w->is_resetting || !gpu_incident_is_check_due(&w->incident) ||
         loop_now_ns(h->o.loop) < w->check_after_ns)
         return;
+    device = s ? s->uuid : device;
     w->is_checking = true;
     if (!h->o.check || !device) { /* a gpu in MIG mode without a slice has nothing to compute on */
         on_health_checked(h, w->incident.uuid, NULL);
@@ -330,25 +381,87 @@ int64_t gpu_incidents_xids(const struct gpu_incidents *h, const char *uuid, int6
     return 0;
 }
 
-void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x)
+/* Has the other source told this XID? Each report answers for one of the other source at most. */
+static bool xid_is_told(struct gpu_incidents *h, const struct gpu_xid *x)
+{
+    int64_t now_ns = loop_now_ns(h->o.loop);
+    bool is_of_kernel = x->kernel_seq >= 0;
+    struct told_xid *fresh = &h->told[h->next_told];
+
+    for (size_t i = 0; i < TOLD_XIDS; i++) {
+        struct told_xid *t = &h->told[i];
+
+        if (t->is_of_kernel == is_of_kernel || t->xid != x->xid || t->instance != x->instance ||
+            strcmp(t->uuid, x->uuid) != 0 || now_ns - t->told_ns > twice_ns)
+            continue;
+        *t = (struct told_xid){0};
+        return true;
+    }
+    *fresh = (struct told_xid){
+        .xid = x->xid, .instance = x->instance, .is_of_kernel = is_of_kernel, .told_ns = now_ns};
+    (void)snprintf(fresh->uuid, sizeof(fresh->uuid), "%s", x->uuid);
+    h->next_told = (h->next_told + 1) % TOLD_XIDS;
+    return false;
+}
+
+/* Is the XID one that counts? The kernel's log begins anew with each start of this process. */
+static bool xid_is_new(struct gpu_incidents *h, const struct gpu_xid *x)
+{
+    if (x->kernel_seq >= 0) {
+        if (x->kernel_seq <= h->kernel_seq)
+            return false;
+        h->kernel_seq = x->kernel_seq;
+        health_note(h);
+        if (x->at_ns < h->kernel_from_ns)
+            return false;
+    }
+    return !xid_is_told(h, x);
+}
+
+/* What an XID is about: the gpu, or the slice that it names. An XID that takes the whole gpu away
+ * is about the gpu, and so is any of a flexible gpu, where slices are not told apart. */
+static const char *xid_device(const struct gpu_incidents *h, const struct gpu_xid *x,
+                              enum xid_state state)
+{
+    const struct gpu *g = health_gpu(h, x->uuid);
+
+    if (!g || x->instance < 0 || state == XID_LOST ||
+        (h->o.is_flexible && h->o.is_flexible(h->o.arg, g->uuid)))
+        return x->uuid;
+    for (size_t i = 0; i < g->n_slices; i++)
+        if (g->slices[i].gpu_instance == x->instance && g->slices[i].uuid[0])
+            return g->slices[i].uuid;
+    return x->uuid;
+}
+
+bool gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x)
 {
     struct watched_gpu *w = health_find(h, x->uuid);
-    AUTO(err_freep) struct err *e = xid_book_read(h->xids, h->o.xids_file, &h->xids_mark);
-    const struct xid_info info = xid_find(h->xids, x->xid);
-    AUTO_FREE char *text = mem_format("reported XID %" PRId64 ": %s; %s.", x->xid, info.meaning,
-                                      xid_action_advice(info.action));
+    struct watched_gpu *about = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO_FREE char *text = NULL;
+    struct xid_info info;
 
+    if (!xid_is_new(h, x))
+        return false;
+    e = xid_book_read(h->xids, h->o.xids_file, &h->xids_mark);
     if (e)
         LOG(WARN, "changes of the XID table cannot be used", E(e));
-    health_tell(h, x->uuid, info.action >= XID_DO_RESTART_APP, "GpuXid", text);
-    if (!w)
-        return;
+    info = xid_find(h->xids, x->xid);
+    text = mem_format("reported XID %" PRId64 ": %s; %s.", x->xid, info.meaning,
+                      xid_action_advice(info.action));
+    about = health_find(h, xid_device(h, x, info.state));
+    health_tell(h, about ? about->incident.uuid : x->uuid, info.action >= XID_DO_RESTART_APP,
+                "GpuXid", text);
+    if (!w || !about)
+        return true;
     w->xids++;
     w->xid_last = x->xid;
-    if (gpu_incident_xid(&w->incident, &info, loop_wall_ns(h->o.loop)))
-        health_changed(h, w);
+    if (gpu_incident_xid(&about->incident, &info, loop_wall_ns(h->o.loop)))
+        health_changed(h, about);
     else
         health_note(h);
+    return true;
 }
 
 static int64_t health_reading(const struct gpu_incidents *h, const char *uuid, enum gpu_field field)
@@ -455,6 +568,17 @@ const char *gpu_incidents_reset_due(const struct gpu_incidents *h)
     return NULL;
 }
 
+/* The gpu was reset: so were its slices. */
+static void health_reset_slices(struct gpu_incidents *h, const char *uuid)
+{
+    const struct gpu *g = health_gpu(h, uuid);
+
+    for (size_t i = 0; g && i < h->n_watched; i++)
+        for (size_t k = 0; k < g->n_slices; k++)
+            if (strcmp(h->watched[i].incident.uuid, g->slices[k].uuid) == 0)
+                (void)gpu_incident_remedied(&h->watched[i].incident, GPU_REMEDY_RESET);
+}
+
 void gpu_incidents_reset_over(struct gpu_incidents *h, const char *uuid, const struct err *e,
                               bool was_tried)
 {
@@ -471,6 +595,8 @@ void gpu_incidents_reset_over(struct gpu_incidents *h, const char *uuid, const s
     if (was_tried &&
         gpu_incident_reset(&w->incident, e ? err_message(e) : NULL, loop_wall_ns(h->o.loop)))
         loop_timer_set(h->timer, 0);
+    if (!e)
+        health_reset_slices(h, uuid);
     health_write(h);
     health_tell(h, uuid, e != NULL, e ? "GpuResetFailed" : "GpuReset", text);
     h->o.changed(h->o.arg);
@@ -494,6 +620,26 @@ bool gpu_incidents_set_node(struct gpu_incidents *h, const json_t *node)
     return true;
 }
 
+/* Sets the health of the slices that have an incident of their own. */
+static void health_apply_slices(struct gpu_incidents *h, struct gpu *g)
+{
+    for (size_t i = 0; i < h->n_watched; i++) {
+        const struct gpu_incident *incident = &h->watched[i].incident;
+
+        for (size_t k = 0; incident->health != GPU_HEALTHY && k < g->n_slices; k++) {
+            struct gpu_slice *s = &g->slices[k];
+
+            if (strcmp(s->uuid, incident->uuid) != 0)
+                continue;
+            s->health = incident->health;
+            (void)snprintf(s->health_reason, sizeof(s->health_reason), "%s", incident->cause);
+            if (gpu_incident_is_check_due(incident) && !h->watched[i].is_checking &&
+                loop_now_ns(h->o.loop) >= h->watched[i].check_after_ns)
+                loop_timer_set(h->timer, 0);
+        }
+    }
+}
+
 const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu *list, size_t n)
 {
     h->n = n < HEALTH_GPUS_MAX ? n : HEALTH_GPUS_MAX;
@@ -513,6 +659,7 @@ const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu
             loop_timer_set(h->timer, 0);
         gpu_incident_apply(&w->incident, &h->gpus[i]);
         health_apply_reset(h, w, &h->gpus[i]);
+        health_apply_slices(h, &h->gpus[i]);
     }
     return h->gpus;
 }
@@ -543,6 +690,8 @@ void gpu_incidents_free(struct gpu_incidents *h)
 {
     if (!h)
         return;
+    if (h->is_note_due)
+        health_write(h);
     loop_timer_free(h->timer);
     loop_timer_free(h->note_timer);
     xid_book_free(h->xids);

@@ -33,6 +33,8 @@ struct gpu_incidents_options {
                          void *done_arg);
     /* A present reading of a gpu; -1: unknown. NULL: none is ever known. */
     int64_t (*reading)(void *arg, const char *uuid, enum gpu_field field);
+    /* Does the scheduler create and remove the gpu's slices? NULL: of no gpu. */
+    bool (*is_flexible)(void *arg, const char *uuid);
     void (*changed)(void *arg);                           /* the health of a gpu, later */
     void (*tell)(void *arg, const struct gpu_news *news); /* NULL: no Events */
     void *arg;
@@ -51,8 +53,11 @@ bool gpu_incidents_set_node(struct gpu_incidents *h, const json_t *node);
  * machine was booted. */
 int64_t gpu_incidents_xids(const struct gpu_incidents *h, const char *uuid, int64_t *ret_last);
 
-/* Notes an XID of a gpu. */
-void gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x);
+/*
+ * Notes an XID. False: it was counted before, since the kernel's log and the driver's events tell
+ * the same. An XID that names a MIG instance is about that slice.
+ */
+bool gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x);
 
 /*
  * Notes a sample of a gpu. Memory that is in use for 10 s while nobody uses the gpu, no pod and no

@@ -163,13 +163,20 @@ static const struct sharing_config *modes_config(const struct gpu_modes *m)
     return m->is_given ? &m->given : &m->own;
 }
 
+static bool is_same_slices(const struct gpu *a, const struct gpu *b)
+{
+    for (size_t i = 0; i < a->n_slices && i < b->n_slices; i++)
+        if (a->slices[i].health != b->slices[i].health)
+            return false;
+    return a->n_slices == b->n_slices;
+}
+
 static bool is_same_mode(const struct gpu *a, const struct gpu *b)
 {
     return text_equal(a->uuid, b->uuid) && a->mode == b->mode && a->replicas == b->replicas &&
            a->is_renamed == b->is_renamed && a->is_single == b->is_single &&
-           a->is_mps == b->is_mps && a->is_flexible == b->is_flexible &&
-           a->n_slices == b->n_slices && a->health == b->health &&
-           text_equal(a->mode_problem, b->mode_problem);
+           a->is_mps == b->is_mps && a->is_flexible == b->is_flexible && is_same_slices(a, b) &&
+           a->health == b->health && text_equal(a->mode_problem, b->mode_problem);
 }
 
 /* Notes the state of a gpu that the mig-config is about. */

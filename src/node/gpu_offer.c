@@ -48,6 +48,10 @@ static struct gpu slice_as_gpu(const struct gpu *g, const struct gpu_slice *s)
     made.peers[0] = '\0';
     made.memory_bytes = s->memory_bytes;
     made.memory_reserved_bytes = 0;
+    if (s->health > made.health) {
+        made.health = s->health;
+        memcpy(made.health_reason, s->health_reason, sizeof(made.health_reason));
+    }
     (void)snprintf(made.uuid, sizeof(made.uuid), "%s", s->uuid);
     (void)snprintf(made.product, sizeof(made.product), "%.60s-MIG-%s", g->product, s->profile);
     (void)snprintf(made.model, sizeof(made.model), "%.50s-%s", g->model, s->profile);

@@ -414,8 +414,8 @@ static void take_xids(const struct node *n)
     bool has_any = false;
 
     while (gpu_watch_next_xid(n->o.gpus, &x, &n_dropped)) {
-        LOG(WARN, "gpu reported an error", S("gpu", x.uuid), U("xid", x.xid));
-        gpu_incidents_xid(n->incidents, &x);
+        if (gpu_incidents_xid(n->incidents, &x))
+            LOG(WARN, "gpu reported an error", S("gpu", x.uuid), U("xid", x.xid));
         has_any = true;
     }
     if (has_any && n_dropped > 0)
@@ -770,6 +770,18 @@ static int64_t gpu_reading_of(void *arg, const char *uuid, enum gpu_field field)
     return s ? s->value[field] : GPU_VALUE_UNKNOWN;
 }
 
+static bool is_gpu_flexible(void *arg, const char *uuid)
+{
+    const struct node *n = arg;
+    size_t count = 0;
+    const struct gpu *list = gpu_modes_list(n->modes, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (text_equal(list[i].uuid, uuid))
+            return list[i].is_flexible;
+    return false;
+}
+
 /* The health of a gpu has changed by itself: a check ended. */
 static void on_incidents(void *arg)
 {
@@ -815,6 +827,7 @@ static struct err *begin_incidents(struct node *n)
                                             .xids_file = n->o.xids_file,
                                             .check = n->o.gpu_tasks ? start_check : NULL,
                                             .reading = gpu_reading_of,
+                                            .is_flexible = is_gpu_flexible,
                                             .changed = on_incidents,
                                             .tell = on_gpu_news,
                                             .arg = n};

@@ -114,7 +114,7 @@ static void add_amount(json_t *list, const char *resource, int64_t n)
 }
 
 /* Adds the slices of a gpu by their profiles: "nvidia.com/mig-1g.10gb". */
-static void add_slices(json_t *list, const struct gpu *g, bool is_given)
+static void add_slices(json_t *list, const struct gpu *g, bool is_given, bool is_allocatable)
 {
     for (size_t i = 0; i < g->n_slices; i++) {
         AUTO_FREE char *name = mem_format("%s%s", GPU_SLICE_RESOURCE, g->slices[i].profile);
@@ -122,7 +122,7 @@ static void add_slices(json_t *list, const struct gpu *g, bool is_given)
         for (char *at = name; *at; at++)
             if (*at == '+')
                 *at = '.';
-        add_amount(list, name, is_given);
+        add_amount(list, name, is_given && (!is_allocatable || g->slices[i].health == GPU_HEALTHY));
     }
 }
 
@@ -145,7 +145,7 @@ static void put_devices(const struct node_facts *f, json_t *list, bool is_alloca
                        is_given ? g->replicas : 0);
             break;
         case GPU_MODE_SLICES:
-            add_slices(list, g, is_given);
+            add_slices(list, g, is_given, is_allocatable);
             break;
         }
     }

@@ -132,9 +132,11 @@ def test_an_xid_counts_until_the_proof_also_over_restarts():
         wait_event(m, "GpuUnhealthy", "Node", "reset the GPU")
         equal(gpus(m)[1]["status"]["healthReason"], "XID 48: An ECC error that could not be corrected (double bit)")
         m.stop()
+        set_gpu(m, 0, "kernel-xid=119")  # nobody listens, but the kernel's log keeps it
         m.start()
-        wait_healths(m, "healthy", "unhealthy")
+        wait_healths(m, "unhealthy", "unhealthy")
         m.stop()
+        os.remove(os.path.join(m.data, "node", "gpusim", "kmsg"))
         path = os.path.join(m.data, "node", "gpu-health.json")
         with open(path) as f:
             kept = json.load(f)
@@ -143,6 +145,51 @@ def test_an_xid_counts_until_the_proof_also_over_restarts():
         m.start()
         wait_event(m, "GpuHealthy", "Node", "GPU 1 ")
         wait_healths(m, "healthy", "healthy")
+
+
+def slices(m):
+    return {s["uuid"]: s for s in gpus(m)[0]["spec"]["slices"]}
+
+
+def slice_of(m, name):
+    devices = json.loads(m.object("pod", name)["metadata"]["annotations"]["mete.dev/devices"])
+    return devices["containers"]["main"][0].split(",")[1]
+
+
+def slice_pod(name):
+    resources = {"limits": {"nvidia.com/mig-3g.40gb": 1}}
+    return pod(name, "", terminationGracePeriodSeconds=1,
+               containers=[{"name": "main", "image": "host", "command": ["sleep", "1000"], "resources": resources}])
+
+
+def test_an_xid_of_a_slice_costs_that_slice():
+    with Mete(gpus="emulated:1xH100") as m:
+        node = m.object("nodes")["items"][0]["metadata"]["name"]
+        equal(m.mete("gpus", "set", f"{node}/0", "--mode", "slices=3g.40gb:2").code, 0)
+        for name in ("a", "b"):
+            m.ok("apply", "-f", "-", stdin=slice_pod(name))
+            m.wait_phase(name, "Running")
+        sick = slice_of(m, "a")
+        set_gpu(m, 0, f"xid=95:{slices(m)[sick]['gi']}")
+        wait(lambda: slices(m)[sick].get("health") == "unhealthy", "the slice is out of service")
+        equal((healths(m), slices(m)[slice_of(m, "b")].get("health")), (["healthy"], None), "the rest is in service")
+        wait_event(m, "GpuXid", "Node", "Slice 3g.40gb@", "XID 95")
+        equal([e["involvedObject"]["name"] for e in events(m, "GpuXid") if e["involvedObject"]["kind"] == "Pod"], ["a"])
+        equal(m.object("nodes")["items"][0]["status"]["allocatable"]["nvidia.com/mig-3g.40gb"], "1")
+        check("healthy, 1 slice not" in m.mete("gpus").out, m.mete("gpus"))
+        wait_finding(m, "gpu", "has a slice 3g.40gb@", "XID 95")
+        m.ok("apply", "-f", "-", stdin=slice_pod("c"))
+        m.ok("delete", "pod", "a")
+        wait(lambda: "3g.40gb" in m.mete("why", "c").out and m.phase("c") == "Pending", "the sick slice is not given")
+        m.ok("delete", "pod", "b")
+        m.wait_phase("c", "Running")
+        check(slice_of(m, "c") != sick, "the pod has the other slice")
+        r = m.mete("drain", f"{node}/gpu0", "--reason", "a reset", "--evict", "--timeout", "60s")
+        equal(r.code, 0, r)
+        reset(m, node, 0)
+        wait(lambda: not slices(m)[sick].get("health"), "the reset and the check bring the slice back")
+        equal(m.mete("resume", f"{node}/gpu0").code, 0)
+        wait_healths(m, "healthy")
 
 
 def xid_total(m, gpu):

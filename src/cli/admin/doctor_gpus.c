@@ -53,6 +53,26 @@ static bool check_health(const json_t *gpu, struct findings *f)
     return false;
 }
 
+static void check_slices(const json_t *gpu, struct findings *f)
+{
+    const json_t *slice;
+    size_t i;
+
+    json_array_foreach (json_at(gpu, "spec", "slices", NULL), i, slice) {
+        AUTO_FREE char *what = NULL;
+
+        if (!json_text(slice, "health"))
+            continue;
+        what =
+            mem_format("has a slice %s@%" PRId64 " that is %s: %s",
+                       text_or_empty(json_text(slice, "profile")), json_int(slice, "start", -1),
+                       json_text(slice, "health"), text_or_empty(json_text(slice, "healthReason")));
+        add_gpu(f, gpu, FINDING_FAIL, what,
+                mem_strdup("the other slices go on; mete drain NODE/GPU --evict, then mete gpus "
+                           "reset NODE/GPU"));
+    }
+}
+
 static void check_heat(const json_t *gpu, const json_t *sample, struct findings *f)
 {
     int64_t throttle = json_int(sample, "throttleReasons", 0);
@@ -123,6 +143,7 @@ void doctor_gpus(const json_t *gpus, struct findings *ret)
         const json_t *sample = json_at(gpu, "status", "sample", NULL);
 
         n_healthy += check_health(gpu, ret);
+        check_slices(gpu, ret);
         check_heat(gpu, sample, ret);
         check_memory(gpu, sample, ret);
         check_foreign(gpu, ret);

@@ -132,11 +132,33 @@ static json_t *switch_of(const json_t *object, const char *key)
     return n < 0 ? json_null() : json_string(n == 1 ? "on" : "off");
 }
 
-/* Why the gpu is out of service, or is not given as wanted. */
+/* "healthy", "healthy, 1 slice not" */
+static json_t *health_of(const json_t *spec, const json_t *status)
+{
+    const char *health = json_text(status, "health");
+    AUTO_FREE char *text = NULL;
+    const json_t *slice;
+    size_t n = 0;
+    size_t i;
+
+    json_array_foreach (json_object_get(spec, "slices"), i, slice)
+        n += json_text(slice, "health") != NULL;
+    if (!health || n == 0)
+        return json_text_new(health);
+    text = mem_format("%s, %zu slice%s not", health, n, n == 1 ? "" : "s");
+    return json_string(text);
+}
+
+/* Why the gpu or a slice of it is out of service, or is not given as wanted. */
 static json_t *why_of(const json_t *spec, const json_t *status)
 {
     const char *health = json_text(status, "healthReason");
+    const json_t *slice;
+    size_t i;
 
+    json_array_foreach (json_object_get(spec, "slices"), i, slice)
+        if ((!health || !*health) && json_text(slice, "healthReason"))
+            health = json_text(slice, "healthReason");
     return json_text_new(health && health[0] ? health : json_text(spec, "modeProblem"));
 }
 
@@ -179,7 +201,7 @@ static json_t *gpus_row(const json_t *gpu)
                                          : json_null());
     (void)json_array_append_new(row, model_of(spec));
     (void)json_array_append_new(row, mode_of(spec));
-    (void)json_array_append_new(row, json_text_new(json_text(status, "health")));
+    (void)json_array_append_new(row, health_of(spec, status));
     (void)json_array_append_new(row, holder_of(status));
     (void)json_array_append_new(row, user_of(status));
     (void)json_array_append_new(row, isolation_of(status));

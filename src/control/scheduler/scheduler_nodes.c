@@ -240,10 +240,13 @@ static void list_slices(struct arena *a, const json_t *gpu, struct mete_gpu *ret
 
     if (ret->mode != METE_GPU_SLICES)
         return;
-    json_array_foreach (all, i, slice)
+    json_array_foreach (all, i, slice) {
+        if (json_text(slice, "health")) /* out of service: its holder keeps it */
+            continue;
         list[ret->n_slices++] = (struct mete_slice){.profile = json_text(slice, "profile"),
                                                     .start = count_at(slice, "start"),
                                                     .uuid = json_text(slice, "uuid")};
+    }
     ret->slices = list;
 }
 

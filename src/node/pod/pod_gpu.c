@@ -15,14 +15,30 @@
 
 static const int64_t JUDGE_MAX_NS = 5 * NS_PER_SEC; /* for readings or reports that do not come */
 
-static const struct gpu *container_gpu(const struct pod *p, const struct container *c, size_t i)
+/* The gpu of a container's device; `*ret_slice`: the slice of it that the device is, or NULL. */
+static const struct gpu *container_device(const struct pod *p, const struct container *c, size_t i,
+                                          const struct gpu_slice **ret_slice)
 {
     const char *text = json_string_value(json_array_get(c->gpus, i));
     struct device d = {0};
     AUTO(err_freep) struct err *e = device_parse(text ? text : "", &d);
     bool is_known = false;
+    const struct gpu *g = e ? NULL : p->set->o.find_gpu(p->set->o.arg, d.gpu, &is_known);
 
-    return e ? NULL : p->set->o.find_gpu(p->set->o.arg, d.gpu, &is_known);
+    *ret_slice = NULL;
+    for (size_t k = 0; g && k < g->n_slices; k++)
+        if ((d.kind == DEVICE_SLICE && text_equal(g->slices[k].profile, d.profile) &&
+             g->slices[k].start == d.start) ||
+            text_equal(g->slices[k].uuid, d.gpu))
+            *ret_slice = &g->slices[k];
+    return g;
+}
+
+static const struct gpu *container_gpu(const struct pod *p, const struct container *c, size_t i)
+{
+    const struct gpu_slice *slice = NULL;
+
+    return container_device(p, c, i, &slice);
 }
 
 static bool has_failed(const struct container *c)
@@ -30,14 +46,25 @@ static bool has_failed(const struct container *c)
     return c->state == CONTAINER_ENDED && c->end.code != 0;
 }
 
-/* The gpu that ends the pod; NULL: none. */
-static const struct gpu *container_lost_gpu(const struct pod *p, const struct container *c)
+static bool ends_pod(enum gpu_health health, const struct container *c)
+{
+    return health == GPU_LOST || (health == GPU_UNHEALTHY && has_failed(c));
+}
+
+/* Why the gpu, or the slice, of a container ends the pod. The caller frees it; NULL: none does. */
+static char *container_lost_gpu(const struct pod *p, const struct container *c)
 {
     for (size_t i = 0; i < json_array_size(c->gpus); i++) {
-        const struct gpu *g = container_gpu(p, c, i);
+        const struct gpu_slice *s = NULL;
+        const struct gpu *g = container_device(p, c, i, &s);
 
-        if (g && (g->health == GPU_LOST || (g->health == GPU_UNHEALTHY && has_failed(c))))
-            return g;
+        if (g && ends_pod(g->health, c))
+            return mem_format("GPU %d (%s) is %s: %s", g->index, g->uuid,
+                              gpu_health_text(g->health),
+                              g->health_reason[0] ? g->health_reason : "no reason given");
+        if (g && s && ends_pod(s->health, c))
+            return mem_format("slice %s@%u of GPU %d (%s) is %s: %s", s->profile, s->start,
+                              g->index, s->uuid, gpu_health_text(s->health), s->health_reason);
     }
     return NULL;
 }
@@ -47,13 +74,10 @@ void pod_decide_gpu(struct pod *p)
     if (p->life != POD_ACTIVE || !p->object || !p->set->o.find_gpu)
         return;
     for (size_t i = 0; i < p->n_containers; i++) {
-        const struct gpu *g = container_lost_gpu(p, &p->containers[i]);
-        AUTO_FREE char *why = NULL;
+        AUTO_FREE char *why = container_lost_gpu(p, &p->containers[i]);
 
-        if (!g)
+        if (!why)
             continue;
-        why = mem_format("GPU %d (%s) is %s: %s", g->index, g->uuid, gpu_health_text(g->health),
-                         g->health_reason[0] ? g->health_reason : "no reason given");
         pod_end_as(p, POD_GPU_LOST, why, pod_grace_ns(p));
         return;
     }
@@ -108,9 +132,10 @@ static bool pod_holds_gpu(const struct pod *p, const char *uuid)
 {
     for (size_t i = 0; i < p->n_containers; i++)
         for (size_t k = 0; k < json_array_size(p->containers[i].gpus); k++) {
-            const struct gpu *g = container_gpu(p, &p->containers[i], k);
+            const struct gpu_slice *s = NULL;
+            const struct gpu *g = container_device(p, &p->containers[i], k, &s);
 
-            if (g && text_equal(g->uuid, uuid))
+            if (g && (text_equal(g->uuid, uuid) || (s && text_equal(s->uuid, uuid))))
                 return true;
         }
     return false;

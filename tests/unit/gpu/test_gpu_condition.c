@@ -7,6 +7,14 @@
 #include "gpu/gpu_condition.h"
 #include "test.h"
 
+static void add_xid(struct gpu_conditions *all, const char *uuid, int64_t xid)
+{
+    struct gpu_xid x = {.xid = xid, .instance = -1, .kernel_seq = -1};
+
+    (void)snprintf(x.uuid, sizeof(x.uuid), "%s", uuid);
+    gpu_conditions_add_xid(all, &x);
+}
+
 static const struct gpu healthy = {.health = GPU_HEALTHY};
 
 static struct gpu judge(const struct gpu_condition *c, const struct gpu *listed)
@@ -58,8 +66,8 @@ static void an_xid_outlives_samples_and_belongs_to_its_gpu(void **state)
     struct gpu_condition *c = NULL;
 
     (void)state;
-    gpu_conditions_add_xid(all, "GPU-b", 48); /* before the gpu was listed */
-    gpu_conditions_add_xid(all, "GPU-b", 13);
+    add_xid(all, "GPU-b", 48); /* before the gpu was listed */
+    add_xid(all, "GPU-b", 13);
     c = gpu_condition_of(all, "GPU-b");
     gpu_condition_sampled(c, &good, 1);
     assert_int_equal(c->sample.value[GPU_FIELD_XID_LAST], 13);
@@ -74,7 +82,7 @@ static void the_queue_keeps_the_order_and_counts_what_it_drops(void **state)
     (void)state;
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < XID_QUEUE_MAX + 5; i++)
-            gpu_conditions_add_xid(all, i % 2 ? "GPU-a" : "GPU-b", i);
+            add_xid(all, i % 2 ? "GPU-a" : "GPU-b", i);
         assert_int_equal(all->n_dropped, 5 * (round + 1));
         for (int i = 0; i < XID_QUEUE_MAX; i++) {
             assert_true(gpu_conditions_next_xid(all, &x));
@@ -98,7 +106,7 @@ static void what_has_no_name_or_no_place_is_not_kept(void **state)
         assert_non_null(gpu_condition_of(all, uuid));
     }
     assert_null(gpu_condition_of(all, "GPU-more"));
-    gpu_conditions_add_xid(all, "GPU-more", 79); /* reported nevertheless */
+    add_xid(all, "GPU-more", 79); /* reported nevertheless */
     assert_true(gpu_conditions_next_xid(all, &x));
     assert_string_equal(x.uuid, "GPU-more");
 }
