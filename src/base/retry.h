@@ -44,3 +44,13 @@ static inline int64_t retry_failed(struct retry *r, int64_t now_ns)
     r->at_ns = now_ns + retry_pause(&r->pause_ns, NS_PER_SEC, 60 * NS_PER_SEC);
     return r->pause_ns;
 }
+
+#define RETRY_WELL_NS (600 * NS_PER_SEC) /* as a kubelet has it */
+
+/* The action went well for `ns`, then failed. After RETRY_WELL_NS the failure is the first one of a
+ * row. */
+static inline void retry_went_well(struct retry *r, int64_t ns)
+{
+    if (ns >= RETRY_WELL_NS)
+        *r = (struct retry){0};
+}

@@ -54,6 +54,7 @@ struct mps_daemon {
     struct proc *control; /* a command that runs; NULL: none */
     struct loop_timer *timer;
     struct retry retry;
+    int64_t ready_ns; /* monotonic; of a daemon that is ready */
     unsigned tries;
 };
 
@@ -157,6 +158,7 @@ static void daemon_tell(const struct mps_daemon *d, const char *problem)
 static void daemon_ended(struct mps_daemon *d, const char *how)
 {
     AUTO(err_freep) struct err *e = NULL;
+    int64_t now_ns;
 
     daemon_drop_process(d);
     daemon_drop_control(d);
@@ -168,8 +170,11 @@ static void daemon_ended(struct mps_daemon *d, const char *how)
         return;
     }
     LOG(WARN, "MPS daemon ended", S("gpu", d->gpu), S("namespace", d->ns), S("how", how));
+    now_ns = loop_now_ns(d->watch->o.loop);
+    if (d->state == MPS_READY)
+        retry_went_well(&d->retry, now_ns - d->ready_ns);
     d->state = MPS_PAUSED;
-    loop_timer_set(d->timer, retry_failed(&d->retry, loop_now_ns(d->watch->o.loop)));
+    loop_timer_set(d->timer, retry_failed(&d->retry, now_ns));
     daemon_tell(d, how);
 }
 
@@ -233,6 +238,7 @@ static void on_limits_set(void *arg, const struct proc_end *end)
         return;
     if (end->status == 0) {
         d->state = MPS_READY;
+        d->ready_ns = loop_now_ns(d->watch->o.loop);
         LOG(INFO, "MPS daemon is ready", S("gpu", d->gpu), S("namespace", d->ns));
         daemon_tell(d, NULL);
     } else if (++d->tries < TRIES_MAX) {

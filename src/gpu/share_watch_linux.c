@@ -30,6 +30,7 @@ struct share_watch {
     void *on_over_arg;
     struct loop_timer *restart;
     struct retry retry;
+    int64_t started_ns; /* monotonic; of the helper */
     json_t *list;
     bool is_paused;
 };
@@ -57,6 +58,7 @@ static void on_share_helper_end(void *arg, const struct proc_end *end)
     w->proc = NULL;
     share_watch_close(w);
     LOG(WARN, "the helper that measures shares ended", S("how", how));
+    retry_went_well(&w->retry, now - w->started_ns);
     loop_timer_set(w->restart, retry_failed(&w->retry, now));
 }
 
@@ -124,6 +126,7 @@ static struct err *share_helper_start(struct share_watch *w)
         on_share_helper_end, w, &w->proc);
     if (e)
         return e;
+    w->started_ns = loop_now_ns(w->o.loop);
     w->in = (struct buf){.cap = 2 * LINE_MAX_BYTES};
     w->io = loop_io_new(w->o.loop, w->from_fd, share_watch_on_readable, w);
     loop_io_want(w->io, true, false);

@@ -116,4 +116,7 @@ def test_a_machine_without_nvidia_and_what_cannot_be_asked_for():
         check(refused.code != 0 and "one vendor only" in refused.err, refused)
         name = m.object("nodes")["items"][0]["metadata"]["name"]
         refused = m.mete("gpus", "set", f"{name}/0", "--mode", "replicas=4")
-        check(refused.code != 0 and "gpus of amd are given whole only" in refused.err, refused)
+        check(refused.code != 0 and "gpus of amd are given whole only; computePartition and memoryPartition are read only" in refused.err,
+              refused)
+        listed = m.mete("gpus")
+        check("whole, SPX/NPS1" in listed.out and "memoryPartition of AMD's GPUs are read only" in listed.out + listed.err, listed)

@@ -100,9 +100,22 @@ static json_t *model_of(const json_t *spec)
     return json_string(text);
 }
 
+/* ", CPX/NPS4" of a gpu of AMD. The caller frees the text. */
+static char *partitions_of(const json_t *spec)
+{
+    const char *compute = json_text_filled(spec, "computePartition");
+    const char *memory = json_text_filled(spec, "memoryPartition");
+
+    if (!compute && !memory)
+        return mem_strdup("");
+    return mem_format(", %s%s%s", compute ? compute : "", compute && memory ? "/" : "",
+                      memory ? memory : "");
+}
+
 /* "whole", "4 replicas", "7 slices"; with "flexible" if the scheduler creates slices. */
 static json_t *mode_of(const json_t *spec)
 {
+    AUTO_FREE char *partitions = partitions_of(spec);
     const char *mode = json_text(spec, "mode");
     size_t slices = json_array_size(json_object_get(spec, "slices"));
     const char *flexible = json_bool(spec, "flexible", false) ? ", flexible" : "";
@@ -112,7 +125,7 @@ static json_t *mode_of(const json_t *spec)
                          json_bool(spec, "mps", false) ? "MPS clients" : "replicas")
         : text_equal(mode, "slices")
             ? mem_format("%zu slice%s%s", slices, slices == 1 ? "" : "s", flexible)
-            : mem_format("whole%s", flexible);
+            : mem_format("whole%s%s", flexible, partitions);
 
     return json_string(text);
 }
@@ -233,6 +246,23 @@ static void gpus_columns(struct listing *l)
         listing_column(l, names[i]);
 }
 
+/* Says what `gpus set` cannot change. */
+static void tell_read_only(struct cli *c, const struct listing *l)
+{
+    const json_t *gpu;
+    size_t i;
+
+    json_array_foreach (l->objects, i, gpu) {
+        AUTO_FREE char *partitions = partitions_of(json_object_get(gpu, "spec"));
+
+        if (!*partitions)
+            continue;
+        cli_say(c, "computePartition and memoryPartition of AMD's GPUs are read only: `amd-smi set "
+                   "--compute-partition` and `--memory-partition` change them");
+        return;
+    }
+}
+
 /* Unknown numbers are empty cells: says why. */
 static void tell_unknown(struct cli *c, const struct listing *l)
 {
@@ -283,8 +313,10 @@ static struct err *gpus_run(struct cli *c)
                                                 "GPUs: mete up --gpus emulated:8xH100");
     else
         e = listing_print(c, &l);
-    if (!e && output_format_of(c->in) == OUTPUT_TABLE)
+    if (!e && output_format_of(c->in) == OUTPUT_TABLE) {
         tell_unknown(c, &l);
+        tell_read_only(c, &l);
+    }
     listing_done(&l);
     return e;
 }

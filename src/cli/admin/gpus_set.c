@@ -21,8 +21,12 @@ static struct err *check_hardware(const char *mode, const json_t *tree)
     TRY(gpu_parse_json(tree, &gpu));
     TRY(gpu_wish_parse(mode, &wish));
     if (gpu.vendor != GPU_NVIDIA && wish.kind != GPU_WISH_WHOLE)
-        return err_new(ERR_INVALID, "gpu %d (%s): gpus of %s are given whole only", gpu.index,
-                       gpu.product, gpu_vendor_text(gpu.vendor));
+        return err_new(ERR_INVALID, "gpu %d (%s): gpus of %s are given whole only%s", gpu.index,
+                       gpu.product, gpu_vendor_text(gpu.vendor),
+                       gpu.vendor == GPU_AMD ? "; computePartition and memoryPartition are read "
+                                               "only: `amd-smi set --compute-partition` divides a "
+                                               "board"
+                                             : "");
     if (wish.kind != GPU_WISH_SLICES && wish.kind != GPU_WISH_FLEXIBLE)
         return NULL;
     if (gpu.mig_mode < 0)

@@ -21,7 +21,6 @@
  * min. */
 static const int64_t BACKOFF_NS = 10 * NS_PER_SEC;
 static const int64_t BACKOFF_MAX_NS = 300 * NS_PER_SEC;
-static const int64_t BACKOFF_RESET_NS = 600 * NS_PER_SEC;
 
 /* ---- queries ---- */
 
@@ -225,7 +224,7 @@ static void container_again(struct pod *p, struct container *c)
     int64_t ran_ns = c->end.finished_ns - c->end.started_ns;
     AUTO_FREE char *message = NULL;
 
-    if (c->end.started_ns > 0 && ran_ns > BACKOFF_RESET_NS)
+    if (c->end.started_ns > 0 && ran_ns > RETRY_WELL_NS)
         c->backoff_ns = 0;
     c->not_before_ns = pod_now_ns(p) + c->backoff_ns;
     if (c->backoff_ns > 0) {

@@ -43,12 +43,26 @@ static void a_failure_begins_a_pause_that_passes(void **state)
     assert_int_equal(retry_left_ns(&r, 0), 60 * NS_PER_SEC);
 }
 
+static void a_failure_after_a_good_while_is_the_first(void **state)
+{
+    struct retry r = {0};
+
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        (void)retry_failed(&r, 0);
+    retry_went_well(&r, RETRY_WELL_NS - 1);
+    assert_int_equal(retry_failed(&r, 0), 60 * NS_PER_SEC);
+    retry_went_well(&r, RETRY_WELL_NS);
+    assert_int_equal(retry_failed(&r, 0), NS_PER_SEC);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pauses_double_up_to_the_longest),
         cmocka_unit_test(the_longest_pause_does_not_overflow),
         cmocka_unit_test(a_failure_begins_a_pause_that_passes),
+        cmocka_unit_test(a_failure_after_a_good_while_is_the_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
