@@ -16,12 +16,11 @@
 #include "gpu/gpusim_machine.h"
 #include "kinds/pod/pod_state.h"
 #include "node/cdi_writer.h"
-#include "node/gpu_charge.h"
 #include "node/gpu_incidents.h"
 #include "node/gpu_modes.h"
 #include "node/gpu_partitions.h"
 #include "node/gpu_resets.h"
-#include "node/gpu_uses.h"
+#include "node/gpu_samples.h"
 #include "node/host_root.h"
 #include "node/image/driver_tree.h"
 #include "node/image/host_driver.h"
@@ -32,6 +31,7 @@
 #include "node/log/rotation.h"
 #include "node/node_images.h"
 #include "node/node_object.h"
+#include "node/node_report.h"
 #include "node/pod/pinger.h"
 #include "node/pod/pod_fence.h"
 #include "node/pod/pods.h"
@@ -44,18 +44,8 @@
 #include "node/stats.h"
 #include "node/volume/stage.h"
 
-static const int64_t LOOK_NS = 10 * NS_PER_SEC;
-static const int64_t REPORT_NS = 300 * NS_PER_SEC; /* as the kubelet */
 static const int64_t RETRY_NS = 200 * NS_PER_MS;
 static const int64_t RETRY_MAX_NS = 5 * NS_PER_SEC;
-
-/* A report is two patches: the Node object (labels, gpus), created if missing, then its status. */
-enum report_step {
-    REPORT_IDLE,
-    REPORT_OBJECT,
-    REPORT_CREATE,
-    REPORT_STATUS
-};
 
 struct node {
     struct node_options o;
@@ -85,23 +75,15 @@ struct node {
     bool is_own_known;
     struct uplink *uplink;
     struct stats *stats;
-    int64_t gpus_judged_ns;  /* monotonic: the samples until then were judged */
-    int64_t gpus_sampled_ns; /* monotonic: the last round of samples */
-    struct gpu_marks marks;  /* the last sample of each gpu */
+    struct gpu_samples samples;
     struct lease *lease;
     struct logs *logs;
     struct sessions *sessions;
 
-    enum report_step step;
-    bool is_report_wanted; /* a change came during a report */
-    int64_t reported_ns;   /* monotonic: the last report */
-    struct client_call *call;
-    struct loop_timer *timer;
+    struct node_report *report;
     int64_t began_ns;
-    int64_t retry_ns;
 
     bool is_listed; /* the running containers are known */
-    bool is_told;   /* on_ready was called */
     struct loop_timer *list_timer;
     int64_t list_retry_ns;
 };
@@ -209,80 +191,22 @@ static const struct driver_root *find_driver(void *arg)
     return n->o.gpus ? gpu_watch_root(n->o.gpus) : NULL;
 }
 
-/* Adds the sample of a gpu, those of its slices, and the containers on both. */
-static void add_gpu_sample(const struct node *n, size_t index, const struct gpu_sample *sample,
-                           struct node_stats *s)
-{
-    size_t n_slices = 0;
-    size_t n_uses = 0;
-    const struct gpu_sample *slices = gpu_watch_slices(n->o.gpus, index, &n_slices);
-    const struct gpu_use *uses = gpu_watch_uses(n->o.gpus, index, &n_uses);
-
-    vec_add(&s->gpus, *sample);
-    for (size_t i = 0; i < n_slices; i++)
-        vec_add(&s->gpus, slices[i]);
-    gpu_uses_add(n->pods, uses, n_uses, s);
-}
-
-static void add_gpu_xids(const struct node *n, const char *uuid, struct node_stats *s)
-{
-    struct gpu_xids x = {0};
-
-    if (!*uuid)
-        return;
-    (void)snprintf(x.uuid, sizeof(x.uuid), "%s", uuid);
-    x.n = gpu_incidents_xids(n->incidents, uuid, &x.last);
-    vec_add(&s->xids, x);
-}
-
-/* Looks for memory that nobody holds. */
-static void judge_samples(struct node *n)
-{
-    size_t count = 0;
-    const struct gpu *list = gpu_watch_list(n->o.gpus, &count);
-    bool has_changed = false;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct gpu_sample *sample = gpu_watch_sample(n->o.gpus, list[i].uuid);
-        size_t n_uses = 0;
-
-        (void)gpu_watch_uses(n->o.gpus, i, &n_uses);
-        if (sample && sample->at_ns > n->gpus_judged_ns)
-            has_changed |= gpu_incidents_sampled(
-                n->incidents, sample, n_uses > 0 || pods_hold_gpu(n->pods, list[i].uuid));
-    }
-    n->gpus_judged_ns = loop_now_ns(n->o.loop);
-    if (has_changed)
-        node_gpus_changed(n);
-}
-
 void node_gpus_sampled(struct node *n)
 {
-    struct node_stats s = {0};
-    size_t count = 0;
-    const struct gpu *list = gpu_watch_list(n->o.gpus, &count);
+    const struct gpu_samples_of of = {.loop = n->o.loop,
+                                      .gpus = n->o.gpus,
+                                      .incidents = n->incidents,
+                                      .pods = n->pods,
+                                      .stats = n->stats};
 
     if (!n->pods)
         return;
-    if (n->are_pods_known)
-        judge_samples(n);
-    for (size_t i = 0; i < count; i++) {
-        const struct gpu_sample *sample = gpu_watch_sample(n->o.gpus, list[i].uuid);
-
-        if (sample && sample->at_ns > n->gpus_sampled_ns)
-            add_gpu_sample(n, i, sample, &s);
-        add_gpu_xids(n, list[i].uuid, &s);
-    }
-    n->gpus_sampled_ns = loop_now_ns(n->o.loop);
-    gpu_charge(&n->marks, n->pods, &s);
-    if (n->stats)
-        stats_send_gpus(n->stats, &s);
-    node_stats_done(&s);
+    if (n->are_pods_known && gpu_samples_judge(&n->samples, &of))
+        node_gpus_changed(n);
+    gpu_samples_take(&n->samples, &of);
 }
 
 /* ---- reports ---- */
-
-static void report_next(struct node *n, enum report_step step);
 
 static struct node_facts node_get_facts(const struct node *n, const json_t *images)
 {
@@ -307,9 +231,9 @@ static struct node_facts node_get_facts(const struct node *n, const json_t *imag
     return f;
 }
 
-/* The body of a step's request. A new reference. */
-static json_t *report_make(const struct node *n, enum report_step step)
+static json_t *report_make(void *arg, enum report_step step)
 {
+    const struct node *n = arg;
     AUTO(json_freep) json_t *images = n->images ? node_images_format(n->images) : json_array();
     const struct node_facts f = node_get_facts(n, images);
 
@@ -317,93 +241,50 @@ static json_t *report_make(const struct node *n, enum report_step step)
                                  : node_object_make(&f, step == REPORT_CREATE);
 }
 
-/* Does the server have all that the step's request would write? */
-static bool report_is_stored(const struct node *n, enum report_step step)
+static const json_t *stored_node(void *arg)
 {
-    AUTO(json_freep) json_t *patch = report_make(n, step);
-    const json_t *stored = gpu_modes_node(n->modes);
+    const struct node *n = arg;
 
-    return stored && node_object_has(stored, patch);
+    return gpu_modes_node(n->modes);
 }
 
 static bool is_health_told(void *arg)
 {
     const struct node *n = arg;
 
-    return report_is_stored(n, REPORT_OBJECT);
+    return node_report_is_stored(n->report, REPORT_OBJECT);
 }
 
-static void report_over(struct node *n, int64_t next_ns)
+static void on_told(void *arg)
 {
-    n->step = REPORT_IDLE;
-    loop_timer_set(n->timer, n->is_report_wanted ? 0 : next_ns);
-    n->is_report_wanted = false;
+    const struct node *n = arg;
+
+    if (n->o.on_ready)
+        n->o.on_ready(n->o.arg);
 }
 
-static void on_report(void *arg, const struct err *e, const struct client_reply *reply)
-{
-    struct node *n = arg;
-    AUTO(err_freep) struct err *failed = client_error(e, reply);
-
-    n->call = NULL;
-    if (failed && err_code(failed) == ERR_NOT_FOUND && n->step != REPORT_CREATE) {
-        report_next(n, REPORT_CREATE);
-    } else if (failed) {
-        if (n->retry_ns == 0) /* once, until a report succeeds */
-            LOG(WARN, "report of this node failed", E(failed));
-        report_over(n, retry_pause(&n->retry_ns, RETRY_NS, RETRY_MAX_NS));
-    } else if (n->step == REPORT_STATUS) {
-        n->retry_ns = 0;
-        n->reported_ns = loop_now_ns(n->o.loop);
-        report_over(n, LOOK_NS);
-        if (n->o.on_ready && !n->is_told)
-            n->o.on_ready(n->o.arg);
-        n->is_told = true;
-    } else {
-        report_next(n, REPORT_STATUS);
-    }
-}
-
-static void report_next(struct node *n, enum report_step step)
-{
-    AUTO(json_freep) json_t *object = report_make(n, step);
-    AUTO_FREE char *body = json_format(object);
-    AUTO_FREE char *path =
-        step == REPORT_CREATE
-            ? mem_strdup("/api/v1/nodes")
-            : mem_format("/api/v1/nodes/%s%s", n->name, step == REPORT_STATUS ? "/status" : "");
-    struct client_request r = {.method = step == REPORT_CREATE ? "POST" : "PATCH",
-                               .path = path,
-                               .content_type =
-                                   step == REPORT_CREATE ? NULL : "application/merge-patch+json",
-                               .body = str_of(body)};
-
-    n->step = step;
-    client_send(n->o.client, &r, on_report, n, &n->call);
-}
-
-/*
- * Reports this node if the server's object differs, after a failure, or if the last report is old.
- * Before the running containers, the pods and the Node are known, no pod may be placed here: the
- * modes of gpus follow from them.
- */
+/* Before the running containers, the pods and the Node are known, no pod may be placed here: the
+ * modes of gpus follow from them. */
 static void report_if_due(void *arg)
 {
     struct node *n = arg;
-    bool is_old =
-        !n->is_told || n->retry_ns > 0 || loop_now_ns(n->o.loop) - n->reported_ns >= REPORT_NS;
 
     if (!n->is_listed || !n->are_pods_known || !n->is_own_known)
         return;
     (void)update_modes(n);
-    if (n->step != REPORT_IDLE)
-        n->is_report_wanted = true;
-    else if (is_old || !report_is_stored(n, REPORT_OBJECT))
-        report_next(n, REPORT_OBJECT);
-    else if (!report_is_stored(n, REPORT_STATUS))
-        report_next(n, REPORT_STATUS);
-    else
-        loop_timer_set(n->timer, LOOK_NS);
+    node_report_look(n->report);
+}
+
+static void begin_report(struct node *n)
+{
+    n->report = node_report_new(&(struct node_report_options){.loop = n->o.loop,
+                                                              .client = n->o.client,
+                                                              .node = n->name,
+                                                              .make = report_make,
+                                                              .stored = stored_node,
+                                                              .look = report_if_due,
+                                                              .told = on_told,
+                                                              .arg = n});
 }
 
 /* Takes each XID once. */
@@ -469,7 +350,7 @@ static void on_own(void *arg, const json_t *object)
     if (n->resets)
         gpu_resets_advance(n->resets, object);
     /* The server lost sight of this node, and now sees it again. */
-    if (n->step == REPORT_IDLE && n->is_told && !is_ready && lease_is_held(n->lease))
+    if (node_report_is_over(n->report) && !is_ready && lease_is_held(n->lease))
         report_if_due(n);
 }
 
@@ -937,7 +818,7 @@ struct err *node_new(const struct node_options *o, struct node **ret)
     n->name = mem_strdup(o->name);
     n->dir = mem_strdup(o->dir);
     n->began_ns = loop_wall_ns(o->loop);
-    n->timer = loop_timer_new(o->loop, report_if_due, n);
+    begin_report(n);
     n->list_timer = loop_timer_new(o->loop, list_containers, n);
     e = node_begin(n);
     if (e) {
@@ -959,8 +840,7 @@ void node_free(struct node *n)
     stats_free(n->stats);
     logs_free(n->logs);
     sessions_free(n->sessions);
-    if (n->call)
-        client_cancel(n->call);
+    node_report_stop(n->report);
     pods_end_disk(n->pods);
     worker_free(n->log_worker);
     rotation_free(n->rotation);
@@ -979,8 +859,8 @@ void node_free(struct node *n)
     gpu_partitions_free(n->partitions);
     drop_holdings(n);
     vec_done(&n->holdings);
-    gpu_marks_done(&n->marks);
-    loop_timer_free(n->timer);
+    gpu_samples_done(&n->samples);
+    node_report_free(n->report);
     loop_timer_free(n->list_timer);
     free(n->rootfs);
     free(n->dir);
