@@ -13,12 +13,6 @@
 #include "mig.h"
 
 enum {
-    GPM_VERSION = 1,
-    GPM_METRICS_MAX = 333,
-    GPM_GRAPHICS_BUSY = 1,
-    GPM_SM_BUSY = 2,
-    GPM_TENSOR_BUSY = 5,
-    GPM_DRAM_BUSY = 10,
     ARCHITECTURE_HOPPER = 9
 };
 
@@ -30,42 +24,20 @@ struct gpm_sample {
     unsigned dram_pct;
 };
 
-struct gpm_metric {
-    unsigned id;
-    int result;
-    double value;
-    const char *short_name;
-    const char *long_name;
-    const char *unit;
-};
-
-struct gpm_request {
-    unsigned version;
-    unsigned n;
-    const struct gpm_sample *first;
-    const struct gpm_sample *second;
-    struct gpm_metric metrics[];
-};
-
-struct gpm_support {
-    unsigned version;
-    unsigned is_supported;
-};
-
 static bool has_gpm(const struct gpusim_gpu *g)
 {
     return g->architecture >= ARCHITECTURE_HOPPER;
 }
 
-FUNCTION(nvmlGpmQueryDeviceSupport, nvmlDevice_t device, struct gpm_support *out)
+FUNCTION(nvmlGpmQueryDeviceSupport, nvmlDevice_t device, struct nvmlGpmSupport *out)
 {
     ENTER(device, g);
 
     if (!out)
         return NVML_ERROR_INVALID_ARGUMENT;
-    if (out->version != GPM_VERSION)
+    if (out->version != NVML_GPM_VERSION)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    out->is_supported = has_gpm(g);
+    out->isSupportedDevice = has_gpm(g);
     return NVML_SUCCESS;
 }
 
@@ -155,12 +127,12 @@ FUNCTION(nvmlGpmMigSampleGet, nvmlDevice_t device, unsigned instance, struct gpm
 static unsigned gpm_divisor(unsigned id)
 {
     switch (id) {
-    case GPM_GRAPHICS_BUSY:
-    case GPM_SM_BUSY:
+    case NVML_GPM_GRAPHICS_UTIL:
+    case NVML_GPM_SM_UTIL:
         return 1;
-    case GPM_TENSOR_BUSY:
+    case NVML_GPM_ANY_TENSOR_UTIL:
         return 2;
-    case GPM_DRAM_BUSY:
+    case NVML_GPM_DRAM_UTIL:
         return 4;
     default:
         return 0;
@@ -171,39 +143,40 @@ static unsigned gpm_divisor(unsigned id)
 static unsigned least_pct(const struct gpm_sample *s, unsigned id)
 {
     switch (id) {
-    case GPM_TENSOR_BUSY:
+    case NVML_GPM_ANY_TENSOR_UTIL:
         return s->tensor_pct;
-    case GPM_DRAM_BUSY:
+    case NVML_GPM_DRAM_UTIL:
         return s->dram_pct;
     default:
         return s->busy_pct;
     }
 }
 
-FUNCTION(nvmlGpmMetricsGet, struct gpm_request *request)
+FUNCTION(nvmlGpmMetricsGet, struct nvmlGpmMetricsGet *request)
 {
+    const struct gpm_sample *first = request ? request->sample1 : NULL;
+    const struct gpm_sample *second = request ? request->sample2 : NULL;
     uint64_t time_ns;
     uint64_t busy_ns;
 
     if (!library_references)
         return NVML_ERROR_UNINITIALIZED;
-    if (!request || request->n > GPM_METRICS_MAX || !request->first || !request->second)
+    if (!request || request->numMetrics > NVML_GPM_METRICS_MAX || !first || !second)
         return NVML_ERROR_INVALID_ARGUMENT;
-    if (request->version != GPM_VERSION)
+    if (request->version != NVML_GPM_VERSION)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    if (request->first->at_ns == 0 || request->second->at_ns <= request->first->at_ns ||
-        request->second->busy_ns < request->first->busy_ns)
+    if (first->at_ns == 0 || second->at_ns <= first->at_ns || second->busy_ns < first->busy_ns)
         return NVML_ERROR_INVALID_ARGUMENT;
-    time_ns = request->second->at_ns - request->first->at_ns;
-    busy_ns = request->second->busy_ns - request->first->busy_ns;
-    for (unsigned i = 0; i < request->n; i++) {
-        struct gpm_metric *m = &request->metrics[i];
-        unsigned divisor = gpm_divisor(m->id);
+    time_ns = second->at_ns - first->at_ns;
+    busy_ns = second->busy_ns - first->busy_ns;
+    for (unsigned i = 0; i < request->numMetrics; i++) {
+        struct nvmlGpmMetric *m = &request->metrics[i];
+        unsigned divisor = gpm_divisor(m->metricId);
 
-        m->result = divisor > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+        m->nvmlReturn = divisor > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
         m->value = divisor > 0 ? (double)busy_ns * 100 / (double)time_ns / divisor : 0;
-        if (divisor > 0 && m->value < least_pct(request->second, m->id))
-            m->value = least_pct(request->second, m->id);
+        if (divisor > 0 && m->value < least_pct(second, m->metricId))
+            m->value = least_pct(second, m->metricId);
     }
     return NVML_SUCCESS;
 }

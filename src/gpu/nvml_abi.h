@@ -86,6 +86,14 @@ enum {
     NVML_GPM_METRICS_MAX = 333
 };
 
+/* nvmlGpmMetricId_t */
+enum {
+    NVML_GPM_GRAPHICS_UTIL = 1,
+    NVML_GPM_SM_UTIL = 2,
+    NVML_GPM_ANY_TENSOR_UTIL = 5,
+    NVML_GPM_DRAM_UTIL = 10
+};
+
 #define NVML_EVENT_XID                    UINT64_C(0x8)
 #define NVML_CLOCKS_IDLE                  UINT64_C(0x1)
 #define NVML_EVENT_UNAVAILABLE            UINT64_C(0x4000)

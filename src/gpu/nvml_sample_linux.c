@@ -201,10 +201,10 @@ static void meter_read_fields(struct gpu_driver *d, struct nvml_meter *m, int64_
 static const struct {
     unsigned id;
     enum gpu_field field;
-} gpm_sources[] = {{1, GPU_FIELD_GRAPHICS_ACTIVE_MILLI},
-                   {2, GPU_FIELD_SM_ACTIVE_MILLI},
-                   {5, GPU_FIELD_TENSOR_ACTIVE_MILLI},
-                   {10, GPU_FIELD_DRAM_ACTIVE_MILLI}};
+} gpm_sources[] = {{NVML_GPM_GRAPHICS_UTIL, GPU_FIELD_GRAPHICS_ACTIVE_MILLI},
+                   {NVML_GPM_SM_UTIL, GPU_FIELD_SM_ACTIVE_MILLI},
+                   {NVML_GPM_ANY_TENSOR_UTIL, GPU_FIELD_TENSOR_ACTIVE_MILLI},
+                   {NVML_GPM_DRAM_UTIL, GPU_FIELD_DRAM_ACTIVE_MILLI}};
 
 /* Finds out whether the gpu has them, and makes room for two samples. */
 static bool gpm_begin(struct gpu_driver *d, struct nvml_meter *m, struct nvml_gpm *g)

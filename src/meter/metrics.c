@@ -72,6 +72,23 @@ static struct node_sample *sample_of(struct meter *m, const char *node)
     return s;
 }
 
+/* Makes `into` the part of `from`, which keeps the other part. */
+static void stats_take_part(struct node_stats *into, struct node_stats *from, unsigned part)
+{
+    node_stats_done(into);
+    *into = (struct node_stats){.at_ns = from->at_ns, .parts = part};
+    if (part == STATS_GPUS) {
+        into->gpus = from->gpus;
+        into->container_gpus = from->container_gpus;
+        from->gpus.at = NULL;
+        from->container_gpus.at = NULL;
+    } else {
+        into->load = from->load;
+        into->containers = from->containers;
+        from->containers.at = NULL;
+    }
+}
+
 void meter_take_stats(void *meter, const char *node, struct node_stats *taken)
 {
     struct meter *m = meter;
@@ -82,23 +99,12 @@ void meter_take_stats(void *meter, const char *node, struct node_stats *taken)
     use_history_take(&m->history, taken, loop_wall_ns(m->o.loop) / NS_PER_SEC);
     s = sample_of(m, node);
     if (taken->parts & STATS_GPUS) {
-        node_stats_done(&s->gpus);
-        s->gpus.at_ns = taken->at_ns;
-        s->gpus.parts = STATS_GPUS;
-        s->gpus.gpus = taken->gpus;
-        s->gpus.container_gpus = taken->container_gpus;
+        stats_take_part(&s->gpus, taken, STATS_GPUS);
         s->gpus_ns = now_ns;
-        taken->gpus.at = NULL;
-        taken->container_gpus.at = NULL;
     }
     if (taken->parts & STATS_LOADS) {
-        node_stats_done(&s->loads);
-        s->loads.at_ns = taken->at_ns;
-        s->loads.parts = STATS_LOADS;
-        s->loads.load = taken->load;
-        s->loads.containers = taken->containers;
+        stats_take_part(&s->loads, taken, STATS_LOADS);
         s->loads_ns = now_ns;
-        taken->containers.at = NULL;
     }
     node_stats_done(taken);
 }

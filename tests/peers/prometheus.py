@@ -13,7 +13,6 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
 import urllib.parse
 import urllib.request
 
@@ -214,8 +213,9 @@ def check_restart(m, port):
     """After a restart of the server, and of the node, no counter of a driver is lower than before."""
     before = {labels["uuid"]: value for labels, value in page(m).of("mete_gpu_energy_joules_total")}
     for role in ("server", "node"):
-        os.kill(m.child(role), 9)
-        time.sleep(0.1)
+        killed = m.child(role)
+        os.kill(killed, 9)
+        wait(lambda: m.child(role) not in (None, killed), f"another {role} runs")
         wait(lambda: len(page(m).of("mete_gpu_energy_joules_total")) >= len(before), f"the gpus are back after the {role}'s end")
         for labels, value in page(m).of("mete_gpu_energy_joules_total"):
             check(value >= before.get(labels["uuid"], 0), role, labels, value, before)
