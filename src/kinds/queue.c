@@ -8,7 +8,8 @@
 #include "kinds/kind/cause.h"
 #include "kinds/kind/label_selector.h"
 
-#define AMOUNT_MAX (INT64_C(1) << 60)
+#define AMOUNT_MAX   (INT64_C(1) << 60)
+#define PRIORITY_MAX 1000000000 /* of classes that users make */
 
 const char *queue_of(const json_t *object)
 {
@@ -91,6 +92,41 @@ static void check_duration(const json_t *object, const char *key, const struct p
         cause_invalid(causes, PATH_KEY(at, key), text, "must be at least a second");
 }
 
+static struct err *priority_parse(const char *text, int64_t *ret)
+{
+    return num_parse_int64(str_of(text), -PRIORITY_MAX, PRIORITY_MAX, ret);
+}
+
+int32_t queue_priority(const json_t *pod)
+{
+    const char *text = annotation(pod, QUEUE_PRIORITY);
+    int64_t own = json_int_at(pod, "spec", "priority", NULL);
+    int64_t n = own;
+    AUTO(err_freep) struct err *e = text ? priority_parse(text, &n) : NULL;
+
+    return (int32_t)(e ? own : n); /* both are validated */
+}
+
+static void check_priority(const json_t *before, const json_t *after, bool is_admin,
+                           const struct path *at, struct causes *causes)
+{
+    const char *text = annotation(after, QUEUE_PRIORITY);
+    const json_t *class = json_at(before, "spec", "priority", NULL);
+    const struct path *here = PATH_KEY(at, QUEUE_PRIORITY);
+    int64_t n = 0;
+    struct err *e = NULL;
+
+    if (!text || text_equal(text, annotation(before, QUEUE_PRIORITY)))
+        return;
+    e = priority_parse(text, &n);
+    if (e)
+        cause_take(causes, here, text, e);
+    else if (!is_admin && !json_is_integer(class))
+        cause_forbidden(causes, here, "only administrators set it, except on a pod that exists");
+    else if (!is_admin && n > json_integer_value(class))
+        cause_forbidden(causes, here, "only administrators set more than the pod's spec.priority");
+}
+
 void queue_check_annotations(const json_t *before, const json_t *after, bool is_admin,
                              struct causes *causes)
 {
@@ -105,6 +141,7 @@ void queue_check_annotations(const json_t *before, const json_t *after, bool is_
 
     if (e)
         cause_take(causes, PATH_KEY(at, QUEUE_NOT_BEFORE), start, e);
+    check_priority(before, after, is_admin, at, causes);
     check_duration(after, QUEUE_EXPECTED, at, causes);
     check_duration(after, QUEUE_TIME_LIMIT, at, causes);
     if (text_equal(was, is))

@@ -13,6 +13,8 @@
 #define QUEUE_KUEUE_LABEL "kueue.x-k8s.io/queue-name" /* label: the same, from Kueue */
 #define QUEUE_HOLD        "mete.dev/hold"             /* annotation: "user" or "admin" */
 #define QUEUE_NOT_BEFORE  "mete.dev/not-before"       /* annotation: a time, RFC 3339 */
+#define QUEUE_PRIORITY \
+    "mete.dev/priority" /* annotation: a number in place of the pod's spec.priority */
 #define QUEUE_RESERVATION \
     "mete.dev/reservation" /* annotation: the pod runs in this reservation only */
 #define QUEUE_EXPECTED "mete.dev/expected-run-time" /* annotation: a duration */
@@ -39,8 +41,12 @@ void queue_amount_format(const char *resource, int64_t amount, char ret[QUANTITY
  * queue with neither admits all. */
 bool queue_lets_in(const json_t *queue, const json_t *ns);
 
+/* The priority of a waiting pod in its queue: the annotation, else spec.priority. */
+int32_t queue_priority(const json_t *pod);
+
 /* Checks the annotations above. Users set and remove the hold "user"; administrators also set and
- * remove "admin". The other annotations must parse. */
+ * remove "admin". Users set a priority of at most spec.priority, on pods that exist; administrators
+ * set any. The other annotations must parse. */
 struct causes;
 void queue_check_annotations(const json_t *before, const json_t *after, bool is_admin,
                              struct causes *causes);

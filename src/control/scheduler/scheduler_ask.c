@@ -8,6 +8,7 @@
 #include "kinds/object/requeue.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/queue.h"
 
 enum {
     PORTS_MAX = 64 /* distinct host ports of one pod */
@@ -30,6 +31,7 @@ uint64_t scheduler_ask_hash(const json_t *pod)
     hash = fnv_text(hash, scheduler_queue_of(NULL, pod));
     hash = fnv_text(hash, scheduler_reservation_of(pod));
     hash = fnv_number(hash, (uint64_t)scheduler_expected_ns(pod));
+    hash = fnv_number(hash, (uint64_t)queue_priority(pod));
     for (size_t i = 0; i < n; i++)
         hash = fnv_text(fnv_text(hash, levels[i].is_required ? "!" : "?"), levels[i].key);
     return hash;
@@ -239,7 +241,6 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
 {
     const char *user = json_text_at(pod, "metadata", "annotations", POD_USER, NULL);
     int64_t limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
-    int64_t priority = json_int_at(pod, "spec", "priority", NULL);
 
     *ret = (struct sched_ask){.set = {.name = "main", .count = 1}};
     ret->set.is_linked = topology_is_linked(pod);
@@ -254,7 +255,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
         .queue = arena_strdup(a, scheduler_queue_of(s, pod)),
         .reservation = arena_strdup(a, scheduler_reservation_of(pod)),
         .user = user ? user : "",
-        .priority = (int32_t)priority, /* validated range */
+        .priority = queue_priority(pod),
         .submit_ns = stamp_at(pod, "metadata", "creationTimestamp"),
         .time_limit_ns = limit_s > 0 ? limit_s * NS_PER_SEC : 0,
         .estimate_ns = scheduler_expected_ns(pod),

@@ -7,6 +7,7 @@
 #include "kinds/pod/pod_fields.h"
 #include "kinds/pod/pod_rules.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/queue.h"
 #include "kinds/topology.h"
 
 enum {
@@ -26,14 +27,15 @@ void template_set_defaults(json_t *template)
 }
 
 /* Refuses reserved names, except the mark of an administrator's hostPaths: pod_template_rules sets
- * it, and removes a user's. */
+ * it, and removes a user's. A priority is set on pods alone, where its limit is known. */
 static void validate_reserved(json_t *map, const struct path *at, struct causes *causes)
 {
     const char *key;
     json_t *value;
 
     json_object_foreach (map, key, value)
-        if (kind_is_reserved(key) && !text_equal(key, POD_HOST_PATHS))
+        if ((kind_is_reserved(key) || text_equal(key, QUEUE_PRIORITY)) &&
+            !text_equal(key, POD_HOST_PATHS))
             cause_forbidden(causes, PATH_KEY(at, key),
                             "names under mete.dev/ are set by the system only");
 }

@@ -249,6 +249,29 @@ static void keeps_out_whom_a_queue_does_not_let_in(void **state)
     assert_runs("default", "b");
 }
 
+static void a_priority_counts_at_once(void **state)
+{
+    struct target b = {.kind = "pods", .ns = "default", .name = "b"};
+
+    (void)state;
+    world_must(put_queue("default", "{'stopped':true}"));
+    add_pod("default", "a", "", 4);
+    add_pod("default", "b", "", 4);
+    add_pod("default", "c", "", 4);
+    world_refused(
+        world_patch(&w, b, "{'metadata':{'annotations':{'mete.dev/priority':'1'}}}", NULL), 422,
+        "Pod \"b\" is invalid: metadata.annotations[mete.dev/priority]: Forbidden: only "
+        "administrators set more than the pod's spec.priority");
+    b.who = &root;
+    world_must(world_patch(&w, b, "{'metadata':{'annotations':{'mete.dev/priority':'1'}}}", NULL));
+    world_must(world_patch(&w, (struct target){.kind = "pods", .ns = "default", .name = "a"},
+                           "{'metadata':{'annotations':{'mete.dev/priority':'-1'}}}", NULL));
+    world_must(put_queue("default", "{'stopped':false}"));
+    assert_runs("default", "b");
+    end_pod("default", "b");
+    assert_runs("default", "c");
+}
+
 static void what_is_held_waits_until_it_is_released(void **state)
 {
     AUTO(json_freep) json_t *queue = NULL;
@@ -581,6 +604,7 @@ int main(void)
         TEST(queues_change_places),
         TEST(a_pod_has_its_queue_from_its_label_or_its_namespace),
         TEST(keeps_out_whom_a_queue_does_not_let_in),
+        TEST(a_priority_counts_at_once),
         TEST(what_is_held_waits_until_it_is_released),
         TEST(starts_when_its_time_comes),
         TEST(gates_hold_until_the_last_is_gone),

@@ -176,6 +176,51 @@ static void lets_in_by_name_or_by_label(void **state)
     }
 }
 
+static void users_set_priorities_up_to_their_class(void **state)
+{
+    static const struct {
+        const char *before;
+        const char *after;
+        bool is_admin;
+        const char *cause; /* NULL: valid */
+        int32_t priority;
+    } cases[] = {
+        {"", "-5", false, NULL, -5},
+        {"", "100", false, NULL, 100},
+        {"", "101", true, NULL, 101},
+        {"101", "101", false, NULL, 101},
+        {"", "101", false, "Forbidden: only administrators set more than the pod's spec.priority",
+         0},
+        {"", "soon", true, "Invalid value: \"soon\": ", 0},
+        {"", "1000000001", true, "Invalid value: \"1000000001\": ", 0},
+    };
+    static const char form[] = "{\"metadata\":{\"name\":\"x\",\"annotations\":{"
+                               "\"mete.dev/priority\":\"%s\"}},\"spec\":{\"priority\":100}}";
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_FREE char *was = mem_format(form, cases[i].before);
+        AUTO_FREE char *is = mem_format(form, cases[i].after);
+        AUTO(json_freep) json_t *before = read_json(was);
+        AUTO(json_freep) json_t *after = read_json(is);
+        const struct kind_context c = {.user = "ann", .is_admin = cases[i].is_admin};
+        AUTO(err_freep)
+        struct err *e = kind_check_reserved(kind_find("", "pods"), before, after, &c);
+        AUTO(err_freep)
+        struct err *first = kind_check_reserved(kind_find("", "pods"), NULL, after, &c);
+        AUTO_FREE char *want =
+            mem_format("Pod \"x\" is invalid: metadata.annotations[mete.dev/priority]: %s",
+                       cases[i].cause ? cases[i].cause : "");
+
+        assert_int_equal(e != NULL, cases[i].cause != NULL);
+        if (e)
+            assert_memory_equal(err_message(e), want, strlen(want));
+        else
+            assert_int_equal(queue_priority(after), cases[i].priority);
+        assert_int_equal(first != NULL, cases[i].cause != NULL || !cases[i].is_admin);
+    }
+}
+
 static void only_who_held_it_releases_it(void **state)
 {
     static const struct {
@@ -227,6 +272,7 @@ int main(void)
         cmocka_unit_test(takes_a_whole_queue_and_fills_in_the_rest),
         cmocka_unit_test(counts_amounts_as_the_engine_does),
         cmocka_unit_test(lets_in_by_name_or_by_label),
+        cmocka_unit_test(users_set_priorities_up_to_their_class),
         cmocka_unit_test(only_who_held_it_releases_it),
     };
 
