@@ -164,6 +164,12 @@ const steps = {
     await main.getByRole("button", { name: "Hold" }).waitFor();
     await act("Move", { Queue: "research" });
     await main.locator("dd").getByText("research", { exact: true }).waitFor();
+    const dialog = await act("Priority", { Priority: "soon" }, false);
+    await dialog.getByRole("alert").getByText("soon").waitFor();
+    await dialog.getByLabel("Priority", { exact: true }).fill("-7");
+    await dialog.locator("button.main").click();
+    await dialog.waitFor({ state: "detached" });
+    await main.locator("dd").getByText("-7", { exact: true }).waitFor();
     await accessible("Job that waits");
     await walkable("Job that waits");
   },

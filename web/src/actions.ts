@@ -53,6 +53,14 @@ async function changeWaiting(job: Tree, metadata: Tree): Promise<void> {
 
 export const holdJob = (job: Tree, by: "user" | "admin" = "user") => changeWaiting(job, { annotations: { "mete.dev/hold": by } });
 export const releaseJob = (job: Tree) => changeWaiting(job, { annotations: { "mete.dev/hold": null } });
+/** The priority in the queue; "" is that of the job's class. A Job's waiting pods have it, and the Job does not. */
+export async function setPriority(job: Tree, priority: string): Promise<void> {
+  const metadata = { annotations: { "mete.dev/priority": priority === "" ? null : priority } };
+  if (job.object !== "job") return changeWaiting(job, metadata);
+  const pods = await podsOf(job, "spec.nodeName=,status.phase=Pending");
+  if (!pods.length) throw new Error("it has no waiting pods");
+  for (const pod of pods) await send("PATCH", podPath(pod), { metadata }, merge);
+}
 export const moveJob = (job: Tree, queue: string) => changeWaiting(job, { labels: { "mete.dev/queue": queue } });
 export const cancelJob = (job: Tree) => send("DELETE", jobPath(job), { propagationPolicy: "Background" });
 

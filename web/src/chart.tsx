@@ -10,6 +10,8 @@ export interface Series {
   points: [number, number | null][];
 }
 
+const clock = (at: number, isFine: boolean) => new Date(at * 1000).toISOString().slice(11, isFine ? 19 : 16);
+
 function color(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
@@ -30,8 +32,11 @@ export function Chart({ title, unit, points }: Series) {
           x: { range: (_u, min, max) => [Math.min(min, max - 60), max] },
           y: { range: (_u, _min, max) => [0, Math.max(max ?? 0, 0.1) * 1.1] },
         },
-        axes: [axis, { ...axis, size: 60 }],
-        series: [{}, { label: unit, stroke: color("--busy"), fill: color("--free"), width: 2, spanGaps: false }],
+        axes: [
+          { ...axis, space: 70, values: (_u, at, _i, _space, step) => at.map((t) => clock(t, step < 60)) },
+          { ...axis, size: 60 },
+        ],
+        series: [{ label: "UTC", value: (_u, at) => (at === null || at === undefined ? "" : clock(at, true)) }, { label: unit, stroke: color("--busy"), fill: color("--free"), width: 2, spanGaps: false }],
         legend: { live: true },
       }, data, target);
     };

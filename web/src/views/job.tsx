@@ -1,6 +1,6 @@
 // Job: state and why first, then its time line, devices, log and events.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { cancelJob, holdJob, isOver, moveJob, releaseJob, requeueJob } from "../actions";
+import { cancelJob, holdJob, isOver, moveJob, releaseJob, requeueJob, setPriority } from "../actions";
 import { ask, paths, query, type Tree } from "../api";
 import { age, bytes, load, since } from "../format";
 import { eachLine } from "../live";
@@ -34,7 +34,7 @@ function Why({ workload, job }: { workload: Tree | null; job: Tree }) {
 function Facts({ job, object }: { job: Tree; object: Tree }) {
   useClock();
   const facts: [string, Tree][] = [
-    ["Namespace", job.namespace], ["User", job.user], ["Queue", job.queue], ["GPUs", job.gpus], ["Node", job.node && <a href={`/nodes/${encodeURIComponent(job.node)}`}>{job.node}</a>],
+    ["Namespace", job.namespace], ["User", job.user], ["Queue", job.queue], ["GPUs", job.gpus], ["Priority", object?.metadata?.annotations?.["mete.dev/priority"]], ["Node", job.node && <a href={`/nodes/${encodeURIComponent(job.node)}`}>{job.node}</a>],
     ["Submitted", job.submittedAt && `${job.submittedAt} (${since(job.submittedAt)} ago)`],
     ["Started", job.startedAt && `${job.startedAt} (${age(Date.parse(job.startedAt) - Date.parse(job.submittedAt))} after that)`],
     ["Ended", job.endedAt && `${job.endedAt} (ran ${job.startedAt ? age(Date.parse(job.endedAt) - Date.parse(job.startedAt)) : "never"})`],
@@ -173,6 +173,10 @@ function Actions({ job, object }: { job: Tree; object: Tree }) {
       {mayChange && isWaiting && names.length ? (
         <Action label="Move" question={`Move ${title} from queue ${job.queue} to another one? It keeps its age.`}
           fields={[{ name: "queue", label: "Queue", options: names, isRequired: true }]} act={({ queue }) => moveJob(job, queue!)} />) : null}
+      {mayChange && isWaiting ? (
+        <Action label="Priority" question={`The priority of ${title} among the waiting jobs of its queue. Its class gives ${object.spec?.priority ?? 0}; only administrators set more.`}
+          fields={[{ name: "priority", label: "Priority", value: object.metadata.annotations?.["mete.dev/priority"] ?? "", hint: "that of its class" }]}
+          act={({ priority }) => setPriority(job, priority!.trim())} />) : null}
       {mayRequeue && isRunning ? <Action label="Requeue" question={`End ${title}, and put it back into its queue? It starts again from its beginning, or from its checkpoint.`} act={() => requeueJob(job)} /> : null}
     </>
   );

@@ -199,25 +199,27 @@ export function Submit() {
     <>
       <h1>Submit a job</h1>
       <div class="grid">
-        <form class="panel" aria-label="Form" onSubmit={(e) => { e.preventDefault(); void post(false); }} noValidate>
-          <Fields a={draft.ask} set={setAsk} />
-          <Beyond paths={draft.beyond} />
-          <Problem text={error} />
-          {said.map((one) => <p role="status">{one}</p>)}
-          <div class="row">
-            {may ? <button class="main">Submit</button> : <p>You may not create jobs in this namespace.</p>}
-            <button type="button" onClick={() => void post(true)}>Try without submitting</button>
-          </div>
-        </form>
-        <section aria-label="The same job">
+        <div>
+          <form class="panel" aria-label="Form" onSubmit={(e) => { e.preventDefault(); void post(false); }} noValidate>
+            <Fields a={draft.ask} set={setAsk} />
+            <Beyond paths={draft.beyond} />
+            <Problem text={error} />
+            {said.map((one) => <p role="status">{one}</p>)}
+            <div class="row">
+              {may ? <button class="main">Submit</button> : <p>You may not create jobs in this namespace.</p>}
+              <button type="button" onClick={() => void post(true)}>Try without submitting</button>
+            </div>
+          </form>
+          <Plan a={draft.ask} />
+        </div>
+        <section class="panel" aria-label="The same job">
           <h2><label for="manifest">As a manifest</label></h2>
-          <textarea id="manifest" rows={20} spellcheck={false} value={draft.manifest} aria-invalid={draft.manifestError !== ""} onInput={(e) => setManifest(e.currentTarget.value)} />
+          <textarea id="manifest" rows={19} spellcheck={false} value={draft.manifest} aria-invalid={draft.manifestError !== ""} onInput={(e) => setManifest(e.currentTarget.value)} />
           <Problem text={draft.manifestError} />
           <h2><label for="line">As a command</label></h2>
           <textarea id="line" rows={3} spellcheck={false} value={draft.command} aria-invalid={draft.commandError !== ""} onInput={(e) => setCommand(e.currentTarget.value)} />
           <Problem text={draft.commandError} />
         </section>
-        <Plan a={draft.ask} />
       </div>
     </>
   );

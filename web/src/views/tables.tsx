@@ -222,8 +222,8 @@ export function Quota() {
       <Problem text={queues.error} />
       <Table caption="Quotas of queues" rows={rows} keyOf={(r) => `${r.queue}/${r.resource}`} columns={[
         { name: "Queue", cell: (r) => r.queue }, { name: "Resource", cell: (r) => r.resource },
-        { name: "Held", isNumber: true, cell: (r) => r.held }, { name: "Nominal", isNumber: true, cell: (r) => r.nominal },
-        { name: "Borrowed", isNumber: true, cell: (r) => r.borrowed }, { name: "Borrows at most", isNumber: true, cell: (r) => r.borrowLimit },
+        { name: "Held", isNumber: true, cell: (r) => gpusOf(r.held) }, { name: "Nominal", isNumber: true, cell: (r) => gpusOf(r.nominal) },
+        { name: "Borrowed", isNumber: true, cell: (r) => gpusOf(r.borrowed) }, { name: "Borrows at most", isNumber: true, cell: (r) => r.borrowLimit },
         { name: "Lends at most", isNumber: true, cell: (r) => r.lendLimit }, ...change,
       ]} />
       {mayQueues && all.length ? <p><AddQuota queues={all} done={queues.again} /></p> : null}
