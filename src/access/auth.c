@@ -6,9 +6,12 @@
 
 #include "access/account_token.h"
 #include "access/account_watch.h"
+#include "access/node_ca.h"
 #include "access/node_credentials.h"
+#include "access/node_registry.h"
 #include "access/users.h"
 #include "base/file.h"
+#include "base/fnv.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -422,11 +425,49 @@ static void from_uid(const struct auth *a, struct arena *arena, uint32_t uid, st
     who->host_uid = (int64_t)uid;
 }
 
-static void from_certificate(const struct auth *a, struct arena *arena, const struct api_peer *p,
-                             struct identity *who)
+/*
+ * A certificate of the nodes' authority gives the rights of the node that it names, while the node
+ * has the registration that it names, and no others.
+ */
+static struct err *check_node_certificate(const struct auth *a, const struct api_peer *p)
+{
+    static const char prefix[] = NODE_USER_PREFIX;
+    static const char registration[] = NODE_REGISTRATION;
+    const char *node = p->cert_user + sizeof(prefix) - 1;
+
+    if (!text_equal(p->cert_issuer, NODE_CA_NAME))
+        return NULL;
+    if (!text_starts_with(p->cert_user, prefix) || p->n_cert_groups != 2 ||
+        !text_equal(p->cert_groups[0], NODE_GROUP) ||
+        !text_starts_with(p->cert_groups[1], registration) || !a->store ||
+        !node_is_registered(a->store, node, p->cert_groups[1] + sizeof(registration) - 1))
+        return err_new(ERR_UNAUTHENTICATED,
+                       "Unauthorized: the certificate's registration has ended: join again with a "
+                       "token of mete token node --name NAME");
+    return NULL;
+}
+
+static uint64_t registration_credential(const char *id)
+{
+    uint64_t credential = fnv_text(FNV_START, id);
+
+    return credential ? credential : 1;
+}
+
+void auth_end_registration(const struct auth *a, const char *id)
+{
+    if (a->token_revoked)
+        a->token_revoked(a->revoked_arg, registration_credential(id));
+}
+
+static struct err *from_certificate(const struct auth *a, struct arena *arena,
+                                    const struct api_peer *p, struct identity *who)
 {
     const struct user *u = find_name(a, p->cert_user);
 
+    TRY(check_node_certificate(a, p));
+    if (text_equal(p->cert_issuer, NODE_CA_NAME))
+        who->credential = registration_credential(p->cert_groups[1] + strlen(NODE_REGISTRATION));
     who->user = arena_strdup(arena, p->cert_user);
     set_groups(arena, who, p->cert_groups, p->n_cert_groups);
     if (text_equal(p->cert_user, "admin") && has_group(who, "system:masters"))
@@ -435,6 +476,7 @@ static void from_certificate(const struct auth *a, struct arena *arena, const st
         set_grants(arena, who, u);
     if (u && u->host_uid >= 0)
         who->host_uid = u->host_uid;
+    return NULL;
 }
 
 void auth_describe(const struct auth *a, struct arena *arena, const char *user,
@@ -492,7 +534,7 @@ struct err *auth_identify(const struct auth *a, struct arena *arena, const struc
     else if (r->peer.is_unix && r->peer.uid != UINT32_MAX)
         from_uid(a, arena, r->peer.uid, &who);
     else if (r->peer.cert_user)
-        from_certificate(a, arena, &r->peer, &who);
+        TRY(from_certificate(a, arena, &r->peer, &who));
     else
         return err_new(ERR_UNAUTHENTICATED,
                        "Unauthorized: want a client certificate or a bearer token");

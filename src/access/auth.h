@@ -35,7 +35,8 @@ struct identity {
     const char *pod;          /* pod that the token is bound to; NULL: none */
     const char *pod_uid;
     /* Identify the proof, for token_revoked_fn; 0: another proof. */
-    uint64_t credential;         /* a token of users.yaml or nodes.yaml, or the pod of a token */
+    /* a token of users.yaml or nodes.yaml, the pod of a token, or the registration of a node */
+    uint64_t credential;
     uint64_t account_credential; /* the service account of a token */
 };
 
@@ -71,6 +72,9 @@ struct auth_options {
  * change is logged and ignored. */
 struct err *auth_new(const struct auth_options *o, struct auth **ret) MUST_CHECK;
 void auth_free(struct auth *a); /* accepts NULL */
+
+/* The registration of a node has ended: tells token_revoked. */
+void auth_end_registration(const struct auth *a, const char *id);
 
 /* Replaces the users. */
 void auth_take_users(struct auth *a, struct users *taken);

@@ -61,6 +61,7 @@ struct err *api_new(const struct api_options *o, struct api **ret)
         doors[http.n_doors++] = *o->page;
     http.doors = doors;
     core.signing_key_file = signing_key;
+    core.join_dir = o->pki_dir;
     TRY(core_new(&core, &a->core));
     http.arg = a->core;
     TRY(http_server_new(&http, &a->http));

@@ -2,15 +2,18 @@
 
 #include "api/core.h"
 
+#include "access/node_ca.h"
 #include "access/signing.h"
 #include "api/audit.h"
 #include "api/deadline.h"
 #include "api/nodestream.h"
 #include "api/routes.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 
 enum {
+    CA_FILE_MAX = 64 << 10,
     TREES_KEPT = 4
 };
 
@@ -24,6 +27,8 @@ struct core {
     struct objects *objects;
     struct auth *auth;
     struct signing_key *signing_key;
+    struct node_ca *node_ca; /* NULL: no machine can join */
+    char *ca_text;
     struct arena *arena; /* of the present request */
     struct node_links *links;
     const struct api_view *views;
@@ -39,6 +44,21 @@ struct core {
     struct kept_tree trees[TREES_KEPT];
     size_t next_tree;
 };
+
+/* Reads what joining machines get. Without certificates no machine can join. */
+static struct err *open_join(struct core *c, const char *dir)
+{
+    AUTO_FREE char *path = mem_format("%s/ca.crt", dir);
+    struct buf text = {0};
+    struct err *e = file_read(path, CA_FILE_MAX, &text);
+
+    if (!e)
+        e = node_ca_open(dir, &c->node_ca);
+    if (!e)
+        c->ca_text = buf_steal(&text);
+    buf_done(&text);
+    return e;
+}
 
 struct err *core_new(const struct core_options *o, struct core **ret)
 {
@@ -68,6 +88,8 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     if (o->signing_key_file)
         e = signing_key_load(o->signing_key_file, &c->signing_key);
     auth.signing_key = c->signing_key;
+    if (!e && o->join_dir)
+        e = open_join(c, o->join_dir);
     if (!e)
         e = auth_new(&auth, &c->auth);
     if (e) {
@@ -92,6 +114,8 @@ void core_free(struct core *c)
     audit_free(c->audit);
     auth_free(c->auth);
     signing_key_free(c->signing_key);
+    node_ca_free(c->node_ca);
+    free(c->ca_text);
     node_links_free(c->links);
     arena_free(c->arena);
     free(c);
@@ -125,6 +149,16 @@ const struct auth *core_auth(const struct core *c)
 const struct signing_key *core_signing_key(const struct core *c)
 {
     return c->signing_key;
+}
+
+const struct node_ca *core_node_ca(const struct core *c)
+{
+    return c->node_ca;
+}
+
+const char *core_ca_text(const struct core *c)
+{
+    return c->ca_text;
 }
 
 struct node_links *core_links(const struct core *c)
@@ -355,8 +389,11 @@ static struct err *call_handle(struct call *c)
     const char *allow = "GET";
 
     e = find_route(c, &allow);
-    if (!e && c->route && c->route->is_open)
-        return call_answer(c);
+    if (!e && c->route && c->route->is_open) {
+        if (!text_equal(c->x->request.method, "GET"))
+            audit_begin(c->core->audit, c);
+        return audit_waits(c) ? NULL : call_answer(c);
+    }
     TRY(auth_identify(c->core->auth, c->arena, &c->x->request, &c->who));
     c->x->credentials[0] = c->who.credential;
     c->x->credentials[1] = c->who.account_credential;

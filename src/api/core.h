@@ -31,6 +31,7 @@ struct core_options {
     char *(*make_link)(void *arg, const struct api_request *r, const char *user); /* or NULL */
     void *link_arg;
     const char *signing_key_file;   /* signs service accounts' tokens; NULL: refuse them */
+    const char *join_dir;           /* ca.crt, nodes.crt, nodes.key; NULL: no machine can join */
     token_revoked_fn token_revoked; /* NULL: not called */
     void *revoked_arg;
     const struct audit_log *audit; /* borrowed; NULL: requests are not recorded */
@@ -87,7 +88,10 @@ struct objects *core_objects(const struct core *c);
 struct node_links *core_links(const struct core *c);
 const struct auth *core_auth(const struct core *c);
 struct signing_key;
-const struct signing_key *core_signing_key(const struct core *c);               /* NULL: none */
+const struct signing_key *core_signing_key(const struct core *c); /* NULL: none */
+struct node_ca;
+const struct node_ca *core_node_ca(const struct core *c); /* NULL: no machine can join */
+const char *core_ca_text(const struct core *c);           /* PEM; NULL: as core_node_ca */
 const struct report_maker *core_report(const struct core *c, const char *path); /* NULL: none */
 const struct metrics_maker *core_metrics(const struct core *c);                 /* NULL: none */
 const struct audit_log *core_audit_log(const struct core *c);                   /* NULL: none */

@@ -40,6 +40,11 @@ struct err *handle_eviction(struct call *c);
 
 /* audit_read.c */
 struct err *handle_audit(struct call *c);
+/* node_join.c */
+struct err *handle_ca(struct call *c);
+struct err *handle_node_tokens(struct call *c);
+struct err *handle_node_join(struct call *c);
+struct err *handle_node_renewal(struct call *c);
 /* sign_in.c */
 struct err *handle_sign_in(struct call *c);
 struct err *handle_session(struct call *c);

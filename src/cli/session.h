@@ -16,6 +16,9 @@ struct session;
 struct err *session_open(struct cli *c, struct session **ret) MUST_CHECK;
 /* As session_open for a given data directory: for `mete up` and `down`. */
 struct err *session_open_data(struct cli *c, const char *data_dir, struct session **ret) MUST_CHECK;
+/* As session_open for a server that `o` names; `o->loop` is set here. */
+struct err *session_open_server(struct cli *c, const struct client_options *o,
+                                struct session **ret) MUST_CHECK;
 void session_free(struct session *s); /* accepts NULL */
 static inline void session_freep(struct session **s)
 {

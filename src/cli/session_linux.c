@@ -64,6 +64,19 @@ struct err *session_open_data(struct cli *c, const char *data_dir, struct sessio
     return NULL;
 }
 
+struct err *session_open_server(struct cli *c, const struct client_options *o, struct session **ret)
+{
+    AUTO(session_freep) struct session *s = session_make(c);
+    struct client_options mine = *o;
+
+    s->where = mem_strdup(o->url);
+    s->ns = mem_strdup("default");
+    mine.loop = s->loop;
+    TRY(client_new(&mine, &s->client));
+    *ret = TAKE(s);
+    return NULL;
+}
+
 /* Puts a certificate into a memory file: libcurl reads files only. The caller frees `*path`. */
 static struct err *pem_path(struct session *s, const char *pem, char **path)
 {

@@ -78,6 +78,7 @@ struct client_options *client_options_copy(const struct client_options *o)
     mine->cert_file = option_copy(o->cert_file);
     mine->key_file = option_copy(o->key_file);
     mine->token = option_copy(o->token);
+    mine->is_unverified = o->is_unverified;
     return mine;
 }
 

@@ -22,6 +22,8 @@ struct client_options {
     const char *url;         /* "https://127.0.0.1:7443"; "http://mete" with a socket */
     const char *ca_file, *cert_file, *key_file; /* PEM; NULL: none */
     const char *token;                          /* bearer; NULL: none */
+    /* Accepts any certificate of the server: only to fetch what is verified by other means. */
+    bool is_unverified;
 };
 
 struct client_request {

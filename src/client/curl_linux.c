@@ -171,6 +171,10 @@ struct err *curl_setup(CURL *easy, const struct client_options *o, const char *p
     SET(CURLOPT_USERAGENT, METE_USER_AGENT);
     if (o->ca_file)
         SET(CURLOPT_CAINFO, o->ca_file);
+    if (o->is_unverified) {
+        SET(CURLOPT_SSL_VERIFYPEER, 0L);
+        SET(CURLOPT_SSL_VERIFYHOST, 0L);
+    }
     if (o->cert_file)
         SET(CURLOPT_SSLCERT, o->cert_file);
     if (o->key_file)

@@ -60,7 +60,8 @@ static bool conn_dispatch(struct conn *c)
                  .address = *c->from.address ? c->from.address : NULL,
                  .cert_user = c->peer.user,
                  .cert_groups = (const char *const *)c->peer.groups,
-                 .n_cert_groups = c->peer.n_groups},
+                 .n_cert_groups = c->peer.n_groups,
+                 .cert_issuer = c->peer.issuer},
     };
     c->state = CONN_BUSY;
     (void)event_del(c->deadline);

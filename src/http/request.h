@@ -35,6 +35,7 @@ struct api_peer {
     const char *cert_user;          /* CN of the verified client certificate; NULL: none */
     const char *const *cert_groups; /* the certificate's Os */
     size_t n_cert_groups;
+    const char *cert_issuer; /* CN of the authority that signed it */
 };
 
 struct api_request {

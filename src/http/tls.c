@@ -5,6 +5,7 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 static struct err *tls_error(const char *what, const char *path)
@@ -32,12 +33,32 @@ static int select_protocol(SSL *ssl, const unsigned char **ret, unsigned char *r
     return SSL_TLSEXT_ERR_OK;
 }
 
-static struct err *load_files(SSL_CTX *ctx, const char *dir)
+/* Adds an authority of client certificates; its name goes to `names`, a hint for clients. */
+static struct err *load_authority(SSL_CTX *ctx, const char *path, STACK_OF(X509_NAME) * names)
+{
+    if (SSL_CTX_load_verify_file(ctx, path) != 1 ||
+        SSL_add_file_cert_subjects_to_stack(names, path) != 1)
+        return tls_error("cannot use certificate authority", path);
+    return NULL;
+}
+
+static struct err *load_authorities(SSL_CTX *ctx, const char *dir)
 {
     AUTO_FREE char *ca = mem_format("%s/ca.crt", dir);
+    AUTO_FREE char *nodes = mem_format("%s/nodes.crt", dir);
+    STACK_OF(X509_NAME) *names = sk_X509_NAME_new_null();
+    struct err *e = load_authority(ctx, ca, names);
+
+    if (!e && file_exists(nodes))
+        e = load_authority(ctx, nodes, names);
+    SSL_CTX_set_client_CA_list(ctx, names);
+    return e;
+}
+
+static struct err *load_files(SSL_CTX *ctx, const char *dir)
+{
     AUTO_FREE char *cert = mem_format("%s/server.crt", dir);
     AUTO_FREE char *key = mem_format("%s/server.key", dir);
-    STACK_OF(X509_NAME) *names = NULL;
 
     if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
         return tls_error("cannot use certificate", cert);
@@ -45,13 +66,7 @@ static struct err *load_files(SSL_CTX *ctx, const char *dir)
         return tls_error("cannot use key", key);
     if (SSL_CTX_check_private_key(ctx) != 1)
         return tls_error("certificate and key do not belong together:", key);
-    if (SSL_CTX_load_verify_file(ctx, ca) != 1)
-        return tls_error("cannot use certificate authority", ca);
-    names = SSL_load_client_CA_file(ca);
-    if (!names)
-        return tls_error("cannot use certificate authority", ca);
-    SSL_CTX_set_client_CA_list(ctx, names);
-    return NULL;
+    return load_authorities(ctx, dir);
 }
 
 struct err *tls_context_new(const char *dir, SSL_CTX **ret)
@@ -121,6 +136,15 @@ static struct err *take_entry(const X509_NAME_ENTRY *entry, struct tls_peer *pee
     return NULL;
 }
 
+/* The common name of the authority that signed a verified certificate; NULL: it has none. */
+static char *issuer_name(const X509 *cert)
+{
+    const X509_NAME *issuer = X509_get_issuer_name(cert);
+    int at = X509_NAME_get_index_by_NID(issuer, NID_commonName, -1);
+
+    return at < 0 ? NULL : entry_text(X509_NAME_get_entry(issuer, at));
+}
+
 struct err *tls_peer_read(SSL *ssl, struct tls_peer *ret)
 {
     X509 *cert = SSL_get1_peer_certificate(ssl);
@@ -135,6 +159,7 @@ struct err *tls_peer_read(SSL *ssl, struct tls_peer *ret)
         e = take_entry(X509_NAME_get_entry(name, i), &peer);
     if (!e && !peer.user)
         e = err_new(ERR_UNAUTHENTICATED, "client certificate: its subject has no common name");
+    peer.issuer = issuer_name(cert);
     X509_free(cert);
     if (e)
         tls_peer_done(&peer);
@@ -146,6 +171,7 @@ struct err *tls_peer_read(SSL *ssl, struct tls_peer *ret)
 void tls_peer_done(struct tls_peer *p)
 {
     free(p->user);
+    free(p->issuer);
     for (size_t i = 0; i < p->n_groups; i++)
         free(p->groups[i]);
     *p = (struct tls_peer){0};

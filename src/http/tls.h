@@ -6,7 +6,8 @@
 #include "base/err.h"
 
 /* TLS 1.2 and up with DIR/server.crt and DIR/server.key, ALPN http/1.1 only. Client certificates
- * are optional; the handshake fails for a certificate that DIR/ca.crt did not sign. */
+ * are optional; the handshake fails for a certificate that neither DIR/ca.crt nor, where it exists,
+ * DIR/nodes.crt signed. */
 struct err *tls_context_new(const char *dir, SSL_CTX **ret) MUST_CHECK;
 
 enum {
@@ -18,6 +19,7 @@ struct tls_peer {
     char *user;                   /* CN; NULL: no certificate */
     char *groups[TLS_GROUPS_MAX]; /* Os */
     size_t n_groups;
+    char *issuer; /* CN of the authority that signed it */
 };
 
 /* Reads the names of the client's certificate. ERR_UNAUTHENTICATED: unusable names (a NUL byte, too

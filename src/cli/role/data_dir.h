@@ -5,8 +5,8 @@
  *                                      nodes.yaml (root:mete, 0640: mete only reads it)
  *   DIR/server/      root:mete, 01770  state.db of user mete; with the
  *                                      sticky bit mete cannot replace files of root
- *   DIR/server/pki/  root:mete, 0750   certificates; server.key readable by mete, ca.key and
- *                                      admin.key by root only
+ *   DIR/server/pki/  root:mete, 0750   certificates; server.key and nodes.key readable by mete,
+ *                                      ca.key and admin.key by root only
  *   DIR/node/        root, 0700        token (0600), gpusim/
  */
 #pragma once

@@ -220,7 +220,7 @@ static struct err *share_pki(const struct data_dir *d)
     } files[] = {
         {"ca.crt", 0644, true},     {"ca.key", 0600, false},    {"server.crt", 0640, true},
         {"server.key", 0640, true}, {"admin.crt", 0600, false}, {"admin.key", 0600, false},
-        {"sa.key", 0640, true},
+        {"sa.key", 0640, true},     {"nodes.crt", 0640, true},  {"nodes.key", 0640, true},
     };
 
     for (size_t i = 0; i < COUNT(files); i++) {

@@ -2,14 +2,17 @@
 
 #include <unistd.h>
 
+#include "access/node_ca.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/loop_linux.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/role/gpu_config.h"
 #include "cli/role/installed.h"
+#include "cli/role/join.h"
 #include "cli/role/log_limits.h"
 #include "cli/role/role_linux.h"
 #include "client/client.h"
@@ -54,6 +57,7 @@ struct hands {
     char *share_library_dir;     /* NULL: not installed */
     bool is_without_driver;      /* the missing driver was logged */
     struct loop_timer *patience; /* limits the wait for gpus that do not answer */
+    struct loop_timer *renewal;  /* of a joined node's certificate */
     struct node *node;
 };
 
@@ -61,6 +65,7 @@ static void hands_done(struct hands *h)
 {
     node_free(h->node);
     loop_timer_free(h->patience);
+    loop_timer_free(h->renewal);
     gpu_tasks_free(h->gpu_tasks);
     gpu_watch_free(h->gpus);
     share_watch_free(h->shares);
@@ -173,14 +178,97 @@ static struct err *read_token(struct hands *h)
     return e;
 }
 
-static struct err *connect_server(struct hands *h)
+/* A joined node: by TLS, with its certificate. */
+static struct err *connect_joined(struct hands *h, const char *server)
+{
+    AUTO_FREE char *dir = join_dir(h->data);
+    AUTO_FREE char *ca = mem_format("%s/ca.crt", dir);
+    AUTO_FREE char *cert = mem_format("%s/node.crt", dir);
+    AUTO_FREE char *key = mem_format("%s/node.key", dir);
+    const struct client_options o = {
+        .loop = h->role.loop, .url = server, .ca_file = ca, .cert_file = cert, .key_file = key};
+
+    return client_new(&o, &h->client);
+}
+
+static struct err *connect_server(struct hands *h, const char *server)
 {
     struct client_options o = {
         .loop = h->role.loop, .unix_socket = h->socket, .url = "http://mete"};
 
+    if (server)
+        return connect_joined(h, server);
     TRY(read_token(h));
     o.token = h->token;
     return client_new(&o, &h->client);
+}
+
+/* ---- the certificate of a joined node ---- */
+
+static void renew_soon(struct hands *h)
+{
+    loop_timer_set(h->renewal, JOIN_RENEW_CHECK_S * NS_PER_SEC);
+}
+
+static struct err *take_certificate(const char *dir, const json_t *answer)
+{
+    AUTO_FREE char *path = mem_format("%s/node.crt", dir);
+    const char *pem = json_text(answer, "certificate");
+
+    if (!pem)
+        return err_new(ERR_INTERNAL, "the server's answer has no certificate");
+    return file_write_durable(path, 0644, str_of(pem));
+}
+
+static void on_renewed(void *arg, const struct err *e, const struct client_reply *reply)
+{
+    struct hands *h = arg;
+    AUTO_FREE char *dir = join_dir(h->data);
+    AUTO(json_freep) json_t *answer = NULL;
+    struct err *failed = client_error(e, reply);
+
+    if (!failed)
+        failed = json_parse(reply->body, &answer);
+    if (!failed)
+        failed = take_certificate(dir, answer);
+    if (!failed) {
+        LOG(INFO, "the certificate was renewed");
+        loop_linux_stop(h->role.loop); /* the next process of the node uses it */
+        return;
+    }
+    LOG(WARN, "the certificate was not renewed", E(failed));
+    err_free(failed);
+    renew_soon(h);
+}
+
+static struct err *begin_renewal(struct hands *h, const char *dir)
+{
+    AUTO(json_freep) json_t *body = json_object();
+    AUTO_FREE char *request = NULL;
+    AUTO_FREE char *text = NULL;
+    struct client_request r = {.method = "POST", .path = "/mete.dev/v1/node-renewals"};
+
+    TRY(node_request_make(dir, &request));
+    json_put_text(body, "request", request);
+    text = json_format(body);
+    r.body = str_of(text);
+    client_send(h->client, &r, on_renewed, h, NULL);
+    return NULL;
+}
+
+static void on_renewal(void *arg)
+{
+    struct hands *h = arg;
+    AUTO_FREE char *dir = join_dir(h->data);
+    int64_t left_s = 0;
+    AUTO(err_freep) struct err *e = node_certificate_left(dir, &left_s);
+
+    if (!e && left_s <= 0)
+        e = begin_renewal(h, dir);
+    else
+        renew_soon(h);
+    if (e)
+        LOG(WARN, "the certificate cannot be renewed", E(e));
 }
 
 /* Without the library, the node starts no container with a capped share. */
@@ -270,7 +358,10 @@ static struct err *node_begin(struct hands *h, struct cli *c)
     TRY(mig_config_read(flag_text(c->in, "mig-config"), &h->parted));
     TRY(log_limits_parse(flag_text(c->in, "container-log-max-size"),
                          flag_text(c->in, "container-log-max-files"), &h->log_limits));
-    TRY(connect_server(h));
+    TRY(connect_server(h, flag_text(c->in, "server")));
+    h->renewal = loop_timer_new(h->role.loop, on_renewal, h);
+    if (flag_text(c->in, "server"))
+        renew_soon(h);
     h->patience = loop_timer_new(h->role.loop, on_patience, h);
     TRY(watch_gpus(h, c));
     if (h->gpus)
@@ -285,6 +376,11 @@ static struct err *node_run(struct cli *c)
     struct hands h = {.data = flag_text(c->in, "data")};
     struct err *e;
 
+    if (!flag_switch(c->in, "supervised"))
+        return flag_text(c->in, "server")
+                   ? join_run(c)
+                   : cli_usage(c, "node wants --server URL: mete up runs its own machine's node");
+
     h.socket = mem_format("%s/mete.sock", h.data);
     h.dir = mem_format("%s/node", h.data);
     h.xids_file = mem_format("%s/xids.yaml", h.data);
@@ -293,11 +389,107 @@ static struct err *node_run(struct cli *c)
     return e;
 }
 
+static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
+static const char *const log_formats[] = {"text", "json", NULL};
+static const char *const runtimes[] = {"auto", "crun", "runc", NULL};
+
+static const struct flag node_flags[] = {
+    {.name = "server",
+     .type = FLAG_TEXT,
+     .value = "URL",
+     .doc = "address of the API of the machine with mete up, https://HOST:PORT"},
+    {.name = "token",
+     .type = FLAG_TEXT,
+     .value = "TOKEN",
+     .doc = "one-time token of mete token node; needed the first time"},
+    {.name = "name",
+     .type = FLAG_TEXT,
+     .value = "NAME",
+     .doc = "name of the node. Default: the name of this machine"},
+    {.name = "data",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .doc = "data directory",
+     .fallback = "/var/lib/mete"},
+    {.name = "gpus",
+     .type = FLAG_TEXT,
+     .value = "WHICH",
+     .doc = "auto (the GPUs of this machine), none, or emulated:PROFILE",
+     .fallback = "auto"},
+    {.name = "gpu-config",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "configuration of NVIDIA's device plugin: replicas of GPUs (time-slicing)",
+     .fallback = ""},
+    {.name = "mig-config",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "mig-parted file: the node label nvidia.com/mig.config names a configuration in it",
+     .fallback = ""},
+    {.name = "host-path-root",
+     .type = FLAG_TEXT,
+     .value = "DIR[:ro]",
+     .doc = "allow hostPath volumes below DIR for all users (:ro: read-only). Repeatable",
+     .is_repeated = true},
+    {.name = "container-log-max-size",
+     .type = FLAG_TEXT,
+     .value = "SIZE",
+     .doc = "size at which a container's log is rotated",
+     .fallback = LOG_LIMIT_SIZE},
+    {.name = "container-log-max-files",
+     .type = FLAG_TEXT,
+     .value = "COUNT",
+     .doc = "number of log files kept for a container",
+     .fallback = LOG_LIMIT_FILES},
+    {.name = "runtime",
+     .type = FLAG_TEXT,
+     .value = "WHICH",
+     .values = runtimes,
+     .doc = "container runtime: auto (crun, else runc), crun or runc",
+     .fallback = "auto"},
+    {.name = "driver-root",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .doc = "directory below which the GPU driver is installed; empty: / or /run/nvidia/driver",
+     .fallback = ""},
+    {.name = "cdi-file",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "CDI file of the GPUs for other container engines; empty: none",
+     .fallback = ""},
+    {.name = "log-level",
+     .type = FLAG_TEXT,
+     .value = "LEVEL",
+     .values = log_levels,
+     .doc = "lowest level that is logged",
+     .fallback = "info"},
+    {.name = "log-format",
+     .type = FLAG_TEXT,
+     .value = "FORMAT",
+     .values = log_formats,
+     .doc = "log format: text or json",
+     .fallback = "text"},
+    {.name = "fenced",
+     .type = FLAG_SWITCH,
+     .doc = "end the pods of this node when it loses its lease",
+     .is_hidden = true},
+    {.name = "supervised",
+     .type = FLAG_SWITCH,
+     .doc = "this process is a child of mete up or mete node",
+     .is_hidden = true},
+    {0},
+};
+
 const struct command command_node = {
     .name = "node",
-    .summary = "the containers of one machine: started by mete up",
-    .examples = {{"up", "starts it"}, {"down", "ends it"}, {0}},
-    .flags = role_flags,
-    .is_hidden = true,
+    .summary = "make this machine a node of a Mete on another machine, and stay in the foreground",
+    .doc = "Joins by a token of `mete token node` and keeps the certificate that it gets; later "
+           "starts need no token.\nPrints \"ready\" on standard output once the node takes jobs. "
+           "When the node loses the server for\nlonger than its pods tolerate, it ends them: they "
+           "may start elsewhere.",
+    .examples = {{"node --server https://10.0.0.1:7443 --token mete1.3f...", "joins, as root"},
+                 {"node --server https://10.0.0.1:7443", "starts the node again"},
+                 {0}},
+    .flags = node_flags,
     .run = node_run,
 };

@@ -352,6 +352,7 @@ static struct err *start_node(struct up *u)
                  u->options.gpu_config,
                  "--mig-config",
                  u->options.mig_config,
+                 "--supervised",
                  NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
                 [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd},
