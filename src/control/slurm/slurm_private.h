@@ -16,7 +16,7 @@
 
 enum {
     SJOB_WRITES_MAX = 256, /* pods created or counted in one turn of a job */
-    SJOB_WINDOW = 256      /* pods of a job that have not started */
+    SJOB_WINDOW = 64       /* pods of a job that have not started */
 };
 
 enum sjob_state {

@@ -15,6 +15,10 @@
 #include "model/index_set.h"
 #include "model/slurm_dependency.h"
 
+enum {
+    ENVIRONMENT_MAX = 192 << 10 /* bytes: an annotation of the pod holds them */
+};
+
 bool is_slurm_job(const struct kind *k)
 {
     return text_equal(k->group, "mete.dev") && text_equal(k->plural, "slurmjobs");
@@ -103,6 +107,16 @@ static struct err *check_names(const struct change *c)
     return NULL;
 }
 
+static size_t environment_size(const json_t *spec)
+{
+    const json_t *list = json_object_get(spec, "environment");
+    size_t size = 0;
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        size += json_string_length(json_array_get(list, i)) + 1;
+    return size;
+}
+
 /* Requests that restrict and that are not implemented are refused by their names. */
 static struct err *check_known(const struct change *c)
 {
@@ -114,6 +128,8 @@ static struct err *check_known(const struct change *c)
     for (size_t i = 0; i < COUNT(refused); i++)
         if (json_object_get(spec, refused[i]))
             cause_forbidden(&causes, PATH(PATH(NULL, "spec"), refused[i]), cause_not_implemented);
+    if (environment_size(spec) > ENVIRONMENT_MAX)
+        cause_too_long(&causes, PATH(PATH(NULL, "spec"), "environment"), ENVIRONMENT_MAX);
     if (!json_text(spec, "script"))
         cause_forbidden(&causes, PATH(PATH(NULL, "spec"), "script"),
                         "an allocation without a script is not implemented yet");

@@ -4,10 +4,6 @@
 #include "kinds/pod/pod_fields.h"
 #include "model/names.h"
 
-enum {
-    ENV_MAX = 8320 /* as the environment of a Slurm job, and SLURM_* */
-};
-
 static const char *const protocols[] = {"TCP", "UDP", "SCTP", NULL};
 static const char *const message_policies[] = {"File", "FallbackToLogsOnError", NULL};
 static const char *const pull_policies[] = {"Always", "IfNotPresent", "Never", NULL};
@@ -122,8 +118,7 @@ static const struct field container_fields[] = {
     F_LIST("ports", &port_item, "Ports of the container.", .merge_key = "containerPort",
            .items_max = 128),
     F_LIST("envFrom", &env_from_item, "Variables from whole objects.", .items_max = 64),
-    F_LIST("env", &env_item, "Variables, in their order.", .merge_key = "name",
-           .items_max = ENV_MAX),
+    F_LIST("env", &env_item, "Variables, in their order.", .merge_key = "name"),
     F_OBJECT("resources", resources_fields, "Requests and limits.", .fallback = "{}"),
     F_ANY("resizePolicy", "The policy for changes of resources.", .support = FIELD_IGNORED),
     F_REFUSED("restartPolicy", "Always: the init container is a sidecar."),

@@ -5,37 +5,13 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
-#include "kinds/pod/pod_state.h"
-#include "model/names.h"
 #include "model/quantity.h"
 
 #define MIB (INT64_C(1) << 20)
 
-/* Is the text changed by the expansion of $(NAME) and $$ in a container's variables? */
-static bool is_expanded(const char *at)
-{
-    return at[0] == '$' && (at[1] == '(' || at[1] == '$');
-}
-
-static json_t *value_of(const char *text)
-{
-    AUTO(buf_done) struct buf out = {0};
-
-    for (const char *at = text; *at; at++) {
-        if (is_expanded(at))
-            buf_add_char(&out, '$');
-        buf_add_char(&out, *at);
-    }
-    return json_text_new(out.at ? out.at : "");
-}
-
 static void put(json_t *all, const char *name, const char *value)
 {
-    json_t *variable = json_object();
-
-    json_put_text(variable, "name", name);
-    json_put(variable, "value", value_of(value));
-    json_put(all, name, variable);
+    json_put_text(all, name, value);
 }
 
 static void put_filled(json_t *all, const char *name, const char *value)
@@ -51,15 +27,6 @@ static void put_count(json_t *all, const char *name, int64_t value)
     put(all, name, text);
 }
 
-/* The value comes from a field of the pod on its node. */
-static void put_field(json_t *all, const char *name, const char *path)
-{
-    json_put(
-        all, name,
-        json_pack("{s:s,s:{s:{s:s}}}", "name", name, "valueFrom", "fieldRef", "fieldPath", path));
-}
-
-/* Adds the variables of the submission; a name that no container can have is left out. */
 static void put_submitted(json_t *all, const json_t *spec)
 {
     const json_t *list = json_object_get(spec, "environment");
@@ -68,10 +35,9 @@ static void put_submitted(json_t *all, const json_t *spec)
         const char *text = text_or_empty(json_string_value(json_array_get(list, i)));
         const char *equals = strchr(text, '=');
         AUTO_FREE char *name = equals ? mem_strndup(text, (size_t)(equals - text)) : NULL;
-        AUTO(err_freep) struct err *e = name ? name_check_env(name) : NULL;
 
-        if (name && !e)
-            put(all, name, equals + 1);
+        if (name && *name)
+            json_put(all, name, json_string(equals + 1));
     }
 }
 
@@ -102,12 +68,8 @@ static void put_job(json_t *all, const struct slurm_element *e)
         put_count(all, "SLURM_RESTART_COUNT", e->restarts);
 }
 
-static void put_nodes(json_t *all)
+static void put_ranks(json_t *all)
 {
-    put_field(all, "SLURM_JOB_NODELIST", "spec.nodeName");
-    put_field(all, "SLURM_NODELIST", "spec.nodeName");
-    put_field(all, "SLURMD_NODENAME", "spec.nodeName");
-    put_field(all, "SLURM_TOPOLOGY_ADDR", "spec.nodeName");
     put(all, "SLURM_TOPOLOGY_ADDR_PATTERN", "node");
     put(all, "SLURM_NODEID", "0");
     put(all, "SLURM_PROCID", "0");
@@ -181,21 +143,28 @@ static void put_array(json_t *all, const struct slurm_element *e)
     put_count(all, "SLURM_ARRAY_TASK_STEP", e->array->step);
 }
 
-json_t *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask)
+char *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask)
 {
     const json_t *spec = json_object_get(e->job, "spec");
     AUTO(json_freep) json_t *all = json_object(); /* by name: the last one counts */
-    json_t *list = json_array();
+    struct buf out = {0};
     const char *name;
-    json_t *variable;
+    json_t *value;
 
     put_submitted(all, spec);
     put_job(all, e);
     put_options(all, spec);
     put_sizes(all, ask);
     put_array(all, e);
-    put_nodes(all);
-    json_object_foreach (all, name, variable)
-        (void)json_array_append(list, variable); /* an array of ours: cannot fail */
-    return list;
+    put_ranks(all);
+    buf_add_char(&out, '[');
+    json_object_foreach (all, name, value) {
+        AUTO_FREE char *text = mem_format("%s=%s", name, text_or_empty(json_string_value(value)));
+
+        if (out.size > 1)
+            buf_add_char(&out, ',');
+        json_add_quoted(&out, str_of(text));
+    }
+    buf_add_char(&out, ']');
+    return buf_steal(&out);
 }

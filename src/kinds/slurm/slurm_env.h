@@ -4,5 +4,5 @@
 #include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_pod.h"
 
-/* The `env` of a container: a new array. */
-json_t *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask);
+/* The value of SLURM_ENVIRONMENT_ANNOTATION. The caller frees it. */
+char *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask);

@@ -32,6 +32,12 @@ enum {
 /* Annotation of a pod: what accounting keeps of its job, a JSON object (account.h, "slurm"). */
 #define SLURM_ACCOUNT_ANNOTATION "mete.dev/slurm-account"
 
+/*
+ * Annotation of a pod: variables of its containers, a JSON array of "NAME=VALUE". The node sets
+ * them as they are, and adds those that are known only there (node/spec/env.h).
+ */
+#define SLURM_ENVIRONMENT_ANNOTATION "mete.dev/slurm-environment"
+
 /* Annotation of a pod: how often its job was started before; absent: 0. */
 #define SLURM_RESTARTS_ANNOTATION "mete.dev/slurm-restarts"
 

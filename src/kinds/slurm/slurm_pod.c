@@ -179,6 +179,7 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     AUTO_FREE char *name = slurm_pod_name(e);
     AUTO_FREE char *process = host_process(e);
     AUTO_FREE char *facts = account_facts(e, ask);
+    AUTO_FREE char *environment = slurm_env(e, ask);
 
     json_put_text(metadata, "name", name);
     json_put_text(labels, SLURM_JOB_LABEL, job_name(e));
@@ -191,6 +192,7 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     json_put_text(annotations, POD_USER, user ? user : "");
     json_put_text(annotations, HOST_PROCESS_ANNOTATION, process);
     json_put_text(annotations, SLURM_ACCOUNT_ANNOTATION, facts);
+    json_put_text(annotations, SLURM_ENVIRONMENT_ANNOTATION, environment);
     json_put_text(annotations, QUEUE_RESERVATION, reservation);
     if (e->restarts > 0)
         put_number(annotations, SLURM_RESTARTS_ANNOTATION, e->restarts);
@@ -255,7 +257,6 @@ static json_t *make_container(json_t *pod, const struct slurm_element *e,
     if (json_array_size(json_object_get(spec, "arguments")) > 0)
         json_put(container, "command", json_deep_copy(json_object_get(spec, "arguments")));
     json_put_text(container, "workingDir", json_text(spec, "workDir"));
-    json_put(container, "env", slurm_env(e, ask));
     put_resources(pod, container, ask);
     return container;
 }

@@ -13,7 +13,8 @@ struct env_input pod_env_input(const struct pod *p, const json_t *container)
                               .node = o->node,
                               .host_ip = o->host->address,
                               .cpu_milli = o->host->cpus * 1000,
-                              .memory_bytes = o->host->memory_bytes};
+                              .memory_bytes = o->host->memory_bytes,
+                              .start_ns = p->start_ns};
 }
 
 /* The host uid of all containers, if the manifest sets one runAsUser for all. */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/stamp.h"
+#include "kinds/slurm/slurm_job.h"
 #include "model/quantity.h"
 #include "node/pod/refs.h"
 
@@ -257,12 +259,49 @@ static struct err *add_bulk(const struct env_input *in, const json_t *source, js
     return NULL;
 }
 
+static void put_seconds(json_t *env, const char *name, int64_t ns)
+{
+    AUTO_FREE char *text = mem_format("%" PRId64, ns / NS_PER_SEC);
+
+    json_put_text(env, name, text);
+}
+
+/* Adds the variables of a Slurm job. A variable that is not text is left out, as everywhere. */
+static void add_slurm(const struct env_input *in, json_t *env)
+{
+    static const char *const nodes[] = {"SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME",
+                                        "SLURM_TOPOLOGY_ADDR"};
+    const char *text =
+        json_text_at(in->pod, "metadata", "annotations", SLURM_ENVIRONMENT_ANNOTATION, NULL);
+    int64_t limit_s = json_int_at(in->pod, "spec", "activeDeadlineSeconds", NULL);
+    AUTO(json_freep) json_t *list = NULL;
+    AUTO(err_freep) struct err *e = text ? json_parse(str_of(text), &list) : NULL;
+
+    if (!text || e)
+        return;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *one = text_or_empty(json_string_value(json_array_get(list, i)));
+        const char *equals = strchr(one, '=');
+        AUTO_FREE char *name = equals ? mem_strndup(one, (size_t)(equals - one)) : NULL;
+
+        if (name && *name)
+            err_free(put(env, name, str_of(equals + 1)));
+    }
+    for (size_t i = 0; i < COUNT(nodes); i++)
+        json_put_text(env, nodes[i], in->node);
+    if (in->start_ns > 0)
+        put_seconds(env, "SLURM_JOB_START_TIME", in->start_ns);
+    if (in->start_ns > 0 && limit_s > 0)
+        put_seconds(env, "SLURM_JOB_END_TIME", in->start_ns + limit_s * NS_PER_SEC);
+}
+
 struct err *env_add(const struct env_input *in, json_t *env)
 {
     AUTO(json_freep) json_t *own = json_object(); /* the variables so far, for $(NAME) */
     const json_t *item = NULL;
     size_t i = 0;
 
+    add_slurm(in, env);
     json_array_foreach (json_object_get(in->container, "envFrom"), i, item)
         TRY(add_bulk(in, item, env));
     json_array_foreach (json_object_get(in->container, "env"), i, item) {

@@ -131,9 +131,31 @@ static void makes_variables_from_every_source(void **state)
     }
 }
 
+static void sets_the_variables_of_a_slurm_job_as_they_are(void **state)
+{
+    AUTO(json_freep)
+    json_t *pod = parse("{\"metadata\":{\"annotations\":{\"mete.dev/slurm-environment\":"
+                        "\"[\\\"A=$(B) $$\\\",\\\"BASH_FUNC_f%%=() { :; }\\\",\\\"=x\\\"]\"}},"
+                        "\"spec\":{\"activeDeadlineSeconds\":60}}");
+    AUTO(json_freep) json_t *container = parse("{\"name\":\"m\"}");
+    AUTO(json_freep) json_t *env = json_object();
+    const struct env_input in = {
+        .pod = pod, .container = container, .node = "n1", .start_ns = INT64_C(1000000000000)};
+
+    (void)state;
+    assert_null(env_add(&in, env));
+    assert_string_equal(json_text(env, "A"), "$(B) $$");
+    assert_string_equal(json_text(env, "BASH_FUNC_f%%"), "() { :; }");
+    assert_string_equal(json_text(env, "SLURMD_NODENAME"), "n1");
+    assert_string_equal(json_text(env, "SLURM_JOB_START_TIME"), "1000");
+    assert_string_equal(json_text(env, "SLURM_JOB_END_TIME"), "1060");
+    assert_int_equal(json_object_size(env), 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sets_the_variables_of_a_slurm_job_as_they_are),
         cmocka_unit_test(expands_as_the_kubelet_does),
         cmocka_unit_test(makes_variables_from_every_source),
     };
