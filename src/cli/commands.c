@@ -25,5 +25,7 @@ const struct command *const commands[] = {
     &command_completion,   &command_version,
     &command_help,         &command_complete,
     &command_server,       &command_node,
-    &command_learn_values, NULL,
+    &command_learn_values, &command_sbatch,
+    &command_squeue,       &command_scancel,
+    &command_slurm_links,  NULL,
 };

@@ -46,6 +46,12 @@ extern const struct command command_resume;
 extern const struct command command_doctor;
 extern const struct command command_sim;
 
+/* The commands of Slurm. */
+extern const struct command command_sbatch;
+extern const struct command command_squeue;
+extern const struct command command_scancel;
+extern const struct command command_slurm_links;
+
 /* Roles that `mete up` starts. */
 extern const struct command command_server;
 extern const struct command command_node;

@@ -63,11 +63,22 @@ static bool is_help(const char *word)
     return text_equal(word, "--help") || text_equal(word, "-h") || text_equal(word, "help");
 }
 
+/* The command of a program's name, such as /usr/bin/sbatch; NULL: another name. */
+static const struct command *command_of_program(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const struct command *command = path ? command_find(slash ? slash + 1 : path) : NULL;
+
+    return command && command->reads_words ? command : NULL;
+}
+
 static int main_dispatch(struct cli *c, int argc, char **argv)
 {
-    const struct command *command;
+    const struct command *command = command_of_program(argv[0]);
     AUTO_FREE char *help = NULL;
 
+    if (command)
+        return run_command(c, command, (size_t)argc - 1, (const char *const *)argv + 1);
     if (argc < 2 || (is_help(argv[1]) && argc == 2)) {
         help = help_format();
         return print_text(c, help) || argc < 2 ? EXIT_USAGE : EXIT_OK;

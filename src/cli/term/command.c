@@ -127,8 +127,8 @@ const struct command *command_find(const char *name)
 /* Commands of later versions: an error names them, so that a user does not suspect a misspelling.
  */
 static const char *const planned[] = {
-    "submit", "explain", "context",  "backup", "upgrade",  "sbatch", "srun",  "salloc", "squeue",
-    "sinfo",  "scancel", "scontrol", "sacct",  "sacctmgr", "sprio",  "sstat", "sshare", NULL,
+    "submit",   "explain", "context",  "backup", "upgrade", "srun",   "salloc", "sinfo",
+    "scontrol", "sacct",   "sacctmgr", "sprio",  "sstat",   "sshare", NULL,
 };
 
 bool command_is_planned(const char *name)
@@ -352,7 +352,7 @@ static struct err *parse_words(struct parser *p)
     for (; p->at < p->n; p->at++) {
         const char *word = p->words[p->at];
 
-        if (is_over || word[0] != '-' || !word[1]) {
+        if (is_over || in->command->reads_words || word[0] != '-' || !word[1]) {
             vec_add(&in->arguments, word);
             is_over = is_over || in->command->passes_on;
         } else if (text_equal(word, "--")) {

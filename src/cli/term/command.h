@@ -78,6 +78,7 @@ struct command {
     size_t n_min;
     size_t n_max;
     bool passes_on;   /* words after the first argument belong to the passed-on command */
+    bool reads_words; /* parses its words itself: all of them are arguments */
     bool is_hidden;   /* a role of a process, not a user command */
     int failure_code; /* exit code of all own failures; 0: by the error */
     /* Sets cli->exit_code if a success has its own code. */

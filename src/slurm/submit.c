@@ -1,0 +1,136 @@
+/* submit.c - applies the options of submissions: sources, values, environment */
+
+#include "slurm/submit.h"
+
+#include <assert.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "slurm/submit_options.h"
+
+static const struct submit_option *submit_find(const char *name)
+{
+    for (const struct submit_option *o = submit_options; o->name; o++)
+        if (text_equal(o->name, name))
+            return o;
+    return NULL;
+}
+
+struct slurm_option *slurm_submit_options(unsigned command)
+{
+    struct slurm_option *all;
+    size_t n = 0;
+
+    while (submit_options[n].name)
+        n++;
+    all = mem_alloc((n + 1) * sizeof(*all));
+    n = 0;
+    for (const struct submit_option *o = submit_options; o->name; o++)
+        if (o->commands == 0 || (o->commands & command))
+            all[n++] = (struct slurm_option){o->name, NULL, o->letter, o->takes};
+    return all;
+}
+
+struct err *slurm_submit_apply(struct slurm_submit *s, const struct slurm_words *words)
+{
+    s->level++;
+    if (!s->spec)
+        s->spec = json_object();
+    for (size_t i = 0; i < words->given.n; i++) {
+        const struct submit_option *o = submit_find(words->given.at[i].name);
+
+        assert(o); /* the words were parsed by this table */
+        TRY(o->read(s, o, words->given.at[i].value));
+    }
+    return NULL;
+}
+
+struct err *slurm_submit_apply_variables(struct slurm_submit *s,
+                                         const char *(*find)(const char *name))
+{
+    s->level++;
+    if (!s->spec)
+        s->spec = json_object();
+    for (const struct submit_option *o = submit_options; o->name; o++) {
+        AUTO_FREE char *name = o->variable ? mem_format("SBATCH_%s", o->variable) : NULL;
+        const char *value = name ? find(name) : NULL;
+
+        if (value)
+            TRY(o->read(s, o, o->takes == SLURM_TAKES_OPTIONAL && !*value ? NULL : value));
+    }
+    return NULL;
+}
+
+/* ---- the environment ---- */
+
+/* Is the variable NAME=VALUE in the list of --export? */
+static bool export_names(struct str list, const char *variable)
+{
+    struct str name = str_of(variable);
+    struct str value = name;
+
+    name = str_cut(&value, '=');
+    while (list.at)
+        if (str_equal(str_cut(&list, ','), name))
+            return true;
+    return false;
+}
+
+/* Is the variable replaced by NAME=VALUE of the list? */
+static bool export_replaces(struct str list, const char *variable)
+{
+    size_t size = strcspn(variable, "=") + 1;
+
+    while (list.at) {
+        struct str item = str_cut(&list, ',');
+
+        if (item.size >= size && memcmp(item.at, variable, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void export_add(json_t *list, struct str text)
+{
+    if (text.size > 0 && *text.at != '=' && memchr(text.at, '=', text.size))
+        json_array_append_new(list, json_stringn(text.at, text.size));
+}
+
+void slurm_submit_put_environment(struct slurm_submit *s, const char *const *environment)
+{
+    struct str list = str_of(s->exported);
+    struct str first = list;
+    bool is_all;
+    json_t *to;
+
+    first = str_cut(&first, ',');
+    is_all = !list.at || (first.size == 3 && strncasecmp(first.at, "ALL", 3) == 0);
+    json_put(s->spec, "environment", json_array());
+    to = json_array_at(s->spec, "environment");
+    for (; *environment; environment++) {
+        bool is_kept =
+            is_all || text_starts_with(*environment, "SLURM_") || export_names(list, *environment);
+
+        if (is_kept && !export_replaces(list, *environment))
+            export_add(to, str_of(*environment));
+    }
+    while (list.at)
+        export_add(to, str_cut(&list, ','));
+    if (s->exported && !is_all) {
+        AUTO_FREE char *text = mem_format("SLURM_EXPORT_ENV=%s", s->exported);
+
+        export_add(to, str_of(text));
+    }
+}
+
+void slurm_submit_done(struct slurm_submit *s)
+{
+    json_decref(s->spec);
+    VEC_EACH (&s->warnings, warning)
+        free(*warning);
+    vec_done(&s->warnings);
+    free(s->wrap);
+    free(s->exported);
+    free(s->cluster);
+    *s = (struct slurm_submit){0};
+}
