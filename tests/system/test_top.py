@@ -132,6 +132,7 @@ def test_each_screen_shows_its_list_and_a_job_its_reason_and_log():
             text = s.wait("PLACE", "waits-too", "queue default", "1 of 2")
             equal([line.split()[:3] for line in text.splitlines() if "waits" in line],
                   [["1", "2", "waits"], ["2", "3", "waits-too"]], text)
+            s.wait("start not known")
             s.press("w")
             s.wait("job 2 waits", "needs 6")
             s.press("Escape")

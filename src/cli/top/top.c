@@ -68,22 +68,6 @@ static const struct top_page *page_of(struct top *t)
     return t->look.screen == TOP_EVENTS ? event_page_of(t) : &t->page;
 }
 
-void top_show(struct top *t)
-{
-    enum top_screen screen = t->look.screen;
-    const struct top_show s = {.view = &t->view,
-                               .page = page_of(t),
-                               .lines = screen == TOP_PAPER           ? &t->paper
-                                        : screen == TOP_JOB && t->job ? top_job_facts(t->job)
-                                                                      : NULL,
-                               .log = screen == TOP_JOB && t->job ? top_job_log(t->job) : NULL,
-                               .is_tagged = top_is_tagged,
-                               .arg = t};
-
-    if (!top_run_has_terminal(t->run))
-        top_draw(&s, &t->look, loop_wall_ns(t->loop));
-}
-
 const struct top_row *top_selected(struct top *t)
 {
     enum top_screen screen = t->look.screen;
@@ -93,6 +77,26 @@ const struct top_row *top_selected(struct top *t)
     if (screen >= TOP_JOB)
         return t->opened.name ? &t->opened : NULL;
     return p->screen == screen && i >= 0 && i < (int64_t)p->rows.n ? &p->rows.at[i] : NULL;
+}
+
+void top_show(struct top *t)
+{
+    enum top_screen screen = t->look.screen;
+    const struct top_show s = {
+        .view = &t->view,
+        .page = page_of(t),
+        .lines = screen == TOP_PAPER           ? &t->paper
+                 : screen == TOP_JOB && t->job ? top_job_facts(t->job)
+                                               : NULL,
+        .log = screen == TOP_JOB && t->job ? top_job_log(t->job) : NULL,
+        .estimate = screen == TOP_QUEUE ? top_estimate_text(t->estimate, top_selected(t)) : "",
+        .is_tagged = top_is_tagged,
+        .arg = t};
+
+    if (screen == TOP_QUEUE && t->estimate)
+        top_estimate_want(t->estimate, top_selected(t));
+    if (!top_run_has_terminal(t->run))
+        top_draw(&s, &t->look, loop_wall_ns(t->loop));
 }
 
 void top_say(struct top *t, const char *fmt, ...)
@@ -169,7 +173,7 @@ static void top_on_job(void *arg, const struct err *e)
     top_show(t);
 }
 
-static void top_on_job_lines(void *arg)
+static void top_on_lines(void *arg)
 {
     top_show(arg);
 }
@@ -259,7 +263,7 @@ void top_open_job(struct top *t, const struct top_row *row)
                                                    .name = copy.name,
                                                    .is_batch = text_equal(copy.object, "job"),
                                                    .is_utf8 = t->look.is_utf8,
-                                                   .on_change = top_on_job_lines,
+                                                   .on_change = top_on_lines,
                                                    .on_refreshed = top_on_job,
                                                    .arg = t});
     t->look.first[TOP_JOB] = 0;
@@ -464,10 +468,12 @@ static struct err *top_live(struct top *t)
     top_look_init(t);
     t->run = top_run_new(&(struct top_run_options){
         .loop = t->loop, .cli = t->cli, .on_end = top_on_run_end, .arg = t});
-    if (t->session)
+    if (t->session) {
         t->feed = top_feed_new(t->session, top_on_refreshed, t);
-    else
+        t->estimate = top_estimate_new(t->session, top_on_lines, t);
+    } else {
         TRY(top_local_new(t->loop, t->cli, top_on_local, t, &t->local));
+    }
     TRY(top_draw_begin(t->cli->terminal.has_colour));
     t->timer = loop_timer_new(t->loop, top_on_time, t);
     t->clock = loop_timer_new(t->loop, top_on_clock, t);
@@ -487,6 +493,7 @@ static void top_done(struct top *t)
     loop_timer_free(t->timer);
     loop_timer_free(t->clock);
     top_run_free(t->run);
+    top_estimate_free(t->estimate);
     top_events_free(t->events);
     top_job_free(t->job);
     top_feed_free(t->feed);

@@ -261,19 +261,21 @@ static void draw_job(const struct top_show *s, struct top_look *look)
 
 void top_draw(const struct top_show *s, struct top_look *look, int64_t now_ns)
 {
-    AUTO_FREE char *wall = NULL;
+    AUTO_FREE char *made = NULL;
     const char *detail = "";
 
     (void)sym_werase(*sym_stdscr);
     draw_head(s, look, now_ns);
     if (look->screen == TOP_WALL)
-        detail = wall = top_wall_draw(s->view, look, now_ns);
+        detail = made = top_wall_draw(s->view, look, now_ns);
     else if (look->screen == TOP_PAPER)
         draw_paper(s, look);
     else if (look->screen == TOP_JOB)
         draw_job(s, look);
     else
         detail = draw_list(s, look);
+    if (*s->estimate)
+        detail = made = mem_format("%s   %s", s->estimate, detail);
     draw_foot(look, text_or_empty(detail));
     (void)sym_wrefresh(*sym_stdscr);
 }

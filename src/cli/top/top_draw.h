@@ -37,6 +37,7 @@ struct top_show {
     const struct top_view *view;
     const struct top_page *page;   /* of the screen, or of another one: then nothing is known */
     const struct top_lines *lines; /* of a job or of a paper; NULL: none */
+    const char *estimate;          /* of the selected job of the queue; "": none */
     const struct top_lines *log;   /* of a job; NULL: none */
     bool (*is_tagged)(void *arg, const struct top_row *row);
     void *arg;

@@ -3,6 +3,7 @@
 
 #include "cli/session.h"
 #include "cli/top/top_draw.h"
+#include "cli/top/top_estimate.h"
 #include "cli/top/top_events.h"
 #include "cli/top/top_feed.h"
 #include "cli/top/top_job.h"
@@ -20,9 +21,10 @@ struct top {
     struct session *session; /* NULL with --local */
     struct loop *loop;
     struct top_feed *feed;
-    struct top_local *local;   /* NULL: not --local */
-    struct top_events *events; /* NULL: the screen was not opened yet */
-    struct top_job *job;       /* NULL: the screen is not open */
+    struct top_local *local;       /* NULL: not --local */
+    struct top_events *events;     /* NULL: the screen was not opened yet */
+    struct top_estimate *estimate; /* NULL with --local */
+    struct top_job *job;           /* NULL: the screen is not open */
     struct top_run *run;
     struct loop_timer *timer;
     struct loop_timer *clock; /* draws each second, also while the server is silent */
