@@ -1,5 +1,8 @@
 /* rows.c - the attempts of a period, page by page: ended attempts, then running ones */
+#include <inttypes.h>
+
 #include "base/mem.h"
+#include "base/num.h"
 #include "meter/meter_private.h"
 
 enum {
@@ -17,6 +20,7 @@ struct rows_report {
     void *arg;
     char after[ACCOUNT_KEY_SIZE];
     int64_t now_ns;
+    json_t *filter; /* the parameters ids, name and states */
     json_t *items;
     size_t n_seen;
     bool is_over; /* no rows are left */
@@ -29,8 +33,24 @@ static void rows_free(struct report *report)
     loop_timer_free(r->timer);
     question_done(&r->q);
     prices_free(r->prices);
+    json_decref(r->filter);
     json_decref(r->items);
     free(r);
+}
+
+/* The state in which Slurm shows such an end; of an open attempt RUNNING. */
+static const char *slurm_state_of(const char *cause)
+{
+    static const char *const words[][2] = {
+        {"Completed", "COMPLETED"},      {"Failed", "FAILED"},       {"OOMKilled", "OUT_OF_MEMORY"},
+        {"DeadlineExceeded", "TIMEOUT"}, {"Cancelled", "CANCELLED"}, {"Preempted", "PREEMPTED"}};
+
+    if (!cause)
+        return "RUNNING";
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (text_equal(words[i][0], cause))
+            return words[i][1];
+    return "NODE_FAIL";
 }
 
 static void put_time(json_t *o, const char *key, int64_t ns)
@@ -96,6 +116,21 @@ static void put_used(const struct rows_report *r, json_t *o, const struct accoun
     put_number(o, "idleCostMicro", r->prices && sums.has_times ? sums.idle_cost_micro : -1);
 }
 
+/* What is known of a Slurm job; absent: no such job. */
+static void put_slurm(json_t *o, const struct account_row *row)
+{
+    const char *text = json_text(row->tree, "slurm");
+    json_t *slurm = NULL;
+
+    if (json_object_get(row->tree, "exitSignal"))
+        json_put_int(o, "exitSignal", json_int(row->tree, "exitSignal", 0));
+    if (!text)
+        return;
+    err_free(json_parse(str_of(text), &slurm)); /* our own text */
+    if (slurm)
+        json_put(o, "slurm", slurm);
+}
+
 static json_t *row_tree(const struct rows_report *r, const struct account_row *row)
 {
     json_t *o = json_object();
@@ -113,8 +148,71 @@ static json_t *row_tree(const struct rows_report *r, const struct account_row *r
     put_time(o, "to", row->to_ns);
     put_number(o, "exitCode", row->exit_code);
     put_text(o, "cause", row->cause);
+    put_text(o, "state", slurm_state_of(row->cause));
+    put_slurm(o, row);
     put_used(r, o, row);
     return o;
+}
+
+static bool in_list(const char *list, const char *word)
+{
+    struct str rest = str_of(list);
+
+    while (rest.at)
+        if (str_equal(str_cut(&rest, ','), str_of(text_or_empty(word))))
+            return true;
+    return !list;
+}
+
+static bool is_state_wanted(const struct rows_report *r, const struct account_row *row)
+{
+    return in_list(json_text(r->filter, "states"), slurm_state_of(row->cause));
+}
+
+/* A row without a Slurm job has its own number only: other rows are looked at in whole. */
+static bool is_id_possible(const struct rows_report *r, const struct account_row *row)
+{
+    AUTO_FREE char *id = mem_format("%" PRId64, row->job_id);
+
+    return json_text(row->tree, "slurm") || in_list(json_text(r->filter, "ids"), id);
+}
+
+/* Is the element `index` ("3", "3,7-9") of array `id` in the list of ids? */
+static bool is_element_wanted(const char *ids, int64_t id, const json_t *index)
+{
+    AUTO_FREE char *array = mem_format("%" PRId64, id);
+    struct str rest = str_of(ids);
+
+    while (rest.at) {
+        struct str one = str_cut(&rest, ',');
+        struct str tail = one;
+        int64_t n = -1;
+
+        if (!str_equal(str_cut(&tail, '_'), str_of(array)))
+            continue;
+        if (!tail.at || json_is_string(index))
+            return true;
+        err_free(num_parse_int64(tail, 0, INT64_MAX, &n)); /* else no element */
+        if (n == json_integer_value(index))
+            return true;
+    }
+    return false;
+}
+
+/* By the number of the job or array, by "12_3", and by the job's name. */
+static bool is_job_wanted(const struct rows_report *r, const json_t *row)
+{
+    const char *ids = json_text(r->filter, "ids");
+    const json_t *slurm = json_object_get(row, "slurm");
+    const char *name = json_text(slurm, "name");
+    AUTO_FREE char *id = mem_format("%" PRId64, json_int(row, "jobId", 0));
+
+    if (!in_list(json_text(r->filter, "name"), name ? name : json_text(row, "pod")))
+        return false;
+    if (in_list(ids, id))
+        return true;
+    return slurm && is_element_wanted(ids, json_int(slurm, "arrayJobId", 0),
+                                      json_object_get(slurm, "arrayTaskId"));
 }
 
 static void rows_take(void *arg, const struct account_row *row)
@@ -122,8 +220,16 @@ static void rows_take(void *arg, const struct account_row *row)
     struct rows_report *r = arg;
     struct share s;
 
-    if (question_wants(&r->q, row) && share_of(row, r->q.period, r->now_ns, NULL, &s))
-        (void)json_array_append_new(r->items, row_tree(r, row)); /* as above */
+    json_t *tree;
+
+    if (!question_wants(&r->q, row) || !share_of(row, r->q.period, r->now_ns, NULL, &s) ||
+        !is_state_wanted(r, row) || !is_id_possible(r, row))
+        return;
+    tree = row_tree(r, row);
+    if (is_job_wanted(r, tree))
+        (void)json_array_append_new(r->items, tree); /* fresh: cannot fail */
+    else
+        json_decref(tree);
 }
 
 static void rows_take_open(void *arg, const struct account_row *row)
@@ -224,8 +330,8 @@ static void rows_on_timer(void *arg)
 struct err *meter_rows(void *meter, const struct report_question *q, report_done_fn done, void *arg,
                        struct report **ret)
 {
-    static const char *const known[] = {"from",  "to",    "user",     "namespace",
-                                        "queue", "limit", "continue", NULL};
+    static const char *const known[] = {"from",     "to",  "user", "namespace", "queue", "limit",
+                                        "continue", "ids", "name", "states",    NULL};
     struct meter *m = meter;
     int64_t now_ns = objects_now_ns(m->o.objects);
     struct question question = {0};
@@ -243,6 +349,7 @@ struct err *meter_rows(void *meter, const struct report_question *q, report_done
                               .done = done,
                               .arg = arg,
                               .now_ns = now_ns,
+                              .filter = json_deep_copy(q->parameters),
                               .items = json_array()};
     if (*question.after)
         memcpy(r->after, question.after, sizeof(r->after));

@@ -38,6 +38,10 @@ def test_an_array_of_slurm_jobs_runs_and_is_listed():
         equal(sorted((r["arrayTaskId"], r["state"], r["exitCode"]) for r in listed),
               [(0, "COMPLETED", 0), (1, "FAILED", 1), (2, "FAILED", 2)])
         equal(m.object("pods")["items"], [])
+        ended = m.read(f"/apis/mete.dev/v1/accounting?ids={status['jobId']}")["items"]
+        equal(sorted((r["slurm"]["arrayTaskId"], r["state"], r["exitCode"], r["slurm"]["name"]) for r in ended),
+              [(0, "COMPLETED", 0, "sweep"), (1, "FAILED", 1, "sweep"), (2, "FAILED", 2, "sweep")])
+        equal(len(m.read(f"/apis/mete.dev/v1/accounting?ids={status['jobId']}_1&states=FAILED")["items"]), 1)
 
         m.ok("apply", "-f", "-", stdin=slurm_job("long", "exec sleep 1000", gres="gpu:1"))
         m.ok("apply", "-f", "-", stdin=slurm_job("next", "true", gres="gpu:1"))
@@ -51,3 +55,7 @@ def test_an_array_of_slurm_jobs_runs_and_is_listed():
         m.ok("patch", "slurmjob", "long", "--type=merge", "-p", '{"spec":{"cancelled":"*"}}')
         wait(lambda: m.object("slurmjob", "next")["status"].get("state") == "COMPLETED", "the next job ran")
         equal(m.object("slurmjob", "long")["status"]["state"], "CANCELLED")
+        m.ok("apply", "-f", "-", stdin=slurm_job("never", "true", hold="user", array={"indexes": "3,5"}))
+        m.ok("patch", "slurmjob", "never", "--type=merge", "-p", '{"spec":{"cancelled":"*"}}')
+        row = wait(lambda: m.read("/apis/mete.dev/v1/accounting?name=never")["items"], "the cancelled job is accounted for")[0]
+        equal((row["state"], row["slurm"]["arrayTaskId"], row["node"]), ("CANCELLED", "3,5", None))

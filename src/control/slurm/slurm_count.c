@@ -24,6 +24,7 @@ void sjob_turn_done(struct sjob_turn *t)
     index_set_done(&t->completed);
     index_set_done(&t->failed);
     index_set_done(&t->cancelled);
+    index_set_done(&t->unstarted);
     vec_done(&t->released);
     vec_done(&t->killed);
 }
@@ -94,6 +95,7 @@ void sjob_turn_cancel(struct sjob_turn *t, size_t index)
 
     add_end(t, index, end.state);
     put_end(t, &end, NULL);
+    (void)index_set_add(&t->unstarted, index);
 }
 
 static void put_record(struct sjob_turn *t, const char *map, size_t index, int64_t value)

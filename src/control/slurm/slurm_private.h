@@ -246,6 +246,7 @@ struct sjob_turn {
     struct index_set completed;
     struct index_set failed;
     struct index_set cancelled;
+    struct index_set unstarted;      /* elements that end in this turn without a pod */
     VEC(struct sjob_pod *) released; /* their finalizers go in the same transaction */
     VEC(struct sjob_pod *) killed;   /* deleted after the transaction */
     bool has_deleting;               /* at most one pod in `released` is being deleted */

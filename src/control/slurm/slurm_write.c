@@ -66,10 +66,29 @@ static const char *end_reason(const char *state)
     return text_equal(state, "DEADLINE") ? "DeadLine" : NULL;
 }
 
+/* Elements that ended without a pod: accounting gets a row for those that are new. */
+static void put_unstarted(struct sjob_turn *t)
+{
+    json_t *records = json_object_get(t->status, "records");
+    const char *was = json_text(records, "unstarted");
+    AUTO(index_set_done) struct index_set set = {0};
+
+    if (t->unstarted.count == 0)
+        return;
+    if (was) /* our own text */
+        err_free(index_set_parse(str_of(was), SLURM_ARRAY_MAX, &set));
+    for (size_t i = 0; i < t->unstarted.n_words * 64; i++)
+        if (index_set_has(&t->unstarted, i))
+            (void)index_set_add(&set, i);
+    put_set(json_object_at(t->status, "records"), "unstarted", &set);
+}
+
 static void fill_status(struct sjob_turn *t)
 {
     struct sjob *j = t->job;
     char text[STAMP_TEXT_SIZE];
+
+    put_unstarted(t);
 
     put_set(t->status, "completed", &t->completed);
     put_set(t->status, "failed", &t->failed);

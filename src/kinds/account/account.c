@@ -13,6 +13,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 #include "kinds/queue.h"
+#include "kinds/slurm/slurm_job.h"
 #include "model/device.h"
 
 /* ---- keys, and the clock that never goes back ---- */
@@ -162,6 +163,8 @@ void account_open(json_t *entry, const struct account_begin *b)
     json_put_text(entry, "user", json_text_at(b->pod, "metadata", "annotations", POD_USER, NULL));
     json_put_text(entry, "jobId", json_text_at(b->pod, "metadata", "labels", POD_JOB_ID, NULL));
     json_put_text(entry, "queue", queue_of(b->pod));
+    json_put_text(entry, "slurm",
+                  json_text_at(b->pod, "metadata", "annotations", SLURM_ACCOUNT_ANNOTATION, NULL));
     json_put_int(entry, "fromNs", b->now_ns);
     json_put_int(entry, "attempt", 0);
     json_put(entry, "gpus", list);
@@ -217,6 +220,7 @@ struct ending {
     const char *cause; /* static */
     bool has_code;
     int64_t code;
+    int64_t signal;  /* 0: none */
     bool is_certain; /* the pod's status tells of all its containers */
     struct account_usage usage;
 };
@@ -238,6 +242,7 @@ static void ending_add_exit(struct ending *end, const json_t *terminated)
     if (!end->has_code || (end->code == 0 && code != 0)) {
         end->has_code = true;
         end->code = code;
+        end->signal = json_int(terminated, "signal", 0);
         end->cause = cause_of_exit(terminated);
     }
 }
@@ -404,6 +409,9 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
     account_usage_format(row, &end->usage);
     if (end->has_code)
         json_put_int(row, "exitCode", end->code);
+    if (end->signal > 0)
+        json_put_int(row, "exitSignal", end->signal);
+    json_put_text(row, "slurm", json_text(s->entry, "slurm"));
     json_put_text(row, "cause", end->cause);
     txn_put_owed(s->txn, account_key(account_rows(), key), row, STORE_ABSENT);
 }
@@ -510,4 +518,26 @@ void account_usage_put(json_t *root, const char *container, int64_t attempt,
     (void)snprintf(key, sizeof(key), "%" PRId64, attempt);
     account_usage_format(usage, u);
     json_put(of, key, usage);
+}
+
+/* ---- jobs that never started ---- */
+
+void account_unstarted_in(struct txn *t, const struct account_unstarted *u)
+{
+    AUTO(json_freep) json_t *row = json_object();
+    AUTO_FREE char *key = mem_format("%0*" PRId64 ".%0*" PRId64 ".%s.%" PRId64, ACCOUNT_TIME_DIGITS,
+                                     u->now_ns, ACCOUNT_TIME_DIGITS, u->now_ns, u->uid, u->attempt);
+
+    json_put_text(row, "namespace", u->ns);
+    json_put_text(row, "pod", u->name);
+    json_put_text(row, "uid", u->uid);
+    json_put_int(row, "attempt", u->attempt);
+    json_put_text(row, "user", u->user);
+    json_put_text(row, "jobId", u->job_id);
+    json_put_text(row, "queue", u->queue ? u->queue : QUEUE_DEFAULT);
+    json_put_int(row, "fromNs", u->now_ns);
+    json_put_int(row, "toNs", u->now_ns);
+    json_put_text(row, "slurm", u->slurm);
+    json_put_text(row, "cause", "Cancelled");
+    txn_put_owed(t, account_key(account_rows(), key), row, STORE_ABSENT);
 }

@@ -14,7 +14,8 @@
  * of a placement share its time without a gap. The open attempt is the pod's entry in its placement
  * (ledger.h): {"fromNs", "attempt", "user", "jobId", "gpus":[{"uuid","model"}]}. A part of a gpu
  * also has "device" (model/device.h) and its compute in 1/1000, "milli". The transaction that
- * closes an attempt writes its row: each attempt has exactly one row.
+ * closes an attempt writes its row: each attempt has exactly one row. "slurm", of a pod of a Slurm
+ * job, is the text of slurm_account_facts (kinds/slurm/slurm_pod.h).
  *
  * A device that pods share by a claim is in one open attempt at a time: that of the pod that has
  * had the device longest. When this pod ends, its device moves on with "fromNs": the device's time
@@ -106,6 +107,22 @@ void account_move_device(const json_t *from, json_t *to, const char *device, int
  * attempt; nothing if no container restarted. `before` is the pod's state before. */
 void account_restarts_in(const struct store *s, struct txn *t, const json_t *before,
                          const struct account_end *end);
+
+/* Elements of a Slurm job that were cancelled before they started. Texts are borrowed. */
+struct account_unstarted {
+    const char *ns;
+    const char *name; /* of the SlurmJob, as is `uid` */
+    const char *uid;
+    const char *user;
+    const char *job_id;
+    const char *queue; /* NULL: the default queue */
+    const char *slurm; /* the row's member of this name */
+    int64_t attempt;   /* unique for the job */
+    int64_t now_ns;    /* from account_now_ns */
+};
+
+/* Adds a row without duration. */
+void account_unstarted_in(struct txn *t, const struct account_unstarted *u);
 
 /* Adds the states of a node's gpus when the node is written, new (`before` NULL) or removed
  * (`after` NULL). */

@@ -12,6 +12,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_job.h"
+#include "kinds/slurm/slurm_pod.h"
 #include "model/index_set.h"
 #include "model/slurm_dependency.h"
 
@@ -249,6 +250,57 @@ static struct err *check_hold(const struct change *c)
     return text_equal(was, "admin") || text_equal(is, "admin") ? slurm_denied() : NULL;
 }
 
+/* ---- accounting ---- */
+
+/* The elements of `records.unstarted`: the job's, or those of its array. */
+static void read_unstarted(const json_t *job, struct index_set *ret)
+{
+    const char *text = json_text_at(job, "status", "records", "unstarted", NULL);
+
+    if (text) /* the controller's own text */
+        err_free(index_set_parse(str_of(text), SLURM_ARRAY_MAX, ret));
+}
+
+/* Adds a row for elements that the controller cancelled before they started. */
+static void account_cancelled(struct change *c)
+{
+    const json_t *metadata = json_object_get(c->after, "metadata");
+    AUTO(index_set_done) struct index_set was = {0};
+    AUTO(index_set_done) struct index_set is = {0};
+    struct slurm_ask ask = {.nodes = 1, .tasks = 1, .cpus = 1};
+    const struct slurm_element element = {.job = c->after, .index = -1};
+    struct account_unstarted row = {
+        .ns = json_text(metadata, "namespace"),
+        .name = json_text(metadata, "name"),
+        .uid = json_text(metadata, "uid"),
+        .user = json_text_at(metadata, "annotations", POD_USER, NULL),
+        .job_id = json_text_at(metadata, "labels", POD_JOB_ID, NULL),
+    };
+    AUTO(json_freep) json_t *facts = NULL;
+    AUTO_FREE char *indexes = NULL;
+    AUTO_FREE char *text = NULL;
+
+    read_unstarted(c->before, &was);
+    read_unstarted(c->after, &is);
+    if (is.count <= was.count)
+        return;
+    for (size_t i = 0; i < was.n_words * 64; i++)
+        if (index_set_has(&was, i))
+            index_set_remove(&is, i);
+    err_free(slurm_ask_read(json_object_get(c->after, "spec"), &ask)); /* does not change */
+    facts = slurm_account_facts(&element, &ask);
+    indexes = index_set_format(&is);
+    if (json_at(c->after, "spec", "array", NULL)) {
+        json_put_int(facts, "arrayJobId", json_int_at(c->after, "status", "jobId", NULL));
+        json_put_text(facts, "arrayTaskId", indexes);
+    }
+    text = json_format(facts);
+    row.slurm = text;
+    row.attempt = (int64_t)was.count;
+    row.now_ns = objects_now_ns(c->objects);
+    account_unstarted_in(&c->txn, &row);
+}
+
 struct err *slurm_update_rules(struct change *c)
 {
     json_t *was = json_object_get(c->before, "spec");
@@ -258,6 +310,8 @@ struct err *slurm_update_rules(struct change *c)
     if (!is_slurm_job(c->kind))
         return NULL;
     TRY(check_owner(c));
+    if (text_equal(c->request->subresource, "status"))
+        account_cancelled(c);
     check_members(is, was, &causes);
     check_members(was, is, &causes);
     if (!is_same(json_at(was, "array", "indexes", NULL), json_at(is, "array", "indexes", NULL)))

@@ -120,14 +120,13 @@ static char *host_process(const struct slurm_element *e)
 
 /* ---- metadata ---- */
 
-/* What accounting keeps of the job: the value of SLURM_ACCOUNT_ANNOTATION. */
-static char *account_facts(const struct slurm_element *e, const struct slurm_ask *ask)
+json_t *slurm_account_facts(const struct slurm_element *e, const struct slurm_ask *ask)
 {
     static const char *const copied[] = {"name",    "account",    "partition",  "qos",
                                          "comment", "submitLine", "workDir",    "constraint",
                                          "wckey",   "licenses",   "reservation"};
     const json_t *spec = json_object_get(e->job, "spec");
-    AUTO(json_freep) json_t *facts = json_object();
+    json_t *facts = json_object();
     AUTO_FREE char *tres = slurm_ask_tres(ask);
 
     for (size_t i = 0; i < COUNT(copied); i++)
@@ -149,7 +148,7 @@ static char *account_facts(const struct slurm_element *e, const struct slurm_ask
     json_put_text(facts, "submitTime", json_text_at(e->job, "metadata", "creationTimestamp", NULL));
     if (e->eligible_ns > 0)
         json_put_int(facts, "eligibleNs", e->eligible_ns);
-    return json_format(facts);
+    return facts;
 }
 
 static void add_owner(json_t *metadata, const struct slurm_element *e)
@@ -178,7 +177,8 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     const char *reservation = json_text_filled(json_object_get(e->job, "spec"), "reservation");
     AUTO_FREE char *name = slurm_pod_name(e);
     AUTO_FREE char *process = host_process(e);
-    AUTO_FREE char *facts = account_facts(e, ask);
+    AUTO(json_freep) json_t *account = slurm_account_facts(e, ask);
+    AUTO_FREE char *facts = json_format(account);
     AUTO_FREE char *environment = slurm_env(e, ask);
 
     json_put_text(metadata, "name", name);

@@ -40,6 +40,10 @@ char *slurm_pod_name(const struct slurm_element *e);
 /* The pod, for cluster_create. New reference. */
 json_t *slurm_pod_make(const struct slurm_element *e);
 
+/* What accounting keeps of the element: account.h, "slurm". New reference. */
+struct slurm_ask;
+json_t *slurm_account_facts(const struct slurm_element *e, const struct slurm_ask *ask);
+
 /* Paths of an element, for listings; the caller frees them. */
 char *slurm_stdout_path(const struct slurm_element *e);
 char *slurm_stderr_path(const struct slurm_element *e);
