@@ -22,12 +22,8 @@ static void facts_take_asks(const struct usage_report *r, struct job_facts *f,
     int64_t memory_bytes = row->memory_asked_bytes;
 
     if (!row->cause) { /* a running attempt has no row yet: its pod tells */
-        const struct store_key key = {
-            .group = "", .resource = "pods", .ns = row->ns, .name = row->pod};
-        const struct store_object *o = store_get(r->meter->store, key);
-        AUTO(json_freep) json_t *pod = NULL;
-        AUTO(err_freep) struct err *e = o ? json_parse(o->bytes, &pod) : NULL;
-        const struct pod_asks asks = pod && !e ? pod_asks(pod) : (struct pod_asks){0};
+        AUTO(json_freep) json_t *pod = meter_pod_of(r->meter, row);
+        const struct pod_asks asks = pod ? pod_asks(pod) : (struct pod_asks){0};
 
         cpu_milli = asks.cpu_milli;
         memory_bytes = asks.memory_bytes;
@@ -113,7 +109,7 @@ static void facts_take_gpus(const struct usage_report *r, struct job_facts *f,
 static void facts_take_idle(const struct usage_report *r, struct job_facts *f,
                             const struct account_row *row)
 {
-    int64_t idle_for_ns = meter_idle_for_ns(r->meter, row);
+    int64_t idle_for_ns = r->is_waiting ? row->wait_ns : meter_idle_for_ns(r->meter, row);
     int64_t milli = 0;
     const json_t *gpu;
     size_t i;

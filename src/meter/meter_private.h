@@ -168,8 +168,13 @@ static inline int64_t saturated(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* The usage of a running attempt so far, by its node's last sample. */
-struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row);
+/*
+ * Completes an open attempt by what is known of it now: its usage by its node's last sample, and
+ * its time without a container by its pod. True: no container of it with gpus runs.
+ */
+bool meter_complete_open(const struct meter *m, int64_t now_ns, struct account_row *row);
+/* The stored pod of an attempt; NULL: it is gone. New reference. */
+json_t *meter_pod_of(const struct meter *m, const struct account_row *row);
 /* The known time since a gpu of a running attempt was last busy; -1: unknown. */
 int64_t meter_idle_for_ns(const struct meter *m, const struct account_row *row);
 

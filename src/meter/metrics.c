@@ -197,7 +197,7 @@ static const struct container_sample *next_container(const struct node_stats *st
     return NULL;
 }
 
-struct account_usage meter_used_so_far(const struct meter *m, const struct account_row *row)
+static struct account_usage used_so_far(const struct meter *m, const struct account_row *row)
 {
     const struct node_stats *stats = fresh_loads(m, row->node);
     const struct container_sample *c = NULL;
@@ -206,6 +206,31 @@ struct account_usage meter_used_so_far(const struct meter *m, const struct accou
     while ((c = next_container(stats, row->uid, c)))
         account_usage_add(&u, &c->usage);
     return u;
+}
+
+json_t *meter_pod_of(const struct meter *m, const struct account_row *row)
+{
+    const struct store_key key = {.group = "", .resource = "pods", .ns = row->ns, .name = row->pod};
+    const struct store_object *o = store_get(m->store, key);
+    json_t *pod = NULL;
+    AUTO(err_freep) struct err *e = o ? json_parse(o->bytes, &pod) : NULL;
+
+    return e ? NULL : pod;
+}
+
+bool meter_complete_open(const struct meter *m, int64_t now_ns, struct account_row *row)
+{
+    const struct account_span span = {row->from_ns, now_ns > row->from_ns ? now_ns : row->from_ns};
+    AUTO(json_freep) json_t *pod = NULL;
+    struct account_wait wait;
+
+    row->usage = used_so_far(m, row);
+    pod = json_array_size(row->gpus) > 0 ? meter_pod_of(m, row) : NULL;
+    if (!pod)
+        return false;
+    wait = account_wait_of(row->tree, pod, span);
+    row->wait_ns = wait.ns;
+    return wait.ns >= 0 && !wait.is_running;
 }
 
 int64_t meter_idle_for_ns(const struct meter *m, const struct account_row *row)

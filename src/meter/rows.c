@@ -237,7 +237,8 @@ static void rows_take_open(void *arg, const struct account_row *row)
     struct rows_report *r = arg;
     struct account_row mine = *row;
 
-    mine.usage = meter_used_so_far(r->meter, row);
+    if (question_wants(&r->q, row))
+        (void)meter_complete_open(r->meter, r->now_ns, &mine);
     rows_take(r, &mine);
 }
 

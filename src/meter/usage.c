@@ -223,7 +223,7 @@ static void usage_take_open(void *arg, const struct account_row *row)
     struct usage_report *r = arg;
     struct account_row mine = *row;
 
-    mine.usage = meter_used_so_far(r->meter, row);
+    r->is_waiting = question_wants(&r->q, row) && meter_complete_open(r->meter, r->now_ns, &mine);
     usage_take_row(r, &mine);
 }
 

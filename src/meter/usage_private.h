@@ -67,6 +67,7 @@ struct usage_report {
     struct group total;
     bool is_idle_first; /* groups with idle gpus alone, the most idle first */
     struct used_gpu *gpus;
+    bool is_waiting; /* no container of the open attempt at hand runs */
     bool is_advice;
     int64_t least_ns; /* advice rests on at least this long */
     struct store_list nodes;

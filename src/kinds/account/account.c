@@ -405,7 +405,7 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
     json_put_int(row, "toNs", span.to_ns);
     put_asks(row, s->pod);
     if (end->is_certain && s->pod)
-        put_wait(row, account_wait_ns(s->entry, s->pod, span));
+        put_wait(row, account_wait_of(s->entry, s->pod, span).ns);
     account_usage_format(row, &end->usage);
     if (end->has_code)
         json_put_int(row, "exitCode", end->code);

@@ -134,6 +134,22 @@ void account_node_in(const struct store *s, struct txn *t, const json_t *before,
 void account_usage_put(json_t *root, const char *container, int64_t attempt,
                        const struct account_usage *u);
 
+struct account_span {
+    int64_t from_ns;
+    int64_t to_ns;
+};
+
+/* The time of a pod's attempt in which no container with gpus ran: before their start (an image was
+ * pulled), after their end, between restarts. */
+struct account_wait {
+    int64_t ns;      /* a lower bound, by the times in the pod's status; -1: unknown, or no gpus */
+    bool is_running; /* a container with gpus runs */
+};
+
+/* `entry` is the pod's entry in its placement, `pod` the pod; the attempt ends with `span`. */
+struct account_wait account_wait_of(const json_t *entry, const json_t *pod,
+                                    struct account_span span);
+
 /* ---- reading ---- */
 
 /* Texts are borrowed from `tree`; "": unknown, except `cause`. */
@@ -226,11 +242,6 @@ struct account_time {
     int64_t held_ns; /* out of service or not */
     int64_t free_ns;
     int64_t out_ns;
-};
-
-struct account_span {
-    int64_t from_ns;
-    int64_t to_ns;
 };
 
 /* A gpu's stretches and holders, in any order; account_sum sorts and clips them to the period. */

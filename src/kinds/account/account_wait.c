@@ -53,13 +53,14 @@ static const json_t *find_status(const json_t *pod, const char *name)
     return NULL;
 }
 
-int64_t account_wait_ns(const json_t *entry, const json_t *pod, struct account_span span)
+struct account_wait account_wait_of(const json_t *entry, const json_t *pod,
+                                    struct account_span span)
 {
     account_runs runs = {0};
     struct account_spans held = {0};
     const json_t *container;
+    struct account_wait wait = {.ns = -1};
     bool is_known = json_array_size(json_object_get(entry, "gpus")) > 0;
-    int64_t wait_ns;
     size_t i;
 
     json_array_foreach (json_object_get(entry, "containers"), i, container) {
@@ -68,10 +69,12 @@ int64_t account_wait_ns(const json_t *entry, const json_t *pod, struct account_s
         if (json_array_size(json_object_get(container, "gpus")) == 0)
             continue;
         is_known = runs_add_status(&runs, status, span.to_ns) && is_known;
+        wait.is_running = wait.is_running || json_at(status, "state", "running", NULL);
     }
     held.held = runs.at;
     held.n_held = runs.n;
-    wait_ns = span.to_ns - span.from_ns - account_sum(&held, span, NULL).held_ns;
+    if (is_known)
+        wait.ns = span.to_ns - span.from_ns - account_sum(&held, span, NULL).held_ns;
     vec_done(&runs);
-    return is_known ? wait_ns : -1;
+    return wait;
 }

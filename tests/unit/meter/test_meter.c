@@ -570,6 +570,7 @@ static void advice_has_evidence_and_money(void **state)
 {
     AUTO(json_freep) json_t *advice = NULL;
     AUTO(json_freep) json_t *late = NULL;
+    AUTO(json_freep) json_t *waits = NULL;
     AUTO(json_freep) json_t *others = NULL;
     AUTO(json_freep) json_t *object = NULL;
     struct town t;
@@ -596,6 +597,17 @@ static void advice_has_evidence_and_money(void **state)
     assert_string_equal(json_text(item(advice, 1), "suggestion"), "mete cancel 2");
     assert_int_equal(ns_at(item(advice, 1), "idleFor"), 5 * NS_PER_SEC);
     assert_int_equal(json_int(item(advice, 1), "savedCostMicro", -1), 500000);
+    world_must(world_patch(
+        &t.w,
+        (struct target){
+            .kind = "pods", .ns = "kube-system", .name = "b", .sub = "status", .who = &ours},
+        "{'status':{'phase':'Pending','containerStatuses':[{'name':'main','restartCount':0,"
+        "'ready':false,'image':'','imageID':'','state':{'waiting':{'reason':'ImagePullBackOff'}}}]}"
+        "}",
+        NULL));
+    waits = ask(&t, meter_advice, "{'from':'2026-01-01','least':'4s'}", NULL);
+    assert_string_equal(json_text(item(waits, 1), "suggestion"), "mete cancel 2");
+    assert_int_equal(ns_at(item(waits, 1), "idleFor"), 10 * NS_PER_SEC); /* since its binding */
     late = ask(&t, meter_advice, "{'from':'2026-01-01','least':'28s'}", NULL);
     assert_int_equal(json_array_size(json_object_get(late, "items")), 0);
     others = ask(&t, meter_advice, "{'from':'2026-01-01','least':'4s'}", "['kube-system']");
