@@ -8,6 +8,7 @@
 #include "cli/term/terminal.h"
 #include "gpu/gpu_watch.h"
 #include "node/image/image_roles.h"
+#include "node/runtime/launch_helper.h"
 
 static int say_unknown(struct cli *c, const char *word)
 {
@@ -103,6 +104,8 @@ int main(int argc, char **argv)
         return image_unpack_main(argc - 1, argv + 1);
     if (argc > 1 && text_equal(argv[1], "image-fetch"))
         return image_fetch_main(argc - 1, argv + 1);
+    if (argc > 1 && text_equal(argv[1], LAUNCH_ROLE))
+        return launch_helper_main(argc - 1, argv + 1);
     random_bytes(seed, sizeof(seed));
     map_seed(seed);
     c.terminal = terminal_look();

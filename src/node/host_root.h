@@ -30,6 +30,10 @@ struct host_mounts {
  */
 struct err *host_enter(const struct host_mounts *m, char **ret_rootfs) MUST_CHECK;
 
+/* Makes the directory `dir` appear empty below `rootfs` ("": of this mount namespace), without the
+ * mounts below it. */
+struct err *host_mask(const char *rootfs, const char *dir) MUST_CHECK;
+
 /* Unmounts and removes the roots below `dir` (DATA/node) but `keep`. No runtime may be creating a
  * container in one of them. Blocks: for a worker. */
 struct err *host_root_strike_others(const char *dir, const char *keep) MUST_CHECK;

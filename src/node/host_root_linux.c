@@ -71,7 +71,7 @@ static struct err *bind_host(const char *rootfs)
     return NULL;
 }
 
-static struct err *host_mask(const char *rootfs, const char *dir)
+struct err *host_mask(const char *rootfs, const char *dir)
 {
     AUTO_FREE char *real = realpath(dir, NULL);
     AUTO_FREE char *path = NULL;

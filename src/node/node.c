@@ -736,9 +736,39 @@ static struct err *begin_cdi(struct node *n)
     return NULL;
 }
 
+/* Containers under the OCI runtime, processes of the host without. */
+static struct err *begin_runtime(struct node *n)
+{
+    const struct runtime_crun_options ro = {.loop = n->o.loop,
+                                            .dir = n->dir,
+                                            .worker = n->worker,
+                                            .forward_worker = n->forward_worker,
+                                            .boot_id = n->host.boot_id,
+                                            .log_max_bytes = n->o.log_max_bytes,
+                                            .program = n->o.runtime};
+    const struct runtime_native_options no = {.loop = n->o.loop,
+                                              .dir = n->dir,
+                                              .mask_dir =
+                                                  n->o.mask_dir ? n->o.mask_dir : n->dir,
+                                              .boot_id = n->host.boot_id};
+    struct runtime *oci = NULL;
+    struct runtime *native = NULL;
+    struct err *e = NULL;
+
+    TRY(runtime_crun_new(&ro, &oci));
+    e = runtime_native_new(&no, &native);
+    if (e) {
+        runtime_free(oci);
+        return e;
+    }
+    n->runtime = runtime_router_new(oci, native);
+    (void)snprintf(n->runtime_version, sizeof(n->runtime_version), "%s://%s", n->runtime->name,
+                   n->runtime->version);
+    return NULL;
+}
+
 static struct err *node_begin(struct node *n)
 {
-    struct runtime_crun_options ro = {.loop = n->o.loop, .dir = n->dir};
     struct pods_options po = {.loop = n->o.loop,
                               .client = n->o.client,
                               .node = n->name,
@@ -782,14 +812,7 @@ static struct err *node_begin(struct node *n)
     TRY(worker_new(n->o.loop, &n->log_worker));
     po.disk_worker = n->disk_worker;
     po.measure = disk_usage_measure;
-    ro.worker = n->worker;
-    ro.forward_worker = n->forward_worker;
-    ro.boot_id = n->host.boot_id;
-    ro.log_max_bytes = n->o.log_max_bytes;
-    ro.program = n->o.runtime;
-    TRY(runtime_crun_new(&ro, &n->runtime));
-    (void)snprintf(n->runtime_version, sizeof(n->runtime_version), "%s://%s", n->runtime->name,
-                   n->runtime->version);
+    TRY(begin_runtime(n));
     TRY(pinger_new(n->o.loop, &n->pinger));
     TRY(begin_images(n, &po));
     po.worker = n->worker;

@@ -1,5 +1,7 @@
 /*
- * runtime.h - the container runtime, as a seam: crun under conmon (runtime_crun_linux.c), or a fake
+ * runtime.h - the container runtime, as a seam: crun under conmon (runtime_crun_linux.c), host
+ * processes without an OCI runtime (runtime_native_linux.c), both behind one (runtime_router.c), or
+ * a fake
  *
  * An attempt has the id `<pod uid>-<container>-<attempt>` and passes the states intended, created,
  * running, ended, in this order. An attempt starts at most once, even if the node process dies at
@@ -31,6 +33,8 @@ enum runtime_state {
 
 struct runtime_exit {
     int code;            /* 128 + n for signal n; RUNTIME_CODE_UNKNOWN: lost */
+    int signal;          /* that ended the first process; 0: none, or unknown */
+    const char *message; /* why the program could not be run; NULL: it ran, or unknown */
     bool was_started;    /* false: the program certainly never ran */
     bool is_oom;         /* the OOM killer ended a process at the memory limit */
     int64_t started_ns;  /* since 1970; 0: unknown */
@@ -52,6 +56,7 @@ struct runtime_create {
     const char *id;
     const json_t *intent; /* an object; `list` gives it back */
     json_t *config;       /* config.json of the bundle */
+    const json_t *host;   /* value of HOST_PROCESS_ANNOTATION; NULL: a container */
     const char *log_path; /* CRI format; the directory is created */
     bool has_stdin;       /* stdin stays open, for attach */
     bool is_stdin_once;   /* stdin ends with the first attached client */
@@ -130,6 +135,8 @@ struct runtime_ops {
     /* Attaches to the container's own stdin and output from now on, through conmon's socket. */
     struct exec *(*attach)(void *self, const struct runtime_exec *e);
     struct exec *(*forward)(void *self, const struct runtime_forward *f);
+    /* Has the runtime the attempt? NULL: unknown, and the router does not ask. */
+    bool (*has)(void *self, const char *id);
     /* Samples the usage of a running attempt. False: it does not run, or its usage is unknown. */
     bool (*usage)(void *self, const char *id, struct usage *ret);
     /* Adds what a running attempt used of its gpus to its usage. NULL (in fakes): not kept. */
@@ -158,6 +165,25 @@ struct runtime_crun_options {
     const char *program;           /* for new containers: "crun", "runc" or "auto"; NULL: auto */
     int64_t log_max_bytes;         /* size at which conmon begins a new file; 0: never */
 };
+
+struct runtime_native_options {
+    struct loop *loop;
+    const char *dir;         /* DATA/node */
+    const char *mask_dir;    /* appears empty to the processes */
+    const char *boot_id;     /* of the running kernel */
+    const char *cgroup_root; /* NULL: CGROUP_ROOT */
+};
+
+/* Processes of the host in a cgroup, without an OCI runtime: native_linux.h. */
+struct err *runtime_native_new(const struct runtime_native_options *o,
+                               struct runtime **ret) MUST_CHECK;
+
+/*
+ * Gives each attempt to one of the two runtimes, which the router owns from now on: a creation with
+ * `host` to `native`, others to `oci`; later calls to the runtime that has the attempt. The name is
+ * that of `oci`.
+ */
+struct runtime *runtime_router_new(struct runtime *oci, struct runtime *native);
 
 /* Fails if the OCI runtime (oci.h) or conmon is missing or too old. */
 struct err *runtime_crun_new(const struct runtime_crun_options *o, struct runtime **ret) MUST_CHECK;

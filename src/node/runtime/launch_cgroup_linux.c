@@ -1,0 +1,225 @@
+/* launch_cgroup_linux.c - makes, joins, empties and removes the cgroup of a native attempt */
+
+#include "node/runtime/launch_cgroup_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "node/session/exec_cgroup_linux.h"
+
+enum {
+    CGROUP_FILE_MAX = 4096
+};
+
+/* The v1 hierarchies in use. `devices` and `pids` must exist: without them a process would reach
+ * all devices, and no list of its processes would be complete. */
+static const struct {
+    const char *name;
+    bool is_needed;
+} hierarchies[] = {
+    {"devices", true}, {"pids", true}, {"memory", false}, {"cpu", false}, {"cpuacct", false},
+};
+
+static const char PROCESSES[] = "pids"; /* the hierarchy that lists the processes */
+
+/* ---- files ---- */
+
+/* The directory in a v1 hierarchy, or of v2. The caller frees it. */
+static char *cgroup_dir(const struct launch_cgroup *c, const char *hierarchy)
+{
+    return c->is_v2 ? mem_format("%s%s", c->root, c->path)
+                    : mem_format("%s/%s%s", c->root, hierarchy, c->path);
+}
+
+static struct err *cgroup_put(const struct launch_cgroup *c, const char *hierarchy,
+                              const char *name, const char *text)
+{
+    AUTO_FREE char *dir = cgroup_dir(c, hierarchy);
+    AUTO_FREE char *path = mem_format("%s/%s", dir, name);
+    AUTO(fd_closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0 || write(fd, text, strlen(text)) < 0)
+        return err_errno(errno, "write '%s' to %s", text, path);
+    return NULL;
+}
+
+static struct err *cgroup_put_number(const struct launch_cgroup *c, const char *hierarchy,
+                                     const char *name, int64_t number)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%" PRId64, number);
+    return number > 0 ? cgroup_put(c, hierarchy, name, text) : NULL;
+}
+
+/* Makes the directory and its parents. */
+static struct err *cgroup_dir_make(const char *dir)
+{
+    AUTO_FREE char *parent = mem_strndup(dir, (size_t)(strrchr(dir, '/') - dir));
+
+    if (mkdir(dir, 0755) == 0 || errno == EEXIST)
+        return NULL;
+    if (errno == ENOENT && (mkdir(parent, 0755) == 0 || errno == EEXIST) &&
+        (mkdir(dir, 0755) == 0 || errno == EEXIST))
+        return NULL;
+    return err_errno(errno, "make the cgroup %s", dir);
+}
+
+/* ---- v1 ---- */
+
+static struct err *devices_put(const struct launch_cgroup *c, const json_t *rules)
+{
+    const json_t *rule = NULL;
+    size_t i = 0;
+
+    json_array_foreach (rules, i, rule) {
+        const char *type = json_text(rule, "type");
+        int64_t major = json_int(rule, "major", -1);
+        int64_t minor = json_int(rule, "minor", -1);
+        char numbers[2][24] = {"*", "*"};
+        char text[80];
+
+        if (major >= 0)
+            (void)snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, major);
+        if (minor >= 0)
+            (void)snprintf(numbers[1], sizeof(numbers[1]), "%" PRId64, minor);
+        (void)snprintf(text, sizeof(text), "%s %s:%s %s", type ? type : "a", numbers[0], numbers[1],
+                       text_or_empty(json_text(rule, "access")));
+        TRY(cgroup_put(c, "devices",
+                       json_bool(rule, "allow", false) ? "devices.allow" : "devices.deny",
+                       type && !text_equal(type, "a") ? text : "a"));
+    }
+    return NULL;
+}
+
+static struct err *v1_limit(const struct launch_cgroup *c, const struct native_plan *p)
+{
+    TRY(devices_put(c, p->devices));
+    TRY(cgroup_put_number(c, "pids", "pids.max", p->pids));
+    TRY(cgroup_put_number(c, "memory", "memory.limit_in_bytes", p->memory_bytes));
+    TRY(cgroup_put_number(c, "cpu", "cpu.shares", p->cpu_shares));
+    TRY(cgroup_put_number(c, "cpu", "cpu.cfs_period_us", p->cpu_period_us));
+    return cgroup_put_number(c, "cpu", "cpu.cfs_quota_us", p->cpu_quota_us);
+}
+
+/*
+ * Opens the file that a first process joins by. A single thread that moves itself through `tasks`
+ * takes no lock of the whole machine; `cgroup.procs` would, and may wait there for an RCU grace
+ * period.
+ */
+static struct err *v1_make(const char *name, bool is_needed, struct launch_cgroup *ret)
+{
+    AUTO_FREE char *hierarchy = mem_format("%s/%s", ret->root, name);
+    AUTO_FREE char *dir = cgroup_dir(ret, name);
+    AUTO_FREE char *tasks = mem_format("%s/tasks", dir);
+
+    if (!file_exists(hierarchy))
+        return is_needed
+                   ? err_new(ERR_UNAVAILABLE, "this machine has no cgroup hierarchy '%s'", name)
+                   : NULL;
+    TRY(cgroup_dir_make(dir));
+    ret->join_fds[ret->n_joins] = open(tasks, O_WRONLY | O_CLOEXEC);
+    if (ret->join_fds[ret->n_joins] < 0)
+        return err_errno(errno, "open %s", tasks);
+    ret->joins[ret->n_joins++] = name;
+    return NULL;
+}
+
+/* ---- both ---- */
+
+struct err *launch_cgroup_make(const char *root, const struct native_plan *p,
+                               struct launch_cgroup *ret)
+{
+    AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", root);
+
+    *ret = (struct launch_cgroup){
+        .root = root, .path = p->cgroup, .is_v2 = file_exists(controllers), .dir_fd = -1};
+    if (ret->is_v2)
+        return err_new(ERR_UNAVAILABLE, "host processes need cgroup v1 on this machine");
+    for (size_t i = 0; i < COUNT(hierarchies); i++)
+        TRY(v1_make(hierarchies[i].name, hierarchies[i].is_needed, ret));
+    return v1_limit(ret, p);
+}
+
+bool launch_cgroup_join(const struct launch_cgroup *c)
+{
+    for (size_t i = 0; i < c->n_joins; i++)
+        if (write(c->join_fds[i], "0", 1) != 1)
+            return false;
+    return true;
+}
+
+size_t launch_cgroup_kill(const struct launch_cgroup *c)
+{
+    AUTO_FREE char *dir = cgroup_dir(c, PROCESSES);
+
+    return exec_cgroup_kill(dir);
+}
+
+/* The number in the file, or after `key` in lines "key number"; -1: none. */
+static int64_t cgroup_number(const struct launch_cgroup *c, const char *hierarchy, const char *name,
+                             const char *key)
+{
+    AUTO_FREE char *dir = cgroup_dir(c, hierarchy);
+    AUTO_FREE char *path = mem_format("%s/%s", dir, name);
+    AUTO(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[CGROUP_FILE_MAX + 1];
+    ssize_t n = fd < 0 ? -1 : read(fd, text, CGROUP_FILE_MAX);
+    struct str rest = {text, n > 0 ? (size_t)n : 0};
+
+    while (rest.at && rest.size > 0) {
+        struct str line = str_cut(&rest, '\n');
+        int64_t number = -1;
+        AUTO(err_freep) struct err *e = NULL;
+
+        if (key && !str_equal(str_cut(&line, ' '), str_of(key)))
+            continue;
+        e = line.at ? num_parse_int64(line, 0, INT64_MAX, &number) : NULL;
+        return number;
+    }
+    return -1;
+}
+
+void launch_cgroup_sample(const struct launch_cgroup *c, struct cgroup_stats *ret)
+{
+    ret->memory_bytes = -1;
+    if (c->is_v2) {
+        int64_t us = cgroup_number(c, "", "cpu.stat", "usage_usec");
+
+        ret->cpu_ns = us < 0 || us > INT64_MAX / 1000 ? -1 : us * 1000;
+        ret->memory_peak_bytes = cgroup_number(c, "", "memory.peak", NULL);
+        return;
+    }
+    ret->cpu_ns = cgroup_number(c, "cpuacct", "cpuacct.usage", NULL);
+    ret->memory_peak_bytes = cgroup_number(c, "memory", "memory.max_usage_in_bytes", NULL);
+}
+
+bool launch_cgroup_had_oom(const struct launch_cgroup *c)
+{
+    return c->is_v2 ? cgroup_number(c, "", "memory.events", "oom_kill") > 0
+                    : cgroup_number(c, "memory", "memory.oom_control", "oom_kill") > 0;
+}
+
+static bool cgroup_dir_remove(const struct launch_cgroup *c, const char *hierarchy)
+{
+    AUTO_FREE char *dir = cgroup_dir(c, hierarchy);
+
+    return rmdir(dir) == 0 || errno == ENOENT;
+}
+
+bool launch_cgroup_remove(const struct launch_cgroup *c)
+{
+    bool is_gone = !c->is_v2 || cgroup_dir_remove(c, "");
+
+    for (size_t i = 0; i < c->n_joins; i++)
+        if (!cgroup_dir_remove(c, c->joins[i]))
+            is_gone = false;
+    return is_gone;
+}

@@ -1,0 +1,30 @@
+/*
+ * launch_helper.h - the launcher, a role of `mete` as a child process of the node, and its waiters
+ *
+ * The launcher lives in a mount namespace of its own, in which the directory of Mete's data appears
+ * empty: all native attempts share that namespace, so that an attempt costs none. For each attempt
+ * the launcher forks a waiter, which makes the cgroup, forks the first process of the job into it,
+ * and writes the end into the attempt's file once the cgroup is gone. Waiters survive the launcher
+ * and the node.
+ *
+ * Descriptors: 3, a socket of packets: the ids of attempts, each with a NUL, and as many
+ * descriptors of their files (native_file_linux.h); 4, a pipe of lines to the node: "ID {end}" from
+ * a waiter (the end as in the file), "ID" from the launcher when a waiter ended without a line of
+ * its own.
+ */
+#pragma once
+
+enum {
+    LAUNCH_SOCKET_FD = 3,
+    LAUNCH_REPORT_FD = 4,
+    LAUNCH_BATCH_MAX = 64,        /* attempts in one packet */
+    LAUNCH_PACKET_MAX = 64 * 256, /* bytes of ids in one packet */
+    LAUNCH_SIGNAL = 40            /* real-time signal to a waiter; its value is the signal for the
+                                     first process, SIGKILL: for all */
+};
+
+#define LAUNCH_ROLE     "launch-helper"
+#define LAUNCH_JOBS_DIR "/run/mete/jobs" /* scripts, in the launcher's namespace */
+
+/* launch-helper MASKED-DIR CGROUP-ROOT */
+int launch_helper_main(int argc, char **argv);
