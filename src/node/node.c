@@ -748,8 +748,7 @@ static struct err *begin_runtime(struct node *n)
                                             .program = n->o.runtime};
     const struct runtime_native_options no = {.loop = n->o.loop,
                                               .dir = n->dir,
-                                              .mask_dir =
-                                                  n->o.mask_dir ? n->o.mask_dir : n->dir,
+                                              .mask_dir = n->o.mask_dir ? n->o.mask_dir : n->dir,
                                               .boot_id = n->host.boot_id};
     struct runtime *oci = NULL;
     struct runtime *native = NULL;

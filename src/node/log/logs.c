@@ -155,11 +155,17 @@ static struct err *open_file(struct log_stream *s, enum turn *ret)
     bool is_live = false;
     AUTO_FREE char *dir = pods_log_dir(s->logs->o.pods, s->uid, s->container, &newest, &is_live);
     AUTO_FREE char *path = NULL;
+    AUTO_FREE char *output = pods_output_path(s->logs->o.pods, s->uid);
     struct log_reader_options o = {.tail_lines = s->tail_lines, .since_ns = s->since_ns};
     struct err *e = NULL;
 
     if (!dir)
         return err_new(ERR_NOT_FOUND, "container '%s' is not on this node", s->container);
+    if (output) /* a path of the user, never opened with the rights of the node */
+        return err_new(ERR_BAD_REQUEST,
+                       "the output of this job is not in a log, but in the file "
+                       "'%s' of its user, on node %s",
+                       output, pods_node(s->logs->o.pods));
     if (s->attempt < 0 || (!s->is_previous && s->attempt > newest && newest >= 0 && !is_live))
         s->attempt = newest >= 0 ? newest : 0;
     if (s->is_previous)

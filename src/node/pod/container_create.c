@@ -235,18 +235,22 @@ static void create_in(struct pod *p, struct container *c, const struct container
     struct runtime *r = p->set->o.runtime;
     AUTO(json_freep) json_t *config = NULL;
     AUTO(json_freep) json_t *intent = NULL;
+    AUTO(json_freep) json_t *host = NULL;
     AUTO_FREE char *id = container_id(p, c, c->attempt);
     AUTO_FREE char *logs = pod_log_dir(p);
     AUTO_FREE char *log_path = mem_format("%s/%s/%" PRId64 ".log", logs, c->name, c->attempt);
     AUTO(err_freep) struct err *e = container_build(p, c, place, &config);
     struct runtime_create create = {.id = id, .config = config, .log_path = log_path};
 
+    if (!e)
+        e = pod_host_process(p, &host);
     if (e) {
         container_refuse_for(p, c, e);
         return;
     }
     intent = make_intent(p, c);
     create.intent = intent;
+    create.host = host;
     set_streams(pod_container_spec(p, c), config, &create);
     container_move(c, CONTAINER_CREATING);
     r->ops->create(r->self, &create, container_create_on_created, pending_new(p, c));
@@ -308,7 +312,8 @@ static struct err *make_root(void *message)
         TRY(m->make(m->root));
     else
         TRY(m->make_points(m->driver));
-    TRY(m->make_words(m->words));
+    if (m->words)
+        TRY(m->make_words(m->words));
     if (m->share.dir)
         TRY(m->make_share(&m->share));
     return m->make_stage(&m->stage);
@@ -394,7 +399,7 @@ static struct err *plan_rooting(const struct pod *p, struct container *c, struct
     m->make_words = p->set->o.make_words;
     m->make_share = p->set->o.make_share;
     TRY(pod_plan_share(p, &m->share));
-    m->words = container_words_path(p, c);
+    m->words = pod_is_host_process(p) ? NULL : container_words_path(p, c);
     if (container_image(pod_container_spec(p, c))) {
         m->root = mem_alloc(sizeof(*m->root));
         TRY(plan_root(p, c, m->root));

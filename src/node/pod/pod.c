@@ -142,6 +142,12 @@ static void container_ended(struct pod *p, struct container *c, const struct run
         c->end.message = mem_strdup("the exit code is lost: the machine restarted, or the "
                                     "container's conmon was killed");
     }
+    if (x->message) { /* the program could not be run */
+        c->end.reason = mem_strdup("StartError");
+        c->end.message = mem_strdup(x->message);
+        if (p->object)
+            pod_events_add(p->set->events, p->object, c->name, "Warning", "Failed", x->message);
+    }
     c->n_kills = 0;
     container_move(c, CONTAINER_ENDED);
     container_read_words(p, c);

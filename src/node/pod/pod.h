@@ -259,6 +259,15 @@ void pod_refresh_end(struct pod *p);
 void pod_refresh_again(struct pod *p);
 void pods_refresh(void *arg, const struct ref_watch *w);
 
+/* pod_host_process.c */
+/* Is the pod a process of the host, started without an OCI runtime (HOST_PROCESS_ANNOTATION)? */
+bool pod_is_host_process(const struct pod *p);
+/* Reads the annotation; NULL: it has none. ERR_INVALID: not a pod of one container of image `host`.
+ * The caller owns `*ret`. */
+struct err *pod_host_process(const struct pod *p, json_t **ret) MUST_CHECK;
+/* The file with the output of such a pod, as the user named it; NULL: none. The caller frees it. */
+char *pod_output_path(const struct pod *p);
+
 /* container_create.c: from the container's turn to the runtime's create */
 void container_create(struct pod *p, struct container *c);
 /* DATA/node/pods/UID/roots/CONTAINER-ATTEMPT; the caller frees it. */

@@ -57,6 +57,19 @@ char *pods_log_dir(const struct pods *set, const char *uid, const char *containe
     return pod_log_dir(p);
 }
 
+const char *pods_node(const struct pods *set)
+{
+    return set->o.node;
+}
+
+char *pods_output_path(const struct pods *set, const char *uid)
+{
+    struct pod *p = NULL;
+
+    map_find_text(handle, set->pods, uid, p);
+    return p && p->object ? pod_output_path(p) : NULL;
+}
+
 void pods_each_log(const struct pods *set,
                    void (*fn)(void *arg, const char *id, const char *log, const char *words),
                    void *arg)
@@ -68,7 +81,7 @@ void pods_each_log(const struct pods *set,
             AUTO_FREE char *log = container_log_path(p, c, c->attempt);
             AUTO_FREE char *words = container_words_path(p, c);
 
-            if (c->state == CONTAINER_RUNNING)
+            if (c->state == CONTAINER_RUNNING && !pod_is_host_process(p))
                 fn(arg, id, log, words);
         }
     }

@@ -144,6 +144,11 @@ void pods_unlisten(struct pods *p, const void *arg);
 char *pods_log_dir(const struct pods *p, const char *uid, const char *container,
                    int64_t *ret_attempt, bool *ret_is_live);
 
+/* For a pod whose output is in a file of its user: that file's path. NULL: its output is in its
+ * log, or unknown pod. The caller frees it. */
+char *pods_output_path(const struct pods *p, const char *uid);
+const char *pods_node(const struct pods *p);
+
 /* Calls `fn` for each running container, with the paths of its log and termination message. */
 void pods_each_log(const struct pods *p,
                    void (*fn)(void *arg, const char *id, const char *log, const char *words),

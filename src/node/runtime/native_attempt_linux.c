@@ -18,6 +18,8 @@ enum {
     USAGE_FILE_MAX = 4096
 };
 
+static const int64_t SAVE_EVERY_NS = 10 * NS_PER_SEC; /* while only gpus are sampled */
+
 struct native_attempt *native_find(struct native *n, const char *id)
 {
     struct native_attempt *a = NULL;
@@ -85,7 +87,7 @@ static void attempt_load_usage(struct native_attempt *a)
     if (a->is_usage_read)
         return;
     a->is_usage_read = true;
-    a->usage = (struct usage){.rate_nano = -1};
+    a->usage = USAGE_UNKNOWN;
     e = file_read(path, USAGE_FILE_MAX, &text);
     if (!e)
         usage_parse((struct str){text.at, text.size}, &a->usage);
@@ -100,13 +102,22 @@ static int64_t monotonic_ns(const struct native_attempt *a, int64_t stamp_ns)
     return stamp_ns <= 0 || ago_ns < 0 ? now_ns : now_ns - ago_ns;
 }
 
+static void attempt_save_usage(struct native_attempt *a)
+{
+    AUTO_FREE char *path = native_usage_path(a);
+    AUTO_FREE char *text = usage_format(&a->usage);
+    AUTO(err_freep) struct err *e = file_write(path, 0600, str_of(text));
+
+    a->usage_saved_ns = loop_now_ns(a->n->loop);
+    if (e)
+        LOG(WARN, "usage of an attempt cannot be written", S("id", a->id), E(e));
+}
+
 bool native_usage(void *self, const char *id, struct usage *ret)
 {
     struct native *n = self;
     struct native_attempt *a = native_find(n, id);
     AUTO_FREE char *cgroup = a ? attempt_cgroup(a) : NULL;
-    AUTO_FREE char *path = a ? native_usage_path(a) : NULL;
-    AUTO_FREE char *text = NULL;
     struct cgroup_stats stats = {-1, -1, -1};
     AUTO(err_freep) struct err *e = NULL;
 
@@ -117,12 +128,22 @@ bool native_usage(void *self, const char *id, struct usage *ret)
     if (e)
         return false;
     usage_add(&a->usage, &stats, monotonic_ns(a, a->exit.started_ns), loop_now_ns(n->loop));
-    text = usage_format(&a->usage);
-    e = file_write(path, 0600, str_of(text));
-    if (e)
-        LOG(WARN, "usage of an attempt cannot be written", S("id", id), E(e));
+    attempt_save_usage(a);
     *ret = a->usage;
     return true;
+}
+
+void native_add_gpus(void *self, const char *id, const struct gpu_used *g)
+{
+    struct native *n = self;
+    struct native_attempt *a = native_find(n, id);
+
+    if (!a || a->state != RUNTIME_RUNNING)
+        return;
+    attempt_load_usage(a);
+    usage_add_gpus(&a->usage, g);
+    if (loop_now_ns(n->loop) - a->usage_saved_ns >= SAVE_EVERY_NS)
+        attempt_save_usage(a);
 }
 
 static void attempt_end_usage(struct native_attempt *a, const json_t *end)
@@ -135,7 +156,7 @@ static void attempt_end_usage(struct native_attempt *a, const json_t *end)
     if (stats.cpu_ns >= 0 || stats.memory_peak_bytes >= 0)
         usage_end(&a->usage, &stats, monotonic_ns(a, a->exit.started_ns),
                   monotonic_ns(a, a->exit.finished_ns));
-    a->exit.has_usage = a->usage.is_known;
+    a->exit.has_usage = a->usage.is_known || a->usage.total.gpu_busy_ns >= 0;
     a->exit.usage = a->usage.total;
 }
 
@@ -181,7 +202,7 @@ static void attempt_end_unknown(struct native_attempt *a, bool is_told)
     a->exit.was_started = true;
     a->exit.finished_ns = loop_wall_ns(a->n->loop);
     attempt_load_usage(a);
-    a->exit.has_usage = a->usage.is_known;
+    a->exit.has_usage = a->usage.is_known || a->usage.total.gpu_busy_ns >= 0;
     a->exit.usage = a->usage.total;
     attempt_move(a, RUNTIME_ENDED, is_told);
 }

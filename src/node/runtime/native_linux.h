@@ -73,8 +73,9 @@ struct native_attempt {
     char *message; /* of the exit */
     struct usage usage;
     bool is_usage_read;
-    int fd;    /* of the marked file, until it is sent; -1: none */
-    int pidfd; /* of an adopted waiter */
+    int64_t usage_saved_ns; /* monotonic */
+    int fd;                 /* of the marked file, until it is sent; -1: none */
+    int pidfd;              /* of an adopted waiter */
     struct loop_io *pidfd_io;
     struct loop_timer *timer; /* looks again */
     bool is_being_removed;
@@ -95,6 +96,7 @@ void native_inspect(struct native_attempt *a, bool is_told);
 /* The attempt ended as the waiter's report says. */
 void native_ended(struct native_attempt *a, const json_t *end, bool is_told);
 bool native_usage(void *self, const char *id, struct usage *ret);
+void native_add_gpus(void *self, const char *id, const struct gpu_used *g);
 /* Sends the signal by the waiter. False: no waiter has begun yet. */
 bool native_signal(struct native_attempt *a, int signal);
 

@@ -196,7 +196,7 @@ static void native_start(void *self, const char *id, runtime_done_fn done, void 
         a->exit.was_started = true;
         a->exit.started_ns = loop_wall_ns(n->loop);
         a->is_usage_read = true; /* a new attempt has none */
-        a->usage = (struct usage){.rate_nano = -1};
+        a->usage = USAGE_UNKNOWN;
         vec_add(&n->queue, mem_strdup(id));
         loop_timer_set(n->launcher_timer, 0); /* all starts of this turn in one packet */
     }
@@ -465,6 +465,7 @@ static const struct runtime_ops native_ops = {.create = native_create,
                                               .remove = native_remove,
                                               .list = native_list,
                                               .usage = native_usage,
+                                              .add_gpus = native_add_gpus,
                                               .exec = native_refuse_exec,
                                               .attach = native_refuse_attach,
                                               .forward = native_refuse_forward,

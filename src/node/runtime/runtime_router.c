@@ -128,6 +128,13 @@ static bool router_usage(void *self, const char *id, struct usage *ret)
     return to->ops->usage(to->self, id, ret);
 }
 
+static void router_add_gpus(void *self, const char *id, const struct gpu_used *g)
+{
+    const struct runtime *to = router_find(self, id);
+
+    to->ops->add_gpus(to->self, id, g);
+}
+
 static char *router_stuck(void *self, const char *id)
 {
     const struct runtime *to = router_find(self, id);
@@ -155,6 +162,7 @@ static const struct runtime_ops router_ops = {.create = router_create,
                                               .forward = router_forward,
                                               .has = router_has,
                                               .usage = router_usage,
+                                              .add_gpus = router_add_gpus,
                                               .stuck = router_stuck,
                                               .free = router_free};
 

@@ -127,6 +127,13 @@ struct err *container_edits(const struct pod *p, const struct container *c,
     struct cdi_target target = {0};
 
     TRY(find_devices(p, c, &devices));
+    if (pod_is_host_process(p)) {
+        place = NULL; /* the driver is there already */
+        if (has_shares(&devices))
+            return err_new(ERR_INVALID, "a host process cannot have a share of a gpu, which is "
+                                        "limited inside containers only: ask for whole gpus or "
+                                        "slices, or run an image");
+    }
     list = cdi_devices(&devices);
     if (place && place->edits) {
         edits = json_deep_copy(place->edits);
@@ -214,7 +221,7 @@ static struct err *add_words(const struct pod *p, const struct container *c,
     const char *path = json_text(spec, "terminationMessagePath");
     bool is_top = path && path[0] == '/' && !strchr(path + 1, '/');
 
-    if (!path || !*path)
+    if (!path || !*path || pod_is_host_process(p))
         return NULL;
     if (path[0] != '/' || spec_is_below(path, "/proc") || spec_is_below(path, "/sys"))
         return err_new(ERR_INVALID, "terminationMessagePath '%s': no file can be there", path);
@@ -307,6 +314,7 @@ struct err *container_build(const struct pod *p, const struct container *c,
                              .mounts = x.mounts,
                              .n_mounts = x.n_mounts,
                              .edits = x.edits,
+                             .is_script = pod_is_host_process(p),
                              .has_userns = place->root && p->has_userns,
                              .uid_base = p->uid_base,
                              .sys_dir = x.sys_dir,

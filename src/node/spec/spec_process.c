@@ -172,7 +172,7 @@ static struct err *put_args(const struct spec_input *in, json_t *process)
     }
     add_words(command, env, args);
     add_words(own, env, args);
-    if (json_array_size(args) > 0)
+    if (json_array_size(args) > 0 || in->is_script)
         return NULL;
     if (in->image)
         return err_new(ERR_INVALID, "no command specified: neither the image nor the manifest has "

@@ -1,0 +1,108 @@
+"""Jobs of the host without an OCI runtime: identity, files, logs, ends, and a node that is killed under them."""
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import tempfile
+
+from harness import Mete, check, equal, wait
+
+UID = 5  # games of Debian's passwd: no login
+GID = pwd.getpwuid(UID).pw_gid
+
+
+class Home:
+    """A directory of the user's."""
+
+    def __enter__(self):
+        self.path = tempfile.mkdtemp(prefix="mete-job-")
+        os.chown(self.path, UID, GID)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        shutil.rmtree(self.path)
+
+    def read(self, name):
+        with open(os.path.join(self.path, name), encoding="utf-8") as file:
+            return file.read()
+
+    def has(self, name):
+        path = os.path.join(self.path, name)
+        return os.path.exists(path) and os.path.getsize(path) > 0
+
+
+def submit(m, home, name, script, **spec):
+    job = {"apiVersion": "mete.dev/v1", "kind": "SlurmJob", "metadata": {"name": name},
+           "spec": {"name": name, "script": "#!/bin/sh\n" + script, "workDir": home.path, "user": {"uid": UID},
+                    "stdout": f"{home.path}/{name}.out"} | spec}
+    m.ok("create", "-f", "-", stdin=json.dumps(job))
+
+
+def pod_of(m, name):
+    """The job's pod, which goes with the job's end."""
+    def find():
+        pods = m.object("pods", "-l", f"mete.dev/slurm-job={name}")["items"]
+        return pods and pods[0]["metadata"]["name"]
+    return wait(find, f"{name} has a pod")
+
+
+def end(m, name):
+    """State and exit code of the job, once it has ended."""
+    def find():
+        status = m.object("slurmjob", name)["status"]
+        return status if status.get("endTime") else None
+    status = wait(find, f"{name} ends")
+    return status["state"], status.get("exitCode", 0)
+
+
+def test_a_job_is_its_user():
+    with Mete() as m, Home() as home:
+        runs_as_the_user(m, home)
+        opens_files_as_the_user(m, home)
+        goes_on_under_a_new_node(m, home)
+        ends_with_its_pod(m, home)
+
+
+def runs_as_the_user(m, home):
+    submit(m, home, "mine", 'id -u; id -g; pwd; echo "$1 $SLURM_JOB_NAME"; stat -c "%u %a" "$0"; ls /proc/self/fd | wc -l; '
+           "echo wrong >&2; exit 3", arguments=["word"])
+    equal(end(m, "mine"), ("FAILED", 3))
+    equal(home.read("mine.out"), f"{UID}\n{GID}\n{home.path}\nword mine\n{UID} 500\n4\nwrong\n")  # 4: one is of ls itself
+    equal(os.listdir(os.path.join(m.data, "node", "intents")), [], "no container was made")
+
+
+def opens_files_as_the_user(m, home):
+    path = f"/root/{os.path.basename(home.path)}"
+    submit(m, home, "theirs", "echo ran", stdout=path)
+    equal(end(m, "theirs"), ("FAILED", 128))
+    want = f"open {path} as uid {UID}: permission denied"
+    wait(lambda: any(e["message"] == want for e in m.object("events")["items"]), "an event names the cause")
+    check(not os.path.exists(path), "nothing was written")
+
+
+def goes_on_under_a_new_node(m, home):
+    gate = os.path.join(home.path, "gate")
+    os.mkfifo(gate)
+    os.chown(gate, UID, GID)
+    submit(m, home, "long", "echo began; read x <gate; echo $x; exit 4", openMode="append")
+    wait(lambda: home.has("long.out"), "the job runs")
+    logs = m.kubectl("logs", pod_of(m, "long"))
+    check(logs.code != 0 and f"in the file '{home.path}/long.out' of its user" in logs.err, logs)
+    node = m.child("node")
+    os.kill(node, signal.SIGKILL)
+    wait(lambda: m.child("node") not in (None, node), "the node is back")
+    with open(gate, "w", encoding="utf-8") as file:
+        file.write("end\n")
+    equal(end(m, "long"), ("FAILED", 4))
+    equal(home.read("long.out"), "began\nend\n")
+
+
+def ends_with_its_pod(m, home):
+    submit(m, home, "deaf", "trap 'echo asked' TERM; setsid sleep 1000 & echo $!; while :; do sleep 0.05; done")
+    wait(lambda: home.has("deaf.out"), "the job runs")
+    child = int(home.read("deaf.out").split()[0])
+    m.ok("delete", "pod", pod_of(m, "deaf"), "--grace-period=1", "--wait=false")
+    wait(lambda: not os.path.exists(f"/proc/{child}"), "all its processes are gone")
+    check("asked" in home.read("deaf.out"), "SIGTERM came first")
