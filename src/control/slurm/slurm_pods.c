@@ -3,6 +3,7 @@
 #include "control/slurm/slurm_private.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
+#include "kinds/queue.h"
 
 /* The uid of the SlurmJob that controls the pod; borrowed; NULL: none. */
 static const char *owner_of(const json_t *pod)
@@ -117,6 +118,8 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
     bool is_new = p->state == SJOB_PENDING;
 
     p->is_deleting = pod_is_deleting(pod);
+    p->is_held = json_text_at(pod, "metadata", "annotations", QUEUE_HOLD, NULL) != NULL;
+    p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
     if (*pod_node(pod) && !p->node)
         p->node = mem_strdup(pod_node(pod));
     if (pod_is_terminal(pod) || (p->is_deleting && !p->node)) {
@@ -262,9 +265,52 @@ void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t 
     sjob_pod_free(p);
 }
 
+/* Brings one pod to what the spec says. */
+static void change_pod(struct sjob_pod *p, bool is_held, int64_t limit_s)
+{
+    struct sjob *j = p->job;
+    const struct cluster_target target = {.resource = "pods", .ns = j->ns, .name = p->name};
+    AUTO(json_freep) json_t *patch = json_object();
+    bool is_admins = text_equal(json_text_at(j->object, "spec", "hold", NULL), "admin");
+    struct cluster_answer a = slurm_answer(j->jobs);
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (is_held != p->is_held)
+        json_put(json_object_at(json_object_at(patch, "metadata"), "annotations"), QUEUE_HOLD,
+                 is_held ? json_string(is_admins ? "admin" : "user") : json_null());
+    if (limit_s > 0)
+        json_put_int(json_object_at(patch, "spec"), "activeDeadlineSeconds", limit_s);
+    e = writes_end(a, cluster_patch(j->jobs->options.cluster, &target, patch, a));
+    if (!e) {
+        p->is_held = is_held;
+        p->limit_s = limit_s;
+    } else if (err_code(e) != ERR_NOT_FOUND) {
+        LOG(WARN, "pod of a Slurm job was not changed", S("pod", p->key), E(e));
+    }
+}
+
+void sjob_change_pods(struct sjob *j)
+{
+    int64_t limit_s = json_int_at(j->object, "spec", "timeLimitMinutes", NULL) * 60;
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+
+    j->is_changed = false;
+    map_each (by_index, j->pods, p, tmp) {
+        /* A hold keeps from starting what has not started. */
+        bool is_held = p->state == SJOB_PENDING ? sjob_is_held(j, (size_t)p->index) : p->is_held;
+
+        if (p->state < SJOB_COMPLETED && !p->is_deleting &&
+            (is_held != p->is_held || (limit_s > 0 && limit_s != p->limit_s)))
+            change_pod(p, is_held, limit_s);
+    }
+}
+
 void sjob_add_made(struct sjob *j, const json_t *pod)
 {
-    (void)sjob_pod_new(j, pod);
+    struct sjob_pod *p = sjob_pod_new(j, pod);
+
+    p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
 }
 
 void sjob_pod_release(struct sjob_pod *p)

@@ -69,6 +69,8 @@ struct sjob_pod {
     bool is_deleting; /* the object has a deletionTimestamp */
     bool is_killed;   /* deleted by us */
     bool is_ended;    /* in `ended` of its job */
+    bool is_held;     /* the pod has the annotation of a hold */
+    int64_t limit_s;  /* of its spec; 0: none */
 };
 
 /* The elements of a job without an array are the index 0. */
@@ -90,6 +92,7 @@ struct sjob {
     bool is_array;
     bool is_deleting;
     bool is_over;
+    bool is_changed; /* its pods may differ from its spec */
 
     struct index_set all;
     struct index_set completed;
@@ -209,6 +212,8 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
 void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t *last);
 void sjob_pod_free(struct sjob_pod *p);
 struct sjob_pod *sjob_find_pod(const struct sjob *j, size_t index);
+/* Brings holds and time limits of the pods to what the spec says. */
+void sjob_change_pods(struct sjob *j);
 void sjob_add_made(struct sjob *j, const json_t *pod); /* before its watch event */
 /* The pod was counted: it no longer belongs to the job. */
 void sjob_pod_release(struct sjob_pod *p);
@@ -230,6 +235,7 @@ enum sjob_verdict {
 enum sjob_verdict sjob_wait(struct sjob *j, int64_t now_ns, int64_t *ret_again_ns);
 /* The same for one element: aftercorr and held indexes. */
 enum sjob_verdict sjob_element_wait(const struct sjob *j, size_t index);
+/* The whole job, or the element. */
 bool sjob_is_held(const struct sjob *j, size_t index);
 bool sjob_is_cancelled(const struct sjob *j, size_t index);
 /* How often clients have asked to start the element anew, and how many of these were counted. */

@@ -255,6 +255,7 @@ void slurm_put_job(void *arg, const char *ns, const char *name, const json_t *jo
         j = sjob_new(s, key, job);
     j->version = version_of(job);
     j->is_deleting = json_text_at(job, "metadata", "deletionTimestamp", NULL) != NULL;
+    j->is_changed = j->is_changed || is_spec_changed(j, job);
     keep_object(j, job);
     read_status(j, job);
     read_dependency(j);

@@ -248,6 +248,8 @@ void sjob_sync(struct sjob *j)
         sjob_expire(j);
         return;
     }
+    if (j->is_changed)
+        sjob_change_pods(j);
     sjob_turn_init(&t, j);
     sjob_turn_count(&t);
     turn_requeue_all(&t);

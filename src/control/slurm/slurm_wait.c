@@ -23,6 +23,10 @@ bool sjob_is_cancelled(const struct sjob *j, size_t index)
 
 bool sjob_is_held(const struct sjob *j, size_t index)
 {
+    const char *hold = json_text_at(j->object, "spec", "hold", NULL);
+
+    if (text_equal(hold, "user") || text_equal(hold, "admin"))
+        return true;
     return text_has(json_text_at(j->object, "spec", "heldIndexes", NULL), index);
 }
 

@@ -121,8 +121,7 @@ static size_t environment_size(const json_t *spec)
 /* Requests that restrict and that are not implemented are refused by their names. */
 static struct err *check_known(const struct change *c)
 {
-    static const char *const refused[] = {"container", "mailType", "signal", "nodeList",
-                                          "excludeNodes"};
+    static const char *const refused[] = {"container", "mailType", "signal"};
     const json_t *spec = json_object_get(c->after, "spec");
     AUTO(causes_done) struct causes causes = {0};
 
@@ -183,7 +182,7 @@ static struct err *check_request(const struct change *c)
 
     TRY(check_names(c));
     TRY(slurm_ask_read(spec, &ask));
-    TRY(slurm_constraint_terms(json_text(spec, "constraint"), &terms));
+    TRY(slurm_node_terms(spec, &terms));
     TRY(check_known(c));
     return check_fits(c, &ask);
 }
@@ -212,10 +211,14 @@ static struct err *check_owner(const struct change *c)
 
 static bool is_changeable(const char *key)
 {
-    static const char *const changeable[] = {
-        "hold",     "heldIndexes", "cancelled", "requeues", "requeue", "killOnInvalidDependency",
-        "mailUser", "beginTime",   "deadline",  "comment",  "nice",    "dependency",
-        "name",     "wckey",       "array"};
+    static const char *const changeable[] = {"hold",      "heldIndexes",
+                                             "cancelled", "requeues",
+                                             "requeue",   "killOnInvalidDependency",
+                                             "mailUser",  "beginTime",
+                                             "deadline",  "comment",
+                                             "nice",      "dependency",
+                                             "name",      "wckey",
+                                             "array",     "timeLimitMinutes"};
 
     for (size_t i = 0; i < COUNT(changeable); i++)
         if (text_equal(key, changeable[i]))
@@ -248,6 +251,22 @@ static struct err *check_hold(const struct change *c)
     if (text_equal(was, is) || c->who.is_admin || c->who.is_system)
         return NULL;
     return text_equal(was, "admin") || text_equal(is, "admin") ? slurm_denied() : NULL;
+}
+
+/* Users shorten the time limit of a job, administrators also extend it. A limit stays one. */
+static struct err *check_limit(const struct change *c)
+{
+    int64_t was = json_int_at(c->before, "spec", "timeLimitMinutes", NULL);
+    int64_t is = json_int_at(c->after, "spec", "timeLimitMinutes", NULL);
+
+    if (was == is)
+        return NULL;
+    if (is == 0)
+        return err_new(ERR_INVALID,
+                       "Requested time limit is invalid (missing or exceeds some limit)");
+    if (was == 0 || is < was || c->who.is_admin || c->who.is_system)
+        return NULL;
+    return slurm_denied();
 }
 
 /* ---- accounting ---- */
@@ -320,6 +339,7 @@ struct err *slurm_update_rules(struct change *c)
     TRY(causes_err(&causes, c->kind->kind,
                    text_or_empty(json_text_at(c->after, "metadata", "name", NULL))));
     TRY(check_hold(c));
+    TRY(check_limit(c));
     return is_same(json_object_get(was, "dependency"), json_object_get(is, "dependency"))
                ? NULL
                : check_dependency(c);

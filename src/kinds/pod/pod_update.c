@@ -45,8 +45,9 @@ static bool contains_all(const json_t *list, const json_t *items)
     return true;
 }
 
-static void check_deadline(const json_t *was, const json_t *is, const struct path *at,
-                           struct causes *causes)
+/* Controllers extend the limit of a Slurm job's pod. */
+static void check_deadline(const json_t *was, const json_t *is, bool is_system,
+                           const struct path *at, struct causes *causes)
 {
     int64_t before = json_int(was, "activeDeadlineSeconds", 0);
     int64_t after = json_int(is, "activeDeadlineSeconds", 0);
@@ -55,7 +56,7 @@ static void check_deadline(const json_t *was, const json_t *is, const struct pat
     if (before > 0 && after == 0)
         cause_invalid_int(causes, here, before,
                           "must not update from a positive integer to nil value");
-    else if (before > 0 && after > before)
+    else if (before > 0 && after > before && !is_system)
         cause_invalid_int(causes, here, after, "must be less than or equal to previous value");
 }
 
@@ -69,11 +70,10 @@ struct err *pod_validate_update(const json_t *before, const json_t *after,
     const char *name = json_text_at(after, "metadata", "name", NULL);
     const struct path *at = PATH(NULL, "spec");
 
-    (void)c;
     if (!contains_all(json_object_get(is, "tolerations"), json_object_get(was, "tolerations")))
         cause_forbidden(&causes, PATH(at, "tolerations"),
                         "existing toleration can not be modified except its tolerationSeconds");
-    check_deadline(was, is, at, &causes);
+    check_deadline(was, is, c->is_system, at, &causes);
     pod_check_gates(was, is, at, &causes);
     restore_images(spec, was, "containers");
     restore_images(spec, was, "initContainers");

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "kinds/pod/pod_asks.h"
+#include "model/hostlist.h"
 #include "model/quantity.h"
 #include "model/resource.h"
 
@@ -409,6 +410,42 @@ struct err *slurm_constraint_terms(const char *constraint, json_t **ret)
     while (rest.at)
         if (!add_all_of(str_cut(&rest, '|'), terms) || json_array_size(terms) > FEATURES_MAX)
             return err_new(ERR_INVALID, "Invalid feature specification");
+    *ret = TAKE(terms);
+    return NULL;
+}
+
+/* Adds the names of a hostlist to each term. */
+static struct err *add_names(json_t *terms, const char *text, const char *operator, size_t max)
+{
+    struct hostlist names = {0};
+    AUTO(err_freep) struct err *e = hostlist_parse(str_of(text), HOSTLIST_MAX, &names);
+    AUTO(json_freep) json_t *values = json_array();
+
+    VEC_EACH (&names.names, name)
+        (void)json_array_append_new(values, json_string(*name)); /* fresh: cannot fail */
+    hostlist_done(&names);
+    if (e || json_array_size(values) == 0 || json_array_size(values) > max)
+        return err_new(ERR_INVALID, "Invalid node name specified");
+    for (size_t i = 0; i < json_array_size(terms); i++)
+        (void)json_array_append_new(json_array_at(json_array_get(terms, i), "matchExpressions"),
+                                    json_pack("{s:s,s:s,s:O}", "key", "kubernetes.io/hostname",
+                                              "operator", operator, "values", values));
+    return NULL;
+}
+
+struct err *slurm_node_terms(const json_t *spec, json_t **ret)
+{
+    const char *names = json_text_filled(spec, "nodeList");
+    const char *excluded = json_text_filled(spec, "excludeNodes");
+    AUTO(json_freep) json_t *terms = NULL;
+
+    TRY(slurm_constraint_terms(json_text(spec, "constraint"), &terms));
+    if (!terms && (names || excluded))
+        terms = json_pack("[{}]");
+    if (names)
+        TRY(add_names(terms, names, "In", 1)); /* a job has one node */
+    if (excluded)
+        TRY(add_names(terms, excluded, "NotIn", HOSTLIST_MAX));
     *ret = TAKE(terms);
     return NULL;
 }

@@ -39,5 +39,11 @@ char *slurm_ask_gres(const struct slurm_ask *ask);
  */
 struct err *slurm_constraint_terms(const char *constraint, json_t **ret) MUST_CHECK;
 
+/*
+ * The terms of `spec` in whole: its constraint, its list of nodes and the nodes that it excludes.
+ * New reference; `*ret` is NULL if all nodes will do.
+ */
+struct err *slurm_node_terms(const json_t *spec, json_t **ret) MUST_CHECK;
+
 /* Could the empty node `node` hold one node's part of the request? */
 bool slurm_ask_fits_node(const struct slurm_ask *ask, const json_t *node);

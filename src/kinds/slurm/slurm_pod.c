@@ -216,7 +216,7 @@ static void put_exclusive(json_t *affinity)
 static void put_nodes(json_t *pod_spec, const json_t *spec, const struct slurm_ask *ask)
 {
     json_t *terms = NULL;
-    AUTO(err_freep) struct err *e = slurm_constraint_terms(json_text(spec, "constraint"), &terms);
+    AUTO(err_freep) struct err *e = slurm_node_terms(spec, &terms);
 
     /* A malformed constraint was refused at the creation. */
     if (!e && terms)

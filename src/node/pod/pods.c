@@ -387,12 +387,22 @@ static struct err *check_names(const json_t *object)
     return NULL;
 }
 
+static void pod_read_deadline(struct pod *p)
+{
+    int64_t deadline_s = json_int(json_object_get(p->object, "spec"), "activeDeadlineSeconds", 0);
+    int64_t left_ns;
+
+    if (deadline_s <= 0 || deadline_s >= INT64_MAX / NS_PER_SEC / 4)
+        return;
+    left_ns = p->start_ns + deadline_s * NS_PER_SEC - loop_wall_ns(p->set->o.loop);
+    p->deadline_ns = pod_now_ns(p) + (left_ns > 0 ? left_ns : 0);
+}
+
 static void pod_known(struct pod *p)
 {
     const json_t *status = json_object_get(p->object, "status");
     const char *phase = json_text(status, "phase");
     const char *started = json_text(status, "startTime");
-    int64_t deadline_s = json_int(json_object_get(p->object, "spec"), "activeDeadlineSeconds", 0);
     int64_t wall_ns = loop_wall_ns(p->set->o.loop);
     int64_t now_ns = pod_now_ns(p);
 
@@ -403,11 +413,7 @@ static void pod_known(struct pod *p)
         pod_move(p, POD_ENDED);
         p->is_final_sent = true;
     }
-    if (deadline_s > 0 && deadline_s < INT64_MAX / NS_PER_SEC / 4) {
-        int64_t left_ns = p->start_ns + deadline_s * NS_PER_SEC - wall_ns;
-
-        p->deadline_ns = now_ns + (left_ns > 0 ? left_ns : 0);
-    }
+    pod_read_deadline(p);
 }
 
 /* Did labels or annotations change, which downwardAPI volumes show? */
@@ -445,6 +451,7 @@ void pods_put(struct pods *set, const json_t *object)
     struct pod *p = NULL;
     bool is_new = false;
     bool is_relabelled = false;
+    bool is_limit_new = false;
 
     if (e) {
         LOG(ERROR, "pod refused", S("pod", json_text(meta, "name")), E(e));
@@ -458,10 +465,14 @@ void pods_put(struct pods *set, const json_t *object)
                     json_text(meta, "name"));
     is_new = !p->object;
     is_relabelled = !is_new && shows_differently(p->object, object);
+    is_limit_new = !is_new && json_int_at(p->object, "spec", "activeDeadlineSeconds", NULL) !=
+                                  json_int_at(object, "spec", "activeDeadlineSeconds", NULL);
     json_decref(p->object);
     p->object = json_deep_copy(object);
     if (is_new)
         pod_known(p);
+    else if (is_limit_new)
+        pod_read_deadline(p);
     if (is_new)
         pod_end_again(p);
     if (is_relabelled)

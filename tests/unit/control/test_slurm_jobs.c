@@ -223,6 +223,29 @@ static void a_begin_time_is_waited_for(void **state)
     assert_true(has_pod("j"));
 }
 
+static void a_waiting_pod_is_held_and_its_limit_changes(void **state)
+{
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO(json_freep) json_t *released = NULL;
+
+    (void)state;
+    (void)submit("j", "'timeLimitMinutes':5,'nodeList':'n1'");
+    change("j", "'hold':'user','timeLimitMinutes':2");
+    pod = world_get(&jw.w, POD("j"));
+    assert_string_equal(json_text_at(pod, "metadata", "annotations", "mete.dev/hold", NULL),
+                        "user");
+    assert_int_equal(json_int_at(pod, "spec", "activeDeadlineSeconds", NULL), 120);
+    world_refused(world_patch(&jw.w, SLURM("j"), "{'spec':{'timeLimitMinutes':9}}", NULL), 403,
+                  "Access/permission denied");
+    world_must(world_patch(
+        &jw.w, (struct target){.group = "mete.dev", .kind = "slurmjobs", .name = "j", .who = &root},
+        "{'spec':{'timeLimitMinutes':9,'hold':'none'}}", NULL));
+    jobs_world_run(&jw, 1);
+    released = world_get(&jw.w, POD("j"));
+    assert_null(json_text_at(released, "metadata", "annotations", "mete.dev/hold", NULL));
+    assert_int_equal(json_int_at(released, "spec", "activeDeadlineSeconds", NULL), 540);
+}
+
 static void only_its_user_changes_a_job(void **state)
 {
     struct target mine = SLURM("j");
@@ -251,6 +274,7 @@ static void requests_that_cannot_be_are_refused_in_slurms_words(void **state)
         {"'gres':'gpu:2,gpu:a100:1'", 422, "Invalid generic resource (gres) specification"},
         {"'gres':'fpga:1'", 422, "Invalid generic resource (gres) specification"},
         {"'constraint':'a&&b'", 422, "Invalid feature specification"},
+        {"'nodeList':'n[1-'", 422, "Invalid node name specified"},
         {"'dependency':'afterok:99'", 422, "Job dependency problem"},
         {"'dependency':'sometime:1'", 422, "Job dependency problem"},
         {"'nodesMin':3,'nodesMax':2", 422, "Node count specification invalid"},
@@ -272,6 +296,7 @@ int main(void)
         CASE(dependencies_hold_fail_and_stay_failed),
         CASE(a_running_job_starts_anew_on_request_once),
         CASE(a_begin_time_is_waited_for),
+        CASE(a_waiting_pod_is_held_and_its_limit_changes),
         CASE(only_its_user_changes_a_job),
         CASE(requests_that_cannot_be_are_refused_in_slurms_words),
 #undef CASE
