@@ -80,7 +80,7 @@ void slurm_bytes_format(int64_t bytes, char ret[SLURM_AMOUNT_TEXT_SIZE])
     int64_t hundredths = bytes / 1024 * 100 + bytes % 1024 * 100 / 1024; /* of a KiB */
     size_t unit = 0;
 
-    while (hundredths >= 1024 * 100 && unit + 2 < sizeof(units)) {
+    while (hundredths >= INT64_C(1024) * 100 && unit + 2 < sizeof(units)) {
         hundredths /= 1024;
         unit++;
     }

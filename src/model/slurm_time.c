@@ -223,10 +223,10 @@ static int64_t of_day_word(struct str word)
         const char *word;
         int64_t of_day;
     } words[] = {{"midnight", 0},
-                 {"elevenses", 11 * HOUR_S},
-                 {"noon", 12 * HOUR_S},
-                 {"fika", 15 * HOUR_S},
-                 {"teatime", 16 * HOUR_S}};
+                 {"elevenses", INT64_C(11) * HOUR_S},
+                 {"noon", INT64_C(12) * HOUR_S},
+                 {"fika", INT64_C(15) * HOUR_S},
+                 {"teatime", INT64_C(16) * HOUR_S}};
 
     for (size_t i = 0; i < COUNT(words); i++)
         if (str_is(word, words[i].word))

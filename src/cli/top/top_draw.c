@@ -171,7 +171,7 @@ static void keep_selected(struct top_look *look, int64_t total)
 static void draw_row(const struct top_show *s, const struct top_look *look,
                      const struct top_row *row, int y)
 {
-    int at[TOP_COLUMNS];
+    int at[TOP_COLUMNS] = {0};
     int width[TOP_COLUMNS];
     size_t n = layout(look->screen, at, width);
 

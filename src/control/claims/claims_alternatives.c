@@ -14,7 +14,10 @@ void claims_alternatives_done(struct claims_alternatives *a)
 
 void claims_alternatives_add(struct claims_alternatives *a, char *lines, const char *node)
 {
-    vec_add(&a->all, (struct claims_alternative){lines, node});
+    struct claims_alternative one = {.node = node};
+
+    one.lines = lines;
+    vec_add(&a->all, one);
 }
 
 bool claims_alternatives_join(struct claims_alternatives *all,

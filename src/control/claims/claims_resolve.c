@@ -405,8 +405,7 @@ static bool has_value(const json_t *list, const json_t *value)
     return false;
 }
 
-/* Goes through the values of the constraints from number `k` on. */
-/* NOLINTNEXTLINE(misc-no-recursion): one level a constraint, at most 32 */
+/* Goes through the values of the constraints from number `k` on, of at most 32. */
 static void resolve_values(struct resolving *r, size_t k)
 {
     const json_t *constraint = json_array_get(r->constraints, k);
@@ -437,8 +436,7 @@ static void resolve_values(struct resolving *r, size_t k)
                            o->request, json_text(constraint, "matchAttribute"));
 }
 
-/* Goes through the options of the requests from number `i` on. */
-/* NOLINTNEXTLINE(misc-no-recursion): one level a request, at most 32 */
+/* Goes through the options of the requests from number `i` on, of at most 32. */
 static void resolve_options(struct resolving *r, size_t i)
 {
     if (i == r->n_requests) {

@@ -20,6 +20,7 @@ static void other_clear(struct slurm_other *o)
 
 static void other_free(struct slurm_jobs *s, struct slurm_other *o)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
     map_remove(handle, s->others, o);
     other_clear(o);
     free(o->key);

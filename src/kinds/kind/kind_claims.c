@@ -46,32 +46,28 @@ static const struct field claim_config_fields[] = {
 static const struct field claim_config_item =
     F_OBJECT(NULL, claim_config_fields, "Parameters of devices.");
 
+/* Of an exact request and of an alternative. */
+#define ASK_FIELDS                                                                                 \
+    F_STRING("deviceClassName", "The class of the devices.", .is_required = true,                  \
+             .check = name_check_subdomain),                                                       \
+        F_LIST("selectors", &selector_item, "Conditions that each device meets.",                  \
+               .items_max = CLAIM_DEVICES_MAX),                                                    \
+        F_STRING("allocationMode", "ExactCount: as many as `count`; All: all devices that match.", \
+                 .fallback = "\"ExactCount\"", .values = allocation_modes),                        \
+        F_INT("count", "The number of devices; default 1.", .min = 1, .max = CLAIM_DEVICES_MAX),   \
+        F_REFUSED("tolerations", "Tolerated taints of devices."),                                  \
+        F_REFUSED("capacity", "Parts of a device's capacity.")
+
 static const struct field exact_fields[] = {
-    F_STRING("deviceClassName", "The class of the devices.", .is_required = true,
-             .check = name_check_subdomain),
-    F_LIST("selectors", &selector_item, "Conditions that each device meets.",
-           .items_max = CLAIM_DEVICES_MAX),
-    F_STRING("allocationMode", "ExactCount: as many as `count`; All: all devices that match.",
-             .fallback = "\"ExactCount\"", .values = allocation_modes),
-    F_INT("count", "The number of devices; default 1.", .min = 1, .max = CLAIM_DEVICES_MAX),
+    ASK_FIELDS,
     F_BOOL("adminAccess", "The devices are seen for monitoring, whoever holds them."),
-    F_REFUSED("tolerations", "Tolerated taints of devices."),
-    F_REFUSED("capacity", "Parts of a device's capacity."),
     F_END,
 };
 
 static const struct field sub_request_fields[] = {
     F_STRING("name", "The alternative's name, unique in the request.", .is_required = true,
              .check = name_check_label),
-    F_STRING("deviceClassName", "The class of the devices.", .is_required = true,
-             .check = name_check_subdomain),
-    F_LIST("selectors", &selector_item, "Conditions that each device meets.",
-           .items_max = CLAIM_DEVICES_MAX),
-    F_STRING("allocationMode", "ExactCount: as many as `count`; All: all devices that match.",
-             .fallback = "\"ExactCount\"", .values = allocation_modes),
-    F_INT("count", "The number of devices; default 1.", .min = 1, .max = CLAIM_DEVICES_MAX),
-    F_REFUSED("tolerations", "Tolerated taints of devices."),
-    F_REFUSED("capacity", "Parts of a device's capacity."),
+    ASK_FIELDS,
     F_END,
 };
 static const struct field sub_request_item =

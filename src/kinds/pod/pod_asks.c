@@ -489,7 +489,8 @@ void pod_ask_for(json_t *pod, json_t *container, const struct gpu_ask *ask)
     case DEVICE_SLICE:
         profile = mem_format(GPU_SLICE_RESOURCE "%s", ask->profile);
         for (char *c = profile; *c; c++)
-            *c = *c == '+' ? '.' : *c;
+            if (*c == '+')
+                *c = '.';
         json_put_int(limits, profile, ask->count);
         return;
     case DEVICE_SHARE:

@@ -142,7 +142,7 @@ static bool add_gpus(struct slurm_ask *ask, const struct gres_item *item, int64_
     }
     if (ask->gpus.count > 0 &&
         (!gpu_ask_is_like(&ask->gpus, &mine.gpus) || ask->gpus.count != mine.gpus.count ||
-         strcmp(ask->model, mine.model)))
+         strcmp(ask->model, mine.model) != 0))
         return false; /* two requests that differ */
     *ask = mine;
     return true;

@@ -117,7 +117,7 @@ static void held_on_device(void *arg, const struct device_row *row)
         struct held_time *t = held_of(e, h);
 
         t->held_ns += e->tick_ns / 1000 * milli;
-        if (busy >= 0 && busy < IDLE_PCT * 10)
+        if (busy >= 0 && busy < INT64_C(10) * IDLE_PCT)
             t->idle_ns += e->tick_ns / 1000 * milli;
     }
 }

@@ -32,6 +32,7 @@ void band_done(struct band *b, struct band_budget *budget)
 
 static int32_t *band_cells(const struct band *b, uint32_t i)
 {
+    assert(b->room > 0);
     return &b->cells[((b->begin + i) % b->room) * band_row_cells(b)];
 }
 

@@ -1,5 +1,7 @@
 /* history_report.c - the report of the history, and the pods that it names */
 
+#include <assert.h>
+
 #include "base/mem.h"
 #include "base/num.h"
 #include "meter/meter_private.h"
@@ -160,6 +162,7 @@ static struct err *history_tree(const struct meter *m, const struct report_quest
     int64_t to_ns = 0;
 
     TRY(find_subject(m, q, now_ns, tree, &of));
+    assert(of.band);
     TRY(question_moment(q, "from", "1h", now_ns, &from_ns));
     TRY(question_moment(q, "to", "now", now_ns, &to_ns));
     span = (struct use_history_span){.from_s = question_parameter(q, "from") ? from_ns / NS_PER_SEC

@@ -128,7 +128,7 @@ static size_t label_read(const char *text, struct buf *ret)
         if (text[i] == '\\') {
             i++;
             assert_non_null(strchr("\\\"n", text[i]));
-            buf_add_char(ret, text[i] == 'n' ? '\n' : text[i]);
+            buf_add_char(ret, (char)(text[i] == 'n' ? '\n' : text[i]));
         } else {
             buf_add_char(ret, text[i]);
         }
@@ -149,8 +149,8 @@ static void any_bytes_stay_in_their_label(uint64_t seed)
     static const char sharp[] = "\"\\\n{}=,#\xc3\xa4\xff\x80";
 
     for (size_t i = 0; i < n; i++)
-        value[i] = prop_below(p, 2) ? sharp[prop_below(p, sizeof(sharp) - 1)]
-                                    : (char)(unsigned char)(1 + prop_below(p, 255));
+        value[i] = (char)(prop_below(p, 2) ? sharp[prop_below(p, sizeof(sharp) - 1)]
+                                           : (char)(unsigned char)(1 + prop_below(p, 255)));
     buf_add_utf8(&want, (struct str){.at = value, .size = n});
     labels_add(&labels, "x", value);
     assert_memory_equal(labels.at, "x=\"", 3);
