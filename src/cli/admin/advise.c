@@ -85,12 +85,12 @@ static json_t *advise_row(const json_t *item)
     json_t *row = json_array();
 
     for (size_t i = 0; i < COUNT(texts); i++)
-        add_cell(row, json_incref(json_object_get(item, texts[i])));
-    add_cell(row, owned_text(held_format(item)));
-    add_cell(row, owned_text(used_format(item)));
-    add_cell(row, json_incref(json_object_get(item, "suggestion")));
-    add_cell(row, hours_of(json_object_get(item, "savedGpuTime")));
-    add_cell(row, money_of(json_int(item, "savedCostMicro", -1)));
+        row_add_cell(row, json_incref(json_object_get(item, texts[i])));
+    row_add_cell(row, owned_text(held_format(item)));
+    row_add_cell(row, owned_text(used_format(item)));
+    row_add_cell(row, json_incref(json_object_get(item, "suggestion")));
+    row_add_cell(row, cell_hours(json_object_get(item, "savedGpuTime")));
+    row_add_cell(row, cell_money(json_int(item, "savedCostMicro", -1)));
     return row;
 }
 
@@ -111,7 +111,7 @@ static struct err *advise_print(struct cli *c, json_t *report)
     listing_init(&l, "AdviceReport");
     for (i = 0; i < COUNT(columns); i++)
         listing_column(&l, columns[i]);
-    add_cost_column(&l, report, "SAVED");
+    listing_add_cost(&l, report, "SAVED");
     l.is_single = format == OUTPUT_JSON || format == OUTPUT_YAML;
     if (l.is_single)
         listing_add(&l, json_array(), report);

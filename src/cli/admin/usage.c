@@ -34,7 +34,7 @@ static struct err *add_period(struct cli *c, struct buf *path, int64_t now_ns)
 
 /* ---- numbers ---- */
 
-static json_t *gib_hours_of(const json_t *item)
+static json_t *cell_gib_hours(const json_t *item)
 {
     const int64_t per = INT64_C(1048576) * 3600;
     int64_t kib_seconds = json_int(item, "memoryKibSeconds", -1);
@@ -50,7 +50,7 @@ static json_t *gib_hours_of(const json_t *item)
 
 static json_t *cost_of(const json_t *item)
 {
-    return money_of(json_int(item, "costMicro", -1));
+    return cell_money(json_int(item, "costMicro", -1));
 }
 
 /* Energy in kWh, rounded to thousandths. */
@@ -116,10 +116,10 @@ static void add_group_cells(json_t *row, const json_t *report, const json_t *ite
 {
     for (size_t i = 0; i < BY_WORDS; i++) {
         if (is_by(report, by_words[i]))
-            add_cell(row, member(item, by_words[i]));
+            row_add_cell(row, member(item, by_words[i]));
     }
     if (is_by(report, "job"))
-        add_cell(row, member(item, "jobName"));
+        row_add_cell(row, member(item, "jobName"));
 }
 
 static void usage_columns(struct listing *l, const json_t *report)
@@ -131,7 +131,7 @@ static void usage_columns(struct listing *l, const json_t *report)
     add_group_columns(l, report);
     for (size_t i = 0; i < COUNT(numbers); i++)
         listing_column(l, numbers[i]);
-    add_cost_column(l, report, "COST");
+    listing_add_cost(l, report, "COST");
 }
 
 /* Of held time, its parts, energy and peak of memory. */
@@ -140,9 +140,9 @@ static void add_gpu_cells(json_t *row, const json_t *item)
     static const char *const times[] = {"gpuTime", "gpuBusyTime", "gpuIdleTime", "gpuUnknownTime"};
 
     for (size_t i = 0; i < COUNT(times); i++)
-        add_cell(row, hours_of(json_object_get(item, times[i])));
-    add_cell(row, energy_of(item));
-    add_cell(row, member(item, "gpuMemoryPeakBytes"));
+        row_add_cell(row, cell_hours(json_object_get(item, times[i])));
+    row_add_cell(row, energy_of(item));
+    row_add_cell(row, member(item, "gpuMemoryPeakBytes"));
 }
 
 static json_t *usage_row(const json_t *report, const json_t *item)
@@ -150,12 +150,12 @@ static json_t *usage_row(const json_t *report, const json_t *item)
     json_t *row = json_array();
 
     add_group_cells(row, report, item);
-    add_cell(row, member(item, "attempts"));
-    add_cell(row, member(item, "running"));
+    row_add_cell(row, member(item, "attempts"));
+    row_add_cell(row, member(item, "running"));
     add_gpu_cells(row, item);
-    add_cell(row, hours_of(json_object_get(item, "cpuTime")));
-    add_cell(row, gib_hours_of(item));
-    add_cell(row, cost_of(item));
+    row_add_cell(row, cell_hours(json_object_get(item, "cpuTime")));
+    row_add_cell(row, cell_gib_hours(item));
+    row_add_cell(row, cost_of(item));
     return row;
 }
 
@@ -167,7 +167,7 @@ static void idle_columns(struct listing *l, const json_t *report)
     add_group_columns(l, report);
     for (size_t i = 0; i < COUNT(numbers); i++)
         listing_column(l, numbers[i]);
-    add_cost_column(l, report, "IDLE COST");
+    listing_add_cost(l, report, "IDLE COST");
 }
 
 static json_t *idle_row(const json_t *report, const json_t *item)
@@ -175,12 +175,12 @@ static json_t *idle_row(const json_t *report, const json_t *item)
     json_t *row = json_array();
 
     add_group_cells(row, report, item);
-    add_cell(row, member(item, "running"));
-    add_cell(row, hours_of(json_object_get(item, "gpuTime")));
-    add_cell(row, hours_of(json_object_get(item, "gpuIdleTime")));
-    add_cell(row, idle_part_of(item));
-    add_cell(row, hours_of(json_object_get(item, "gpuUnknownTime")));
-    add_cell(row, money_of(json_int(item, "idleCostMicro", -1)));
+    row_add_cell(row, member(item, "running"));
+    row_add_cell(row, cell_hours(json_object_get(item, "gpuTime")));
+    row_add_cell(row, cell_hours(json_object_get(item, "gpuIdleTime")));
+    row_add_cell(row, idle_part_of(item));
+    row_add_cell(row, cell_hours(json_object_get(item, "gpuUnknownTime")));
+    row_add_cell(row, cell_money(json_int(item, "idleCostMicro", -1)));
     return row;
 }
 
@@ -191,10 +191,10 @@ static void say_gpus(struct cli *c, const json_t *report)
     size_t i;
 
     json_array_foreach (json_object_get(report, "gpus"), i, gpu) {
-        AUTO(json_freep) json_t *capacity = hours_of(json_object_get(gpu, "capacity"));
-        AUTO(json_freep) json_t *held = hours_of(json_object_get(gpu, "held"));
-        AUTO(json_freep) json_t *free_time = hours_of(json_object_get(gpu, "free"));
-        AUTO(json_freep) json_t *out = hours_of(json_object_get(gpu, "outOfService"));
+        AUTO(json_freep) json_t *capacity = cell_hours(json_object_get(gpu, "capacity"));
+        AUTO(json_freep) json_t *held = cell_hours(json_object_get(gpu, "held"));
+        AUTO(json_freep) json_t *free_time = cell_hours(json_object_get(gpu, "free"));
+        AUTO(json_freep) json_t *out = cell_hours(json_object_get(gpu, "outOfService"));
         const char *model = json_text(gpu, "model");
 
         cli_say(c, "%" PRId64 " x %s: %s GPU hours = %s held + %s free + %s out of service",
@@ -264,7 +264,7 @@ static json_t *moment_cell(struct cli *c, const json_t *item, const char *key)
     e = stamp_parse(str_of(text), &ns);
     if (e)
         return member(item, key);
-    stamp_format(flag_switch(c->in, "utc") ? ns : ns + local_zone(ns), local);
+    stamp_format(flag_switch(c->in, "utc") ? ns : ns + query_zone(ns), local);
     local[10] = ' ';
     return json_stringn(local, 19);
 }
@@ -292,21 +292,21 @@ static json_t *row_of_attempt(struct cli *c, const json_t *item)
     const char *cause = json_text(item, "cause");
     json_t *row = json_array();
 
-    add_cell(row, member(item, "jobId"));
-    add_cell(row, json_string(name));
-    add_cell(row, member(item, "attempt"));
-    add_cell(row, member(item, "user"));
-    add_cell(row, gpus_cell(json_object_get(item, "gpus")));
-    add_cell(row, moment_cell(c, item, "from"));
-    add_cell(row, moment_cell(c, item, "to"));
+    row_add_cell(row, member(item, "jobId"));
+    row_add_cell(row, json_string(name));
+    row_add_cell(row, member(item, "attempt"));
+    row_add_cell(row, member(item, "user"));
+    row_add_cell(row, gpus_cell(json_object_get(item, "gpus")));
+    row_add_cell(row, moment_cell(c, item, "from"));
+    row_add_cell(row, moment_cell(c, item, "to"));
     add_gpu_cells(row, item);
-    add_cell(row, hours_of(json_object_get(item, "cpuTime")));
-    add_cell(row, gib_hours_of(item));
-    add_cell(row, cost_of(item));
-    add_cell(row, json_string(cause ? cause : "Running"));
-    add_cell(row, member(item, "exitCode"));
-    add_cell(row, member(item, "node"));
-    add_cell(row, member(item, "queue"));
+    row_add_cell(row, cell_hours(json_object_get(item, "cpuTime")));
+    row_add_cell(row, cell_gib_hours(item));
+    row_add_cell(row, cost_of(item));
+    row_add_cell(row, json_string(cause ? cause : "Running"));
+    row_add_cell(row, member(item, "exitCode"));
+    row_add_cell(row, member(item, "node"));
+    row_add_cell(row, member(item, "queue"));
     return row;
 }
 
@@ -320,7 +320,7 @@ static void make_row_columns(struct listing *l, const json_t *report)
 
     for (size_t i = 0; i < COUNT(before); i++)
         listing_column(l, before[i]);
-    add_cost_column(l, report, "COST");
+    listing_add_cost(l, report, "COST");
     for (size_t i = 0; i < COUNT(after); i++)
         listing_column(l, after[i]);
 }

@@ -10,7 +10,7 @@
 #include "client/client.h"
 #include "model/moment.h"
 
-int64_t local_zone(int64_t utc_ns)
+int64_t query_zone(int64_t utc_ns)
 {
     time_t seconds = (time_t)(utc_ns / NS_PER_SEC);
     struct tm local = {0};
@@ -21,7 +21,7 @@ int64_t local_zone(int64_t utc_ns)
 struct err *query_add_moment(struct cli *c, struct buf *path, const char *name, const char *flag,
                              const char *text, int64_t now_ns)
 {
-    zone_fn zone = flag_switch(c->in, "utc") ? NULL : local_zone;
+    zone_fn zone = flag_switch(c->in, "utc") ? NULL : query_zone;
     char stamp[STAMP_TEXT_SIZE];
     int64_t ns = 0;
     AUTO(err_freep) struct err *e = moment_parse(str_of(text), now_ns, zone, &ns);
@@ -43,7 +43,7 @@ void query_add_flag(struct cli *c, struct buf *path, const char *flag, const cha
     client_add_escaped(path, str_of(text));
 }
 
-json_t *hours_of(const json_t *amount)
+json_t *cell_hours(const json_t *amount)
 {
     int64_t seconds = json_int(amount, "seconds", -1);
     int64_t milli;
@@ -56,7 +56,7 @@ json_t *hours_of(const json_t *amount)
     return json_string(text);
 }
 
-json_t *money_of(int64_t micro)
+json_t *cell_money(int64_t micro)
 {
     int64_t cents;
     AUTO_FREE char *text = NULL;
@@ -68,12 +68,12 @@ json_t *money_of(int64_t micro)
     return json_string(text);
 }
 
-void add_cell(json_t *row, json_t *cell)
+void row_add_cell(json_t *row, json_t *cell)
 {
     (void)json_array_append_new(row, cell); /* a fresh value: cannot fail */
 }
 
-void add_cost_column(struct listing *l, const json_t *report, const char *title)
+void listing_add_cost(struct listing *l, const json_t *report, const char *title)
 {
     const char *currency = json_text(report, "currency");
     AUTO_FREE char *name =

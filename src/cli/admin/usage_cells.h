@@ -5,7 +5,7 @@
 #include "cli/term/output.h"
 
 /* The UTC offset of this machine (TZ, /etc/localtime) at a time. */
-int64_t local_zone(int64_t utc_ns);
+int64_t query_zone(int64_t utc_ns);
 
 /* Adds the time of a flag as RFC 3339 to a query: the server does not know the user's zone. */
 struct err *query_add_moment(struct cli *c, struct buf *path, const char *name, const char *flag,
@@ -15,11 +15,11 @@ void query_add_flag(struct cli *c, struct buf *path, const char *flag, const cha
 
 /* An amount {"seconds", "nanos"} in hours, rounded to thousandths. New references; unknown is
  * null, as in the following. */
-json_t *hours_of(const json_t *amount);
+json_t *cell_hours(const json_t *amount);
 /* Millionths of a currency, rounded to hundredths. */
-json_t *money_of(int64_t micro);
+json_t *cell_money(int64_t micro);
 /* Adds a cell to a row. Takes `cell`. */
-void add_cell(json_t *row, json_t *cell);
+void row_add_cell(json_t *row, json_t *cell);
 
 /* Adds the column of costs in the report's currency. */
-void add_cost_column(struct listing *l, const json_t *report, const char *title);
+void listing_add_cost(struct listing *l, const json_t *report, const char *title);

@@ -15,6 +15,7 @@
 #include "base/loop_linux.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/vec.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/role/learning.h"
@@ -50,9 +51,9 @@ struct server {
     bool has_metrics;  /* ROLE_FD_METRICS is a listening socket */
     struct page *page; /* NULL: off */
     struct jobs_index *jobs;
-    struct api_view views[4]; /* borrowed by the api */
-    struct report_maker reports[10];
-    const char *prices[3]; /* borrowed by the meter */
+    struct api_view views[4];         /* borrowed by the api */
+    VEC(struct report_maker) reports; /* borrowed by the api */
+    const char *prices[3];            /* borrowed by the meter */
     char *own_prices;
     struct host_roots host_roots;
     struct network_tiers network_tiers;
@@ -81,6 +82,7 @@ static void server_done(struct server *s)
     role_done(&s->role);
     host_roots_done(&s->host_roots);
     network_tiers_done(&s->network_tiers);
+    vec_done(&s->reports);
     free(s->dir);
     free(s->pki);
     free(s->users);
@@ -202,18 +204,18 @@ static void open_meter(struct server *s)
                                     .list = meter_nodes,
                                     .get = meter_node,
                                     .arg = s->meter};
-    s->reports[0] = (struct report_maker){.path = "/apis/mete.dev/v1/usage",
-                                          .begin = meter_usage,
-                                          .cancel = meter_cancel,
-                                          .arg = s->meter};
-    s->reports[1] = (struct report_maker){.path = "/apis/mete.dev/v1/accounting",
-                                          .begin = meter_rows,
-                                          .cancel = meter_cancel,
-                                          .arg = s->meter};
-    s->reports[9] = (struct report_maker){.path = "/apis/mete.dev/v1/advice",
-                                          .begin = meter_advice,
-                                          .cancel = meter_cancel,
-                                          .arg = s->meter};
+    vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/usage",
+                                               .begin = meter_usage,
+                                               .cancel = meter_cancel,
+                                               .arg = s->meter});
+    vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/accounting",
+                                               .begin = meter_rows,
+                                               .cancel = meter_cancel,
+                                               .arg = s->meter});
+    vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/advice",
+                                               .begin = meter_advice,
+                                               .cancel = meter_cancel,
+                                               .arg = s->meter});
 }
 
 /* `url` "": no web page. */
@@ -229,10 +231,10 @@ static void open_page(struct server *s, const char *url, const char *host_name)
 
     s->jobs = jobs_index_new(s->role.loop, s->objects);
     jobs_index_set_use(s->jobs, (struct jobs_use){.of = meter_pod_use, .arg = s->meter});
-    s->reports[6] = (struct report_maker){.path = JOBS_REPORT_PATH,
-                                          .begin = jobs_report_begin,
-                                          .cancel = jobs_report_cancel,
-                                          .arg = s->jobs};
+    vec_add(&s->reports, (struct report_maker){.path = JOBS_REPORT_PATH,
+                                               .begin = jobs_report_begin,
+                                               .cancel = jobs_report_cancel,
+                                               .arg = s->jobs});
     if (!colon)
         return;
     err_free(num_parse_int64(str_of(colon + 1), 0, UINT16_MAX, &port)); /* of `mete up` */
@@ -265,32 +267,34 @@ static void wire_control(struct server *s)
                                     .list = control_gpus,
                                     .get = control_gpu,
                                     .arg = s->control};
-    s->reports[5] = (struct report_maker){.path = "/apis/mete.dev/v1/history",
-                                          .begin = meter_history,
-                                          .cancel = meter_cancel,
-                                          .arg = s->meter};
-    s->reports[7] = (struct report_maker){
-        .path = WALL_REPORT_PATH, .begin = meter_wall, .cancel = meter_cancel, .arg = s->meter};
-    s->reports[8] = (struct report_maker){.path = "/apis/mete.dev/v1/waiting",
-                                          .begin = control_waiting_begin,
-                                          .cancel = control_waiting_cancel,
-                                          .arg = s->control};
-    s->reports[9] = (struct report_maker){.path = SLURM_REPORT_PATH,
-                                          .begin = control_slurm_begin,
-                                          .cancel = control_slurm_cancel,
-                                          .arg = s->control};
-    s->reports[2] = (struct report_maker){.path = "/apis/mete.dev/v1/recording",
-                                          .begin = control_recording,
-                                          .cancel = control_cancel_recording,
-                                          .arg = s->control};
-    s->reports[3] = (struct report_maker){.path = "/apis/mete.dev/v1/free",
-                                          .begin = control_free_begin,
-                                          .cancel = control_free_cancel,
-                                          .arg = s->control};
-    s->reports[4] = (struct report_maker){.path = "/apis/mete.dev/v1/what-if",
-                                          .begin = control_what_if_begin,
-                                          .cancel = control_what_if_cancel,
-                                          .arg = s->control};
+    vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/history",
+                                               .begin = meter_history,
+                                               .cancel = meter_cancel,
+                                               .arg = s->meter});
+    vec_add(&s->reports, (struct report_maker){.path = WALL_REPORT_PATH,
+                                               .begin = meter_wall,
+                                               .cancel = meter_cancel,
+                                               .arg = s->meter});
+    vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/waiting",
+                                               .begin = control_waiting_begin,
+                                               .cancel = control_waiting_cancel,
+                                               .arg = s->control});
+    vec_add(&s->reports, (struct report_maker){.path = SLURM_REPORT_PATH,
+                                               .begin = control_slurm_begin,
+                                               .cancel = control_slurm_cancel,
+                                               .arg = s->control});
+    vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/recording",
+                                               .begin = control_recording,
+                                               .cancel = control_cancel_recording,
+                                               .arg = s->control});
+    vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/free",
+                                               .begin = control_free_begin,
+                                               .cancel = control_free_cancel,
+                                               .arg = s->control});
+    vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/what-if",
+                                               .begin = control_what_if_begin,
+                                               .cancel = control_what_if_cancel,
+                                               .arg = s->control});
 }
 
 static struct err *open_doors(struct server *s, const struct cli *c)
@@ -315,8 +319,8 @@ static struct err *open_doors(struct server *s, const struct cli *c)
         .nodes_file = s->nodes_file,
         .views = s->views,
         .n_views = COUNT(s->views),
-        .reports = s->reports,
-        .n_reports = COUNT(s->reports),
+        .reports = s->reports.at,
+        .n_reports = s->reports.n,
         .take_stats = meter_take_stats,
         .stats_arg = s->meter,
         .metrics = &s->metrics,
