@@ -26,7 +26,7 @@ ALERTMANAGER = ("unshare", "-m", "sh", "-c", f'mount --bind {PLACE}/usr/share /u
 PACKAGES = ("prometheus", "prometheus-alertmanager")
 DEPLOY = os.path.join(ROOT, "deploy")
 RULES = os.path.join(DEPLOY, "prometheus", "mete.rules.yaml")
-DASHBOARD = os.path.join(DEPLOY, "grafana", "mete.json")
+DASHBOARDS = sorted(glob.glob(os.path.join(DEPLOY, "grafana", "*.json")))
 
 # The queries of Grafana dashboard 12239, with the values that it puts in place of its variables.
 NVIDIA = [query + '{instance=~".*", gpu=~".*"}' + rest for query, rest in (
@@ -35,7 +35,7 @@ NVIDIA = [query + '{instance=~".*", gpu=~".*"}' + rest for query, rest in (
 NVIDIA += [f'avg({NVIDIA[0]})', f'sum({NVIDIA[1]})', "avg(DCGM_FI_DEV_GPU_UTIL) by (gpu, Hostname)",
            "avg_over_time(DCGM_FI_DEV_GPU_UTIL[30m]) < 101"]
 # Nothing may be idle, sick or beyond its quota in a test: these queries may be empty.
-MAY_BE_EMPTY = ("Held of the quota", "Held but idle for 15 minutes")
+MAY_BE_EMPTY = ("Held of the quota", "Held but idle for 15 minutes", "Processes that no pod started")
 
 
 def programs():
@@ -155,11 +155,14 @@ def load(m):
 
 
 def check_queries(port):
-    with open(DASHBOARD) as f:
-        panels = [p for p in json.load(f)["panels"] if "targets" in p]
+    panels = []
+    for path in DASHBOARDS:
+        with open(path) as f:
+            panels += [p for p in json.load(f)["panels"] if "targets" in p]
+    check(len(DASHBOARDS) > 3 and len(panels) > 50, DASHBOARDS, len(panels))
     for panel in panels:
         for target in panel["targets"]:
-            query = target["expr"].replace("$node", ".*").replace("$queue", ".*")
+            query = target["expr"].replace("$node", ".*").replace("$queue", ".*").replace("$price", "2").replace("$kwh", "0.3")
             if panel["title"] in MAY_BE_EMPTY:
                 ask(port, query)
             else:
