@@ -52,8 +52,11 @@ struct err *api_new(const struct api_options *o, struct api **ret)
     struct http_door doors[2];
 
     /* the maker is borrowed and const; a door's logic takes a plain pointer */
-    struct http_door metrics = {
-        .fd = o->metrics_fd, .handle = metrics_handle, .arg = (void *)(uintptr_t)o->metrics};
+    struct http_door metrics = {.fd = o->metrics_fd,
+                                .is_tls = o->has_metrics_tls,
+                                .pki_dir = o->metrics_pki_dir,
+                                .handle = metrics_handle,
+                                .arg = (void *)(uintptr_t)o->metrics};
 
     if (o->metrics && o->metrics_fd >= 0)
         doors[http.n_doors++] = metrics;

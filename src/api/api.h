@@ -43,6 +43,8 @@ struct api_options {
     size_t n_reports;
     const struct metrics_maker *metrics; /* borrowed until api_free; NULL: no page of metrics */
     int metrics_fd;                      /* listening, for everyone; -1: none */
+    bool has_metrics_tls;
+    const char *metrics_pki_dir; /* its certificate and key; NULL: the server's */
     /* Takes a sample of a node, and ends it; NULL: nodes are not asked for samples. */
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;

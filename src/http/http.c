@@ -388,7 +388,10 @@ static struct err *open_doors(struct http_server *s, const struct http_options *
         const struct http_door *at = &o->doors[i];
         const struct door other = {.handle = at->handle, .arg = at->arg, .is_anonymous = true};
 
-        TRY(door_open(s, &other, at->fd, at->is_tls ? o->pki_dir : NULL));
+        TRY(door_open(s, &other, at->fd,
+                      !at->is_tls   ? NULL
+                      : at->pki_dir ? at->pki_dir
+                                    : o->pki_dir));
     }
     return NULL;
 }

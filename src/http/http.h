@@ -8,8 +8,9 @@ struct http_server;
 
 /* A further TCP socket, with its own logic. Its requests have neither a uid nor a certificate. */
 struct http_door {
-    int fd;      /* listening */
-    bool is_tls; /* with the server's certificate */
+    int fd; /* listening */
+    bool is_tls;
+    const char *pki_dir; /* of is_tls: as tls_context_new; NULL: the server's */
     request_fn handle;
     void *arg;
 };

@@ -25,7 +25,7 @@ struct metrics_maker {
 /* Durations that rooms tell of as they end. */
 enum observed {
     OBSERVED_WAIT,  /* of a pod, from its creation to its binding; label: its queue */
-    OBSERVED_START, /* of a pod, from its binding to its start */
+    OBSERVED_START, /* of a pod, from its binding to its start; label: "cached" or "pulled" */
     OBSERVED_CYCLE, /* of the scheduler */
     OBSERVED_SYNC,  /* of a batch of the store, until it is durable */
     OBSERVED_COUNT

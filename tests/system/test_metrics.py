@@ -1,6 +1,13 @@
 """The page /metrics: NVIDIA's names and ours, both formats, who may read it, and what holds a gpu."""
 
-from harness import METE, Mete, check, equal, execute, pod, wait
+import contextlib
+import http.client
+import os
+import re
+import shutil
+import ssl
+
+from harness import DEADLINE_S, METE, Mete, check, equal, execute, pod, wait
 from metrics_kit import OPEN, Page, address, get, get_unix, page
 
 # The panels of Grafana dashboard 12239 and the variables of its queries.
@@ -71,7 +78,7 @@ def waits_for_the_rest(m):
     check(p.value("mete_oldest_wait_seconds", queue="default") >= 0, p.series)
     equal(p.value("mete_quota_used_gpus", queue="default"), 2)
     equal(p.value("mete_wait_seconds_count", queue="default"), 1)
-    equal(p.value("mete_start_seconds_count"), 1)
+    equal(p.value("mete_start_seconds_count", image="cached"), 1)
     for name in ("mete_schedule_seconds", "mete_store_sync_seconds"):
         check(p.value(name + "_count") > 0, name)
         equal(p.value(name + "_bucket", le="+Inf"), p.value(name + "_count"), name)
@@ -108,6 +115,41 @@ def refused(m):
     check("try: mete up --metrics 127.0.0.1:0" in r.err, r)
     r = m.mete("up", "--metrics", "9400")
     check(r.code == 2 and 'metrics "9400": want HOST:PORT' in r.err, r)
+
+
+def tls_page(m, ca):
+    """The page by TLS, checked by that authority."""
+    with open(m.log) as f:
+        host, port = re.findall(r"Metrics: https://(127\.0\.0\.1):(\d+)/metrics", f.read())[-1]
+    context = ssl.create_default_context(cafile=ca)
+    with contextlib.closing(http.client.HTTPSConnection(host, int(port), timeout=DEADLINE_S, context=context)) as c:
+        c.request("GET", "/metrics")
+        r = c.getresponse()
+        return r.status, Page(r.read().decode())
+
+
+def test_metrics_by_tls():
+    with Mete(metrics="127.0.0.1:0", gpus="none") as m:
+        pki = os.path.join(m.data, "server", "pki")
+        own = os.path.join(m.dir, "tls")
+        config = os.path.join(m.dir, "mete.yaml")
+        m.arguments += ["--config", config]
+        os.mkdir(own, 0o755)
+        for word, ca in (("own", os.path.join(pki, "ca.crt")), (own, os.path.join(own, "ca.crt"))):
+            with open(config, "w") as f:
+                f.write(f"apiVersion: mete.dev/v1\nkind: Config\nmetricsTls: {word}\n")
+            for name in ("ca.crt", "server.crt", "server.key"):
+                shutil.copy(os.path.join(pki, name), own)
+                os.chmod(os.path.join(own, name), 0o644)
+            m.stop()
+            m.start()
+            status, p = tls_page(m, ca)
+            equal(status, 200)
+            check(p.of("mete_build_info"), p.series)
+        with open(config, "w") as f:
+            f.write("apiVersion: mete.dev/v1\nkind: Config\nmetricsTls: yes please\n")
+        r = execute([METE, "up", "--data", os.path.join(m.dir, "other"), "--config", config])
+        check(r.code == 2 and "want off, own, or the absolute path" in r.err, r)
 
 
 def test_off_listens_nowhere():

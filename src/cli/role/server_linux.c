@@ -303,6 +303,7 @@ static struct err *open_doors(struct server *s, const struct cli *c)
     AUTO(buf_done) struct buf ca = {0};
     struct control_options control = {
         .loop = s->role.loop, .store = s->store, .policy = "mete", .objects = s->objects};
+    const char *metrics_tls = flag_text(c->in, "metrics-tls");
     const struct http_door page = {.fd = ROLE_FD_PAGE,
                                    .is_tls =
                                        text_starts_with(flag_text(c->in, "page-url"), "https:"),
@@ -325,6 +326,8 @@ static struct err *open_doors(struct server *s, const struct cli *c)
         .stats_arg = s->meter,
         .metrics = &s->metrics,
         .metrics_fd = s->has_metrics ? ROLE_FD_METRICS : -1,
+        .has_metrics_tls = !text_equal(metrics_tls, "off"),
+        .metrics_pki_dir = metrics_tls[0] == '/' ? metrics_tls : NULL,
         .audit = audit_files_log(s->audit),
         .audits_reads = text_equal(flag_text(c->in, "audit-reads"), "all"),
         .page = s->page ? &page : NULL,

@@ -14,7 +14,8 @@ struct up_options {
     unsigned port;
     char *metrics_host; /* of --metrics; NULL: off */
     unsigned metrics_port;
-    char *page_host; /* of --dashboard; NULL: off */
+    char *metrics_tls; /* "off"; "own": with the server's certificate; a directory */
+    char *page_host;   /* of --dashboard; NULL: off */
     unsigned page_port;
     bool is_page_default; /* nobody chose the port */
     char *log_level;
@@ -54,10 +55,10 @@ struct up_given {
 
 /*
  * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
- * and the members data, gpus, gpuConfig, migConfig, listen, metrics, dashboard, logLevel,
- * logFormat, runtime, driverRoot, cdiFile, containerLogMaxSize, containerLogMaxFiles, learnEvery,
- * learnAfter, networkTiers, schedulerNames, auditReads, auditKeep and hostPathRoots (a list); NULL:
- * none. ERR_BAD_REQUEST names an unknown or malformed member.
+ * and the members data, gpus, gpuConfig, migConfig, listen, metrics, metricsTls, dashboard,
+ * logLevel, logFormat, runtime, driverRoot, cdiFile, containerLogMaxSize, containerLogMaxFiles,
+ * learnEvery, learnAfter, networkTiers, schedulerNames, auditReads, auditKeep and hostPathRoots (a
+ * list); NULL: none. ERR_BAD_REQUEST names an unknown or malformed member.
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;

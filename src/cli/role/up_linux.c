@@ -307,6 +307,8 @@ static struct err *start_server(struct up *u)
                  u->node_name,
                  "--page-url",
                  u->page_url,
+                 "--metrics-tls",
+                 u->options.metrics_tls,
                  u->metrics_fd >= 0 ? "--has-metrics" : NULL,
                  NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
@@ -439,7 +441,8 @@ static void say_ready(struct up *u, const json_t *node, const json_t *link)
         "  mete is running. Kubernetes API: https://%s:%u  (kubectl --kubeconfig %s/kubeconfig)",
         u->options.host, u->port, u->dir.path);
     if (u->metrics_fd >= 0)
-        cli_say(u->cli, "  Metrics: http://%s:%u/metrics", u->options.metrics_host,
+        cli_say(u->cli, "  Metrics: http%s://%s:%u/metrics",
+                text_equal(u->options.metrics_tls, "off") ? "" : "s", u->options.metrics_host,
                 u->metrics_port);
     say_page(u, link);
     first_ask(node, ask);

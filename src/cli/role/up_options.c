@@ -49,6 +49,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "migConfig",
                                           "listen",
                                           "metrics",
+                                          "metricsTls",
                                           "dashboard",
                                           "logLevel",
                                           "logFormat",
@@ -176,6 +177,12 @@ static struct err *check_words(const struct up_options *o)
     TRY(check_tiers(o));
     TRY(check_names(o));
     TRY(check_audit(o));
+    if (!text_equal(o->metrics_tls, "off") && !text_equal(o->metrics_tls, "own") &&
+        o->metrics_tls[0] != '/')
+        return err_new(ERR_BAD_REQUEST,
+                       "metricsTls \"%s\": want off, own, or the absolute path of a directory with "
+                       "server.crt, server.key and ca.crt",
+                       o->metrics_tls);
     if (!is_among(levels, o->log_level))
         return err_new(ERR_BAD_REQUEST, "log level \"%s\": want error, warn, info or debug",
                        o->log_level);
@@ -242,6 +249,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.learn_after = option_choose(NULL, config, "learnAfter", LEARN_AFTER);
     o.network_tiers = option_choose(NULL, config, "networkTiers", "");
     o.audit_reads = option_choose(NULL, config, "auditReads", AUDIT_READS);
+    o.metrics_tls = option_choose(NULL, config, "metricsTls", "off");
     o.audit_keep = option_choose(NULL, config, "auditKeep", AUDIT_KEEP);
     o.scheduler_names = option_choose(NULL, config, "schedulerNames", SCHEDULER_NAMES);
     e = check_words(&o);
@@ -267,6 +275,7 @@ void up_options_done(struct up_options *o)
     free(o->mig_config);
     free(o->host);
     free(o->metrics_host);
+    free(o->metrics_tls);
     free(o->page_host);
     free(o->log_level);
     free(o->log_format);

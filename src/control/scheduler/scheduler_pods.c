@@ -342,7 +342,8 @@ static void note_state(struct scheduler *s, struct sched_pod *p, const json_t *p
     if (p->is_running == is_running && p->is_deleting == is_deleting)
         return;
     if (is_running && p->bound_ns > 0) {
-        observe(&s->options.observer, OBSERVED_START, NULL,
+        observe(&s->options.observer, OBSERVED_START,
+                object_condition(pod, POD_IMAGE_PULLED) ? "pulled" : "cached",
                 loop_now_ns(s->options.loop) - p->bound_ns, p->key);
         p->bound_ns = 0;
     }

@@ -15,9 +15,10 @@
 #define POD_PLACEMENT                                                                           \
     "mete.dev/placement" /* annotation: the placement's name, if it is not the pod's; with "/1" \
                             and so on for a part of a large placement (ledger.h) */
-#define POD_HOST_PATHS "mete.dev/host-paths" /* annotation: "any": an administrator's hostPaths */
-#define POD_GPU_LOST   "GpuLost"             /* reason of a pod that ended with its gpu */
-#define NODE_GPUS      "mete.dev/gpus"       /* annotation of a node: its gpus, a JSON array */
+#define POD_HOST_PATHS   "mete.dev/host-paths" /* annotation: "any": an administrator's hostPaths */
+#define POD_IMAGE_PULLED "mete.dev/ImagePulled" /* condition: the start waited for a pull */
+#define POD_GPU_LOST     "GpuLost"              /* reason of a pod that ended with its gpu */
+#define NODE_GPUS        "mete.dev/gpus"        /* annotation of a node: its gpus, a JSON array */
 /* Annotations of a node: modes that administrators set (gpu/gpu_wish.h), and the configuration
  * that the server found for the node (control/gpu_config.h). */
 #define NODE_SHARES_ACROSS                                                              \

@@ -35,7 +35,7 @@ static const struct {
                        COUNT(bounds_long)},
     [OBSERVED_START] = {{"mete_start_seconds", METRIC_HISTOGRAM,
                          "Time from the binding of a pod to its start, images included."},
-                        NULL,
+                        "image",
                         bounds_start,
                         COUNT(bounds_start)},
     [OBSERVED_CYCLE] = {{"mete_schedule_seconds", METRIC_HISTOGRAM,

@@ -193,6 +193,7 @@ static void begin_pull(struct pod *p, struct container *c, const char *name,
                                  .name = mem_strdup(name),
                                  .begun_ns = pod_now_ns(p)};
     c->pull = w;
+    p->has_pulled = true;
     container_wait(c, NULL, NULL);
     add_event(p, c, "Normal", "Pulling", text);
     pull_secrets_find(p->object, p->refs, parsed, &login);

@@ -82,6 +82,7 @@ struct pod {
 
     uint64_t disk_round;    /* the last round that measured the pod */
     char *evicted;          /* why the pod is ended by the node; NULL: it is not */
+    bool has_pulled;        /* an image, since the pod came to this process */
     const char *evicted_as; /* reason of the status: "Evicted", POD_GPU_LOST */
     int64_t judge_ns;       /* monotonic: the pod waits since then with its end (pod_gpu.c) */
     bool has_userns;

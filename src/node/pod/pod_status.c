@@ -260,23 +260,30 @@ static char *unready_text(const struct pod *p, bool is_init)
     return NULL;
 }
 
-/* The job is not at fault: rules of a Job's podFailurePolicy may say so. */
-static void put_disruption(const struct pod *p, json_t *conditions)
+/* Adds a condition that is True from now on, unless the server has it. */
+static void put_fact(const struct pod *p, json_t *conditions, const char *type, const char *reason,
+                     const char *message)
 {
-    static const char type[] = "DisruptionTarget";
     const json_t *before = find_condition(p->status, type);
     json_t *condition = NULL;
     char now[STAMP_TEXT_SIZE];
 
-    if (!text_equal(p->evicted_as, POD_GPU_LOST) ||
-        find_condition(json_object_get(p->object, "status"), type))
+    if (find_condition(json_object_get(p->object, "status"), type))
         return;
     stamp_format(loop_wall_ns(p->set->o.loop), now);
     condition = before ? json_deep_copy(before)
                        : json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", type, "status", "True",
-                                   "lastTransitionTime", now, "reason", POD_GPU_LOST, "message",
-                                   p->evicted);
+                                   "lastTransitionTime", now, "reason", reason, "message", message);
     (void)json_array_append_new(conditions, condition);
+}
+
+static void put_facts(const struct pod *p, json_t *conditions)
+{
+    /* The job is not at fault: rules of a Job's podFailurePolicy may say so. */
+    if (text_equal(p->evicted_as, POD_GPU_LOST))
+        put_fact(p, conditions, "DisruptionTarget", POD_GPU_LOST, p->evicted);
+    if (p->has_pulled)
+        put_fact(p, conditions, POD_IMAGE_PULLED, "Pulled", "An image had to be pulled.");
 }
 
 static void put_conditions(const struct pod *p, json_t *status, const struct tally *t,
@@ -301,7 +308,7 @@ static void put_conditions(const struct pod *p, json_t *status, const struct tal
         if (!text_equal(type, ours[0]) && !text_equal(type, ours[1]) && !text_equal(type, ours[2]))
             (void)json_array_append_new(conditions, json_deep_copy(item));
     }
-    put_disruption(p, conditions);
+    put_facts(p, conditions);
     for (size_t k = 0; k < 3; k++)
         add_condition(p, conditions, ours[k], values[k],
                       k == 0 ? "ContainersNotInitialized" : not_ready,
