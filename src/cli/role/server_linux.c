@@ -320,8 +320,6 @@ static struct err *open_doors(struct server *s, const struct cli *c)
         .nodes_file = s->nodes_file,
         .views = s->views,
         .n_views = COUNT(s->views),
-        .reports = s->reports.at,
-        .n_reports = s->reports.n,
         .take_stats = meter_take_stats,
         .stats_arg = s->meter,
         .metrics = &s->metrics,
@@ -345,6 +343,8 @@ static struct err *open_doors(struct server *s, const struct cli *c)
     control.observer = (struct observer){.took = exporter_observe, .arg = s->exporter};
     TRY(control_new(&control, &s->control));
     wire_control(s);
+    api.reports = s->reports.at; /* the list is complete */
+    api.n_reports = s->reports.n;
     TRY(api_new(&api, &s->api));
     if (s->page)
         page_serve(s->page, api_handle, s->api);
