@@ -76,21 +76,14 @@ void slurm_memory_format(int64_t mib, char ret[SLURM_AMOUNT_TEXT_SIZE])
 
 void slurm_bytes_format(int64_t bytes, char ret[SLURM_AMOUNT_TEXT_SIZE])
 {
-    static const char units[] = "KMGTP";
-    int64_t hundredths = bytes / 1024 * 100 + bytes % 1024 * 100 / 1024; /* of a KiB */
+    static const char *const units[] = {"", "K", "M", "G", "T"};
     size_t unit = 0;
 
-    while (hundredths >= INT64_C(1024) * 100 && unit + 2 < sizeof(units)) {
-        hundredths /= 1024;
+    while (bytes > 0 && bytes % 1024 == 0 && unit + 1 < COUNT(units)) {
+        bytes /= 1024;
         unit++;
     }
-    if (bytes <= 0)
-        (void)snprintf(ret, SLURM_AMOUNT_TEXT_SIZE, "0");
-    else if (hundredths % 100 == 0)
-        (void)snprintf(ret, SLURM_AMOUNT_TEXT_SIZE, "%" PRId64 "%c", hundredths / 100, units[unit]);
-    else
-        (void)snprintf(ret, SLURM_AMOUNT_TEXT_SIZE, "%" PRId64 ".%02" PRId64 "%c", hundredths / 100,
-                       hundredths % 100, units[unit]);
+    (void)snprintf(ret, SLURM_AMOUNT_TEXT_SIZE, "%" PRId64 "%s", bytes, units[unit]);
 }
 
 /* ---- generic resources ---- */

@@ -23,7 +23,8 @@ struct err *slurm_memory_parse(struct str text, int64_t *ret_mib) MUST_CHECK;
 /* "16G" for 16384, "1500M": the largest unit that keeps the number whole. 0: "0". */
 void slurm_memory_format(int64_t mib, char ret[SLURM_AMOUNT_TEXT_SIZE]);
 
-/* Bytes in K, M, G or T with two decimals where needed, as sacct: "1.50G", "1256K", "0". */
+/* Bytes in the largest unit of K, M, G, T that keeps the number whole, as sacct: "1256K", "3G";
+ * less than a KiB: "500". */
 void slurm_bytes_format(int64_t bytes, char ret[SLURM_AMOUNT_TEXT_SIZE]);
 
 struct slurm_gres {

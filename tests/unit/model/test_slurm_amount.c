@@ -40,7 +40,8 @@ static void writes_bytes(void **state)
         int64_t bytes;
         const char *text;
     } cases[] = {
-        {0, "0"}, {1024, "1K"}, {1286144, "1.22M"}, {1572864, "1.50M"}, {INT64_C(3) << 30, "3G"},
+        {0, "0"},           {1024, "1K"}, {1286144, "1256K"},
+        {1572864, "1536K"}, {500, "500"}, {INT64_C(3) << 30, "3G"},
     };
     char text[SLURM_AMOUNT_TEXT_SIZE];
 

@@ -1,0 +1,46 @@
+/*
+ * sacct.h - sacct: its options, its rows of live jobs and of accounting, and its tables
+ *
+ * A job's row has the members of kinds/slurm/slurm_rows.h, and of its use: cpuNs, memoryPeakBytes.
+ */
+#pragma once
+
+#include "slurm/columns.h"
+#include "slurm/words.h"
+
+/* Ends with a NULL name. */
+extern const struct slurm_option sacct_options[];
+extern const char sacct_help[];
+
+/* The options of sacct; {0} before. */
+struct sacct {
+    const struct slurm_words *words; /* borrowed */
+    struct slurm_format format;
+    char *jobs_path;     /* GET: live jobs and those that ended lately */
+    char *accounts_path; /* GET: rows of accounting, in pages */
+    char *states;        /* long states with commas; NULL: all */
+    const char *delimiter;
+    int64_t from_s;
+    int64_t to_s;
+    bool has_header;
+    bool has_steps;   /* ID.batch, too */
+    bool is_parsable; /* -p or -P */
+    bool ends_with_delimiter;
+    bool has_duplicates; /* -D: all attempts of a job */
+    bool is_json;
+    bool is_expanded; /* a row for each waiting element */
+};
+
+/* Reads the options; `find` returns the value of a variable or NULL; `user` is the caller, NULL:
+ * all users. ERR_INVALID has the words of sacct. */
+struct err *sacct_read(const struct slurm_words *words, const char *(*find)(const char *name),
+                       const char *user, const struct slurm_view *v, struct sacct *ret) MUST_CHECK;
+
+/* Adds the output for the rows of jobs, and the rows of accounting. */
+void sacct_print(const struct sacct *s, const json_t *jobs, const json_t *accounts,
+                 const struct slurm_view *v, struct buf *out);
+
+void sacct_done(struct sacct *s);
+
+/* The names of all fields, as sacct --helpformat prints them. */
+void sacct_help_format(struct buf *out);

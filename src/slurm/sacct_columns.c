@@ -1,0 +1,472 @@
+/* sacct_columns.c - the fields of sacct */
+
+#include "slurm/sacct_columns.h"
+
+#include <inttypes.h>
+
+#include "base/stamp.h"
+#include "model/slurm_amount.h"
+#include "model/slurm_time.h"
+#include "slurm/job_columns.h"
+#include "slurm/states.h"
+
+/* The part of a name behind the number of the job; NULL: the row is the job. */
+static const char *step_of(const json_t *row)
+{
+    return json_text(row, "step");
+}
+
+static void add_step(const json_t *row, struct buf *out)
+{
+    if (step_of(row))
+        buf_printf(out, ".%s", step_of(row));
+}
+
+static void field_id(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    slurm_job_name_format(row, out);
+    add_step(row, out);
+}
+
+static void field_raw_id(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    buf_printf(out, "%" PRId64, json_int(row, "jobId", 0));
+    add_step(row, out);
+}
+
+static void field_name(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    buf_add_text(out, step_of(row) ? step_of(row) : text_or_empty(json_text(row, "name")));
+}
+
+/* The text of a member that only jobs have. */
+static void add_of_job(const json_t *row, const char *key, struct buf *out)
+{
+    if (!step_of(row))
+        buf_add_text(out, text_or_empty(json_text(row, key)));
+}
+
+#define OF_JOB(noun, key)                                                                    \
+    static void field_##noun(const json_t *row, const struct slurm_view *v, struct buf *out) \
+    {                                                                                        \
+        (void)v;                                                                             \
+        add_of_job(row, key, out);                                                           \
+    }
+
+OF_JOB(partition, "partition")
+OF_JOB(user, "user")
+OF_JOB(group, "group")
+OF_JOB(qos, "qos")
+OF_JOB(constraint, "constraint")
+OF_JOB(work_dir, "workDir")
+OF_JOB(submit_line, "submitLine")
+OF_JOB(comment, "comment")
+OF_JOB(requested, "tresRequested")
+OF_JOB(reservation, "reservation")
+OF_JOB(licenses, "licenses")
+OF_JOB(wckey, "wckey")
+OF_JOB(stdout, "stdout")
+OF_JOB(stderr, "stderr")
+OF_JOB(stdin, "stdin")
+
+static void field_uid(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (!step_of(row) && json_object_get(row, "uid"))
+        buf_printf(out, "%" PRId64, json_int(row, "uid", 0));
+}
+
+static void field_gid(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (!step_of(row) && json_object_get(row, "gid"))
+        buf_printf(out, "%" PRId64, json_int(row, "gid", 0));
+}
+
+static void field_state(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    const char *state = json_text(row, "state");
+
+    (void)v;
+    buf_add_text(out, state ? state : "PENDING");
+    if (text_equal(state, "CANCELLED") && json_object_get(row, "cancelledBy") && !step_of(row))
+        buf_printf(out, " by %" PRId64, json_int(row, "cancelledBy", 0));
+}
+
+static void add_code(const json_t *row, const char *key, struct buf *out)
+{
+    buf_printf(out, "%" PRId64 ":%" PRId64, json_int(row, key, 0), json_int(row, "exitSignal", 0));
+}
+
+static void field_exit(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    add_code(row, "exitCode", out);
+}
+
+static void field_derived_exit(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (!step_of(row))
+        buf_printf(out, "%" PRId64 ":0", json_int(row, "derivedExitCode", 0));
+}
+
+static bool has_started(const json_t *row)
+{
+    return json_int(row, "startTime", 0) > 0 && !text_equal(json_text(row, "state"), "PENDING");
+}
+
+static void field_alloc_cpus(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    buf_printf(out, "%" PRId64, has_started(row) ? json_int(row, "cpus", 0) : 0);
+}
+
+static void field_cpus(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    buf_printf(out, "%" PRId64, json_int(row, "cpus", 0));
+}
+
+static void field_nodes(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    int64_t n = json_int(row, "nodeCount", json_int(row, "nodesMin", 1));
+
+    (void)v;
+    buf_printf(out, "%" PRId64, n > 0 ? n : 1);
+}
+
+static void field_alloc_nodes(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    buf_printf(out, "%" PRId64, has_started(row) ? json_int(row, "nodeCount", 1) : 0);
+}
+
+static void field_node_list(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    const char *nodes = json_text_filled(row, "nodes");
+
+    (void)v;
+    buf_add_text(out, nodes ? nodes : "None assigned");
+}
+
+static void field_alloc_tres(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    const char *tres = json_text(row, "tresAllocated");
+
+    (void)v;
+    if (has_started(row))
+        buf_add_text(out, text_or_empty(tres ? tres : json_text(row, "tresRequested")));
+}
+
+/* "gres:gpu:2" of the former fields ReqGRES and AllocGRES: gpus of the text "...,gres/gpu=2". */
+static void add_gres(const char *tres, struct buf *out)
+{
+    struct str rest = str_of(tres);
+
+    while (rest.at) {
+        struct str item = str_cut(&rest, ',');
+
+        if (str_starts_with(item, STR("gres/")) && !memchr(item.at, ':', item.size)) {
+            struct str count = {item.at + 5, item.size - 5};
+            struct str name = str_cut(&count, '=');
+
+            buf_printf(out, "%sgres:" STR_FMT ":" STR_FMT, out->size > 0 ? "," : "", STR_ARG(name),
+                       STR_ARG(count));
+        }
+    }
+}
+
+static void field_req_gres(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (!step_of(row))
+        add_gres(json_text(row, "tresRequested"), out);
+}
+
+static void field_alloc_gres(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    const char *tres = json_text(row, "tresAllocated");
+
+    (void)v;
+    if (has_started(row))
+        add_gres(tres ? tres : json_text(row, "tresRequested"), out);
+}
+
+static void field_req_memory(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_AMOUNT_TEXT_SIZE];
+
+    (void)v;
+    if (step_of(row))
+        return;
+    slurm_memory_format(json_int(row, "memoryPerNode", 0), text);
+    buf_add_text(out, text);
+}
+
+static void field_max_rss(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_AMOUNT_TEXT_SIZE];
+
+    if (!step_of(row) || !json_object_get(row, "memoryPeakBytes"))
+        return;
+    slurm_bytes_format(json_int(row, "memoryPeakBytes", 0), text);
+    if (v->keeps_unit)
+        buf_printf(out, "%" PRId64, json_int(row, "memoryPeakBytes", 0));
+    else
+        buf_add_text(out, text);
+}
+
+/* ---- times ---- */
+
+static void add_stamp(const json_t *row, const char *key, const char *absent,
+                      const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+
+    slurm_stamp_format(json_int(row, key, 0), v->zone, absent, text);
+    buf_add_text(out, text);
+}
+
+static void field_submit(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    add_stamp(row, step_of(row) ? "startTime" : "submitTime", "Unknown", v, out);
+}
+
+static void field_eligible(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    if (!step_of(row))
+        add_stamp(row, "eligibleTime", "Unknown", v, out);
+}
+
+static void field_start(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    if (has_started(row))
+        add_stamp(row, "startTime", "Unknown", v, out);
+    else
+        buf_add_text(out, slurm_state_is_live(json_text(row, "state")) ? "Unknown" : "None");
+}
+
+static void field_end(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    if (slurm_state_is_live(json_text(row, "state")))
+        buf_add_text(out, "Unknown");
+    else
+        add_stamp(row, "endTime", "Unknown", v, out);
+}
+
+static void field_elapsed(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+
+    slurm_elapsed_format(slurm_job_elapsed(row, v), text);
+    buf_add_text(out, text);
+}
+
+static void field_elapsed_raw(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    buf_printf(out, "%" PRId64, slurm_job_elapsed(row, v));
+}
+
+static int64_t cpu_seconds(const json_t *row, const struct slurm_view *v)
+{
+    return slurm_job_elapsed(row, v) * json_int(row, "cpus", 0);
+}
+
+static void field_cpu_time(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+
+    slurm_elapsed_format(cpu_seconds(row, v), text);
+    buf_add_text(out, text);
+}
+
+static void field_cpu_time_raw(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    buf_printf(out, "%" PRId64, cpu_seconds(row, v));
+}
+
+static void field_total_cpu(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+
+    (void)v;
+    slurm_cpu_time_format(json_int(row, "cpuNs", 0) / NS_PER_MS, text);
+    buf_add_text(out, text);
+}
+
+static int64_t waited_seconds(const json_t *row, const struct slurm_view *v)
+{
+    int64_t from = json_int(row, "eligibleTime", json_int(row, "submitTime", v->now_s));
+    int64_t to = has_started(row) ? json_int(row, "startTime", 0) : v->now_s;
+
+    return to > from ? to - from : 0;
+}
+
+static void field_planned(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+
+    if (step_of(row))
+        return;
+    slurm_elapsed_format(waited_seconds(row, v), text);
+    buf_add_text(out, text);
+}
+
+static void field_limit(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+    int64_t minutes = json_int(row, "timeLimit", -1);
+
+    (void)v;
+    if (step_of(row))
+        return;
+    slurm_minutes_format(minutes, text);
+    buf_add_text(out, text);
+}
+
+static void field_limit_raw(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    int64_t minutes = json_int(row, "timeLimit", -1);
+
+    (void)v;
+    if (step_of(row))
+        return;
+    if (minutes < 0)
+        buf_add_text(out, "UNLIMITED");
+    else
+        buf_printf(out, "%" PRId64, minutes);
+}
+
+/* ---- the table ---- */
+
+#define FN(name, width, fn)                  \
+    {                                        \
+        0, name, name, fn, NULL, NULL, width \
+    }
+#define KEY(name, width, key, other)           \
+    {                                          \
+        0, name, name, NULL, key, other, width \
+    }
+#define NONE(name, width)                    \
+    {                                        \
+        0, name, name, NULL, NULL, "", width \
+    }
+
+const struct slurm_column slurm_account_columns[] = {
+    KEY("Account", 10, "account", ""),
+    NONE("AdminComment", 15),
+    FN("AllocCPUS", 10, field_alloc_cpus),
+    FN("AllocGRES", 12, field_alloc_gres),
+    FN("AllocNodes", 10, field_alloc_nodes),
+    FN("AllocTRES", 10, field_alloc_tres),
+    NONE("AssocID", 7),
+    NONE("AveCPU", 10),
+    NONE("AveCPUFreq", 10),
+    NONE("AveDiskRead", 14),
+    NONE("AveDiskWrite", 14),
+    NONE("AvePages", 10),
+    NONE("AveRSS", 10),
+    NONE("AveVMSize", 10),
+    NONE("BlockID", 16),
+    KEY("Cluster", 10, "cluster", "mete"),
+    FN("Comment", 14, field_comment),
+    FN("Constraints", 19, field_constraint),
+    NONE("ConsumedEnergy", 14),
+    NONE("ConsumedEnergyRaw", 17),
+    NONE("Container", 19),
+    FN("CPUTime", 10, field_cpu_time),
+    FN("CPUTimeRAW", 10, field_cpu_time_raw),
+    KEY("DBIndex", -21, "jobId", "0"),
+    FN("DerivedExitCode", 15, field_derived_exit),
+    FN("Elapsed", 10, field_elapsed),
+    FN("ElapsedRaw", 10, field_elapsed_raw),
+    FN("Eligible", 19, field_eligible),
+    FN("End", 19, field_end),
+    FN("ExitCode", 8, field_exit),
+    NONE("Extra", 14),
+    NONE("FailedNode", 15),
+    NONE("Flags", 19),
+    FN("GID", 6, field_gid),
+    FN("Group", 9, field_group),
+    FN("JobID", -12, field_id),
+    FN("JobIDRaw", -12, field_raw_id),
+    FN("JobName", 10, field_name),
+    NONE("Layout", 9),
+    FN("Licenses", 10, field_licenses),
+    NONE("MaxDiskRead", 12),
+    NONE("MaxDiskReadNode", 15),
+    NONE("MaxDiskReadTask", 15),
+    NONE("MaxDiskWrite", 12),
+    NONE("MaxDiskWriteNode", 16),
+    NONE("MaxDiskWriteTask", 16),
+    NONE("MaxPages", 8),
+    NONE("MaxPagesNode", 12),
+    NONE("MaxPagesTask", 14),
+    FN("MaxRSS", 10, field_max_rss),
+    NONE("MaxRSSNode", 10),
+    NONE("MaxRSSTask", 10),
+    NONE("MaxVMSize", 10),
+    NONE("MaxVMSizeNode", 14),
+    NONE("MaxVMSizeTask", 14),
+    NONE("McsLabel", 12),
+    NONE("MinCPU", 10),
+    NONE("MinCPUNode", 10),
+    NONE("MinCPUTask", 10),
+    FN("NCPUS", 10, field_cpus),
+    FN("NNodes", 8, field_nodes),
+    FN("NodeList", 15, field_node_list),
+    KEY("NTasks", 8, "tasks", ""),
+    FN("Partition", 10, field_partition),
+    FN("Planned", 10, field_planned),
+    NONE("PlannedCPU", 10),
+    NONE("PlannedCPURAW", 13),
+    KEY("Priority", 10, "priority", ""),
+    FN("QOS", 10, field_qos),
+    FN("QOSREQ", 10, field_qos),
+    KEY("Reason", 22, "reason", "None"),
+    NONE("ReqCPUFreq", 10),
+    NONE("ReqCPUFreqGov", 13),
+    NONE("ReqCPUFreqMax", 13),
+    NONE("ReqCPUFreqMin", 13),
+    FN("ReqCPUS", 8, field_cpus),
+    FN("ReqGRES", 12, field_req_gres),
+    FN("ReqMem", 10, field_req_memory),
+    FN("ReqNodes", 8, field_nodes),
+    FN("ReqTRES", 10, field_requested),
+    FN("Reservation", 20, field_reservation),
+    NONE("ReservationId", 8),
+    FN("Reserved", 10, field_planned),
+    KEY("Restarts", 8, "restarts", "0"),
+    FN("Start", 19, field_start),
+    FN("State", 10, field_state),
+    FN("StdErr", 20, field_stderr),
+    FN("StdIn", 20, field_stdin),
+    FN("StdOut", 20, field_stdout),
+    FN("Submit", 19, field_submit),
+    FN("SubmitLine", 20, field_submit_line),
+    KEY("Suspended", 10, "suspended", "00:00:00"),
+    NONE("SystemComment", 15),
+    NONE("SystemCPU", 10),
+    FN("Timelimit", 10, field_limit),
+    FN("TimelimitRaw", 10, field_limit_raw),
+    FN("TotalCPU", 10, field_total_cpu),
+    NONE("TRESUsageInAve", 14),
+    NONE("TRESUsageInMax", 14),
+    NONE("TRESUsageInMin", 14),
+    NONE("TRESUsageInTot", 14),
+    NONE("TRESUsageOutAve", 15),
+    NONE("TRESUsageOutMax", 15),
+    NONE("TRESUsageOutMin", 15),
+    NONE("TRESUsageOutTot", 15),
+    FN("UID", 6, field_uid),
+    FN("User", 9, field_user),
+    NONE("UserCPU", 10),
+    FN("WCKey", 10, field_wckey),
+    NONE("WCKeyID", 10),
+    FN("WorkDir", 20, field_work_dir),
+    {0},
+};

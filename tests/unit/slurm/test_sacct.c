@@ -1,0 +1,132 @@
+/* test_sacct.c - sacct: rows of live jobs and of accounting, and tables */
+
+#include "base/mem.h"
+#include "slurm/sacct.h"
+#include "test.h"
+
+/* 12 runs, 13 is an array of which two elements wait, 9 ended lately. */
+static const char *const jobs_text =
+    "[{\"jobId\":12,\"name\":\"train_a_large_model\",\"user\":\"ann\",\"partition\":\"main\","
+    "\"account\":\"team\",\"state\":\"RUNNING\",\"startTime\":1795516200,\"batch\":true,"
+    "\"submitTime\":1795516100,\"cpus\":4,\"nodes\":\"n1\",\"timeLimit\":120},"
+    "{\"jobId\":13,\"arrayJobId\":13,\"arrayTaskId\":\"0,1\",\"name\":\"sweep\",\"user\":\"bob\","
+    "\"partition\":\"main\",\"state\":\"PENDING\",\"submitTime\":1795519000,\"batch\":true},"
+    "{\"jobId\":9,\"name\":\"done\",\"user\":\"ann\",\"partition\":\"main\",\"account\":\"team\","
+    "\"state\":\"FAILED\",\"exitCode\":3,\"startTime\":1795519000,\"endTime\":1795519060,"
+    "\"submitTime\":1795518990,\"cpus\":2,\"nodes\":\"n1\",\"batch\":true}]";
+
+/* 8 ended before; 9 has its use here. */
+static const char *const accounts_text =
+    "[{\"jobId\":8,\"pod\":\"old-x\",\"user\":\"ann\",\"queue\":\"team\",\"node\":\"n2\","
+    "\"state\":\"OUT_OF_MEMORY\",\"exitCode\":0,\"exitSignal\":9,\"from\":\"2026-11-24T08:00:00Z\","
+    "\"to\":\"2026-11-24T09:01:01Z\",\"memoryPeakBytes\":1286144,\"cpuTime\":{\"seconds\":61,"
+    "\"nanos\":12000000},\"slurm\":{\"name\":\"old\",\"account\":\"team\",\"partition\":\"main\","
+    "\"cpus\":8,\"nodeCount\":1,\"tresRequested\":\"cpu=8,mem=16G,node=1,gres/gpu=2,"
+    "gres/gpu:h100=2\",\"timeLimit\":60,\"submitTime\":\"2026-11-24T07:59:00Z\","
+    "\"user\":{\"name\":\"ann\",\"uid\":1000}}},"
+    "{\"jobId\":9,\"pod\":\"done-x\",\"user\":\"ann\",\"state\":\"FAILED\",\"exitCode\":3,"
+    "\"from\":\"2026-11-24T11:16:40Z\",\"to\":\"2026-11-24T11:17:40Z\","
+    "\"memoryPeakBytes\":1048576,\"slurm\":{\"name\":\"done\"}}]";
+
+static const char *no_variable(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+static struct err *print(const char *const *words, struct buf *out)
+{
+    const struct slurm_view view = {.now_s = 1795519800};
+    AUTO(slurm_words_done) struct slurm_words w = {0};
+    AUTO(sacct_done) struct sacct s = {0};
+    AUTO(json_freep) json_t *jobs = NULL;
+    AUTO(json_freep) json_t *accounts = NULL;
+    size_t n = 0;
+
+    while (words[n])
+        n++;
+    TRY(slurm_words_parse(sacct_options, false, n, words, &w));
+    TRY(sacct_read(&w, no_variable, NULL, &view, &s));
+    TRY(json_parse(str_of(jobs_text), &jobs));
+    TRY(json_parse(str_of(accounts_text), &accounts));
+    sacct_print(&s, jobs, accounts, &view, out);
+    return NULL;
+}
+
+static void prints_tables(void **state)
+{
+    static const struct {
+        const char *const words[10];
+        const char *want;
+    } cases[] = {
+        {{NULL},
+         "JobID           JobName  Partition    Account  AllocCPUS      State ExitCode \n"
+         "------------ ---------- ---------- ---------- ---------- ---------- -------- \n"
+         "8                   old       main       team          8 OUT_OF_ME+      0:9 \n"
+         "8.batch           batch                  team          8 OUT_OF_ME+      0:9 \n"
+         "9                  done       main       team          2     FAILED      3:0 \n"
+         "9.batch           batch                  team          2     FAILED      3:0 \n"
+         "12           train_a_l+       main       team          4    RUNNING      0:0 \n"
+         "12.batch          batch                  team          4    RUNNING      0:0 \n"
+         "13_[0,1]          sweep       main                     0    PENDING      0:0 \n"},
+        {{"-X", "-n", "-P", "-o", "JobIdRaw,State%20", "-s", "F,OOM", "-S", "2026-11-24"},
+         "8|OUT_OF_MEMORY\n9|FAILED\n"},
+        {{"-o", "JobID,State,NodeList", "--parsable2", "-j", "12", "-X"},
+         "JobID|State|NodeList\n8|OUT_OF_MEMORY|n2\n9|FAILED|n1\n12|RUNNING|n1\n"
+         "13_[0,1]|PENDING|None assigned\n"},
+        {{"-np", "--name=old", "-o", "jobid,elapsed,reqgres,allocgres,maxrss"},
+         "8|01:01:01|gres:gpu:2|gres:gpu:2||\n8.batch|01:01:01||gres:gpu:2|1256K|\n"},
+        {{"-nP", "--name=done", "-o", "jobid,maxrss,start,end,cputime", "--delimiter=;"},
+         "9;;2026-11-24T11:16:40;2026-11-24T11:17:40;00:02:00\n"
+         "9.batch;1M;2026-11-24T11:16:40;2026-11-24T11:17:40;00:02:00\n"},
+        {{"-nX", "--name=old", "-o", "jobname%-8,totalcpu,timelimit,user"},
+         "old       01:01.012   01:00:00       ann \n"},
+        {{"-nXP", "--array", "-s", "PD", "-S", "2026-11-24", "-o", "jobid"}, "13_0\n13_1\n"},
+        {{"-nX", "--name=none"}, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf out = {0};
+        AUTO(err_freep) struct err *e = print(cases[i].words, &out);
+
+        if (e)
+            fail_msg("%zu: %s", i, err_message(e));
+        assert_string_equal(out.at ? out.at : "", cases[i].want);
+        buf_done(&out);
+    }
+}
+
+static void says_what_sacct_says(void **state)
+{
+    static const struct {
+        const char *const words[4];
+        const char *message;
+    } cases[] = {
+        {{"-o", "foo"}, "Invalid field requested: \"foo\""},
+        {{"-s", "foo"}, "unrecognized job state value 'foo'"},
+        {{"-S", "xx"}, "invalid time specification: xx"},
+        {{"-j", "x"}, "Invalid job id: x"},
+        {{"--units=M"}, "--units is not available yet"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf out = {0};
+        AUTO(err_freep) struct err *e = print(cases[i].words, &out);
+
+        assert_non_null(e);
+        assert_string_equal(err_message(e), cases[i].message);
+        buf_done(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints_tables),
+        cmocka_unit_test(says_what_sacct_says),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
