@@ -127,7 +127,7 @@ const steps = {
     check(sum <= 60 * 1024, `the first load has ${sum} bytes`);
   },
   async "Now shows what could start"() {
-    await main.getByText(/4 of 8 free, none for a job now: free ones are kept for the 1 job that waits/).first().waitFor();
+    await main.getByText(/4 of 8 free, none for a job now: free ones are kept for the 2 jobs that wait/).first().waitFor();
     await accessible("Now");
     await shoot("now");
   },
@@ -172,6 +172,14 @@ const steps = {
     await main.locator("dd").getByText("-7", { exact: true }).waitFor();
     await accessible("Job that waits");
     await walkable("Job that waits");
+  },
+  async "a job tells what would start without it"() {
+    await page.goto(`${origin}/jobs/pod/default/talker`);
+    await main.getByText("If this job ended now").click();
+    await main.getByText("No job would start.").waitFor(); // 6 are free then, and the waiting job wants 7
+    await page.goto(`${origin}/jobs/pod/default/sliced`);
+    await main.getByText("If this job ended now").click();
+    await main.getByRole("link", { name: "slice-next" }).waitFor();
   },
   async "a running job is requeued"() {
     await page.goto(`${origin}/jobs/pod/default/again`);
@@ -290,6 +298,13 @@ const steps = {
     await cell.locator("strong").getByText("held but idle").waitFor();
     check(await cell.locator("rect.idle").count() === 1, "one slice is held and idle");
   },
+  async "the audit is saved as CSV, and nothing in it is a formula"() {
+    await page.goto(`${origin}/audit`);
+    const [file] = await Promise.all([page.waitForEvent("download"), main.getByRole("button", { name: "Save as CSV" }).click()]);
+    const text = readFileSync(await file.path(), "utf8");
+    check(text.startsWith('"number","time","user"') && text.includes('"sign-in"'), text.slice(0, 300));
+    check(!/(^|,)"[=+@-]/m.test(text), "no cell begins like a formula");
+  },
   async "each other view shows the loaded system"() {
     const views = { "queue?queue=research": "needs 7", nodes: "NVIDIA-H100", quota: "Of queues", usage: "GPU hours", events: "Started container", audit: "sign-in", system: "Figures" };
     for (const [path, text] of Object.entries(views)) {
@@ -348,7 +363,7 @@ const steps = {
     await page.keyboard.type("echo 'from the page'; sleep 600");
     await holds("As a command", `mete run -d --gpus 1 --name made-here -- sh -c 'echo '\\''from the page'\\''; sleep 600'`);
     await holds("As a manifest", '"nvidia.com/gpu": "1"');
-    await main.getByText(/Would wait: 6 h100 are free: free ones are kept for the 1 job that waits/).waitFor();
+    await main.getByText(/Would wait: 6 h100 are free: free ones are kept for the 2 jobs that wait/).waitFor();
     await main.getByRole("button", { name: "Try without submitting" }).press("Enter");
     await main.getByText("The server accepts this job.").waitFor();
     await accessible("Submit");

@@ -169,6 +169,7 @@ def load(m, page):
     wait(lambda: "nvidia.com/mig-3g.40gb" in m.object("nodes")["items"][0]["status"]["allocatable"], "slices are offered")
     done("apply", "-f", "-", stdin=json.dumps(SLICED))
     m.wait_phase("sliced", "Running")
+    done("apply", "-f", "-", stdin=json.dumps(SLICED | {"metadata": {"name": "slice-next"}}))
     m.kubectl("get", "pods", "--as", ATTACK)
     page.ask("POST", "/in", f"k={'0' * 32}", Origin=f"http://{page.host}", User_Agent=SCRIPT)
 

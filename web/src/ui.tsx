@@ -223,6 +223,21 @@ export function Action({ label, about, question, list, fields = [], act, done }:
   );
 }
 
+/** A text that no spreadsheet takes for a formula. */
+const quoted = (value: unknown) => `"${String(value ?? "").replace(/"/g, '""').replace(/^[=+@\t\r-]/, "'$&")}"`;
+
+/** Saves rows, the names of the columns first, as a file. */
+export function SaveCsv({ name, rows }: { name: string; rows: () => unknown[][] }) {
+  const save = () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([rows().map((l) => l.map(quoted).join(",")).join("\r\n")], { type: "text/csv" }));
+    link.download = `${name}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  return <p><button type="button" onClick={save}>Save as CSV</button></p>;
+}
+
 /** May the user do this? Asked once for each question. */
 const rights = new Map<string, Promise<boolean>>();
 export function useMay(verb: string, group: string, resource: string, namespace = "", subresource = ""): boolean {

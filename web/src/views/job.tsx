@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { cancelJob, holdJob, isOver, moveJob, releaseJob, requeueJob, setPriority } from "../actions";
 import { ask, paths, query, type Tree } from "../api";
-import { age, bytes, load, since } from "../format";
+import { age, bytes, count, load, since } from "../format";
 import { eachLine } from "../live";
 import { go, param, setQuery } from "../router";
 import { History } from "./history";
@@ -182,6 +182,27 @@ function Actions({ job, object }: { job: Tree; object: Tree }) {
   );
 }
 
+/** What would start if the job ended: a trial of the scheduler, made when it is opened. */
+function WithoutIt({ ns, pods }: { ns: string; pods: Tree[] }) {
+  const [isOpen, setOpen] = useState(false);
+  const changes = pods.filter((p) => p.spec?.nodeName).map((p) => `end:${ns}/${p.metadata.name}`).join(";");
+  const data = useData(isOpen && changes ? `/apis/mete.dev/v1/what-if${query({ changes })}` : null, ["pods", "nodes", "queues"]);
+  const others = (data.tree?.othersStarted ?? 0) as number;
+  if (!changes) return null;
+  return (
+    <details onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>If this job ended now</summary>
+      {isOpen ? <Loading data={data}>{(tree) => (
+        <>
+          {tree.started?.length ? <p>These jobs would start:</p> : <p>{others ? "" : "No job would start."}</p>}
+          {tree.started?.length ? <ul>{tree.started.map((w: Tree) => <li><a href={`/jobs/pod/${encodeURIComponent(w.namespace)}/${encodeURIComponent(w.name)}`}>{w.jobId ?? ""} {w.name}</a></li>)}</ul> : null}
+          {others ? <p>{count(others, "job")} of namespaces that you may not see would start.</p> : null}
+        </>)}
+      </Loading> : null}
+    </details>
+  );
+}
+
 export function Job({ rest }: { rest: string[] }) {
   const [kind = "", ns = "", name = ""] = rest;
   const isBatch = kind === "job";
@@ -211,6 +232,7 @@ export function Job({ rest }: { rest: string[] }) {
         {job ? <code>mete show {job.id}</code> : null}
       </div>
       {job && object ? <Facts job={job} object={object} /> : null}
+      {job && !isEnded ? <WithoutIt ns={ns} pods={pods} /> : null}
       {!isBatch && object ? <Devices object={object} gpus={gpus.tree?.items ?? []} /> : null}
       {!isBatch && object?.spec?.nodeName ? <section aria-labelledby="use"><h2 id="use">Use over its life</h2><History of={{ pod: `${ns}/${name}` }} /></section> : null}
       {isBatch && pods.length ? (

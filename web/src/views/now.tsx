@@ -35,7 +35,7 @@ function Free() {
           <li>
             <strong>{m.model}</strong>: {m.free} of {m.gpus} free, {m.largest > 0 ? `up to ${m.largest} for one job` : "none for a job now"}{keptText(m, waiting)}
             <ul>{(m.starts ?? []).filter((s: Tree) => s.jobs > 0).map((s: Tree) => (
-              <li><a href={`/submit?gpus=${s.gpus}`}>{s.gpus} × {m.model}</a>: {s.jobs}{s.orMore ? " or more" : ""} {s.jobs === 1 ? "job" : "jobs"} side by side</li>))}
+              <li><a href={`/submit?gpus=${s.gpus}`}>{s.gpus} × {m.model}</a>: {s.orMore ? `${s.jobs} or more` : s.jobs} {s.jobs === 1 ? "job" : "jobs side by side"}</li>))}
             </ul>
           </li>))}
         </ul>)}

@@ -5,7 +5,7 @@ import { ask, get, paths, query, type Tree } from "../api";
 import { GpuCare, NodeCare } from "../care";
 import { bytes, load, since } from "../format";
 import { param, setQuery } from "../router";
-import { Action, JobLink, Loading, Problem, Table, useClock, useData, useMay, type Column, type Values } from "../ui";
+import { Action, JobLink, Loading, Problem, SaveCsv, Table, useClock, useData, useMay, type Column, type Values } from "../ui";
 import { History } from "./history";
 import { useMe } from "./now";
 
@@ -247,15 +247,8 @@ export function Usage() {
   const by = groups.includes(param("by")) ? param("by") : "user";
   const data = useData(`/apis/mete.dev/v1/usage${query({ by, from: param("from"), to: param("to") })}`, []);
   const money = (tree: Tree, one: Tree) => (one.costMicro === null ? "" : `${(one.costMicro / 1e6).toFixed(2)} ${tree.currency ?? ""}`);
-  const csv = (tree: Tree) => {
-    const quoted = (text: unknown) => `"${String(text ?? "").replace(/"/g, '""').replace(/^[=+@-]/, "'$&")}"`;
-    const lines = [[by, "attempts", "gpu_hours", "cpu_hours", "cost_micro"], ...tree.items.map((i: Tree) => [i[by], i.attempts, hours(i.gpuTime), hours(i.cpuTime), i.costMicro])];
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([lines.map((l) => l.map(quoted).join(",")).join("\r\n")], { type: "text/csv" }));
-    link.download = `usage-by-${by}.csv`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  };
+  const rowsOf = (tree: Tree) => [[by, "attempts", "gpu_hours", "cpu_hours", "cost_micro"],
+    ...tree.items.map((i: Tree) => [i[by], i.attempts, hours(i.gpuTime), hours(i.cpuTime), i.costMicro])];
   return (
     <>
       <h1>Usage and cost</h1>
@@ -280,7 +273,7 @@ export function Usage() {
             { name: "CPU hours", isNumber: true, cell: (r) => hours(r.cpuTime) },
             { name: "Cost", isNumber: true, cell: (r) => money(tree, r) },
           ]} />
-          <p><button type="button" onClick={() => csv(tree)}>Save as CSV</button></p>
+          <SaveCsv name={`usage-by-${by}`} rows={() => rowsOf(tree)} />
           <h2>GPUs</h2>
           <Table caption="GPU hours by model" rows={tree.gpus ?? []} keyOf={(r) => r.model} columns={[
             { name: "Model", cell: (r) => r.model }, { name: "GPUs", isNumber: true, cell: (r) => r.gpus },
@@ -326,6 +319,8 @@ export function Events() {
               { name: "Object", cell: (e) => (e.involvedObject?.kind === "Pod" ? <a href={`/jobs/pod/${encodeURIComponent(e.metadata.namespace)}/${encodeURIComponent(e.involvedObject.name)}`}>{e.involvedObject.name}</a> : `${e.involvedObject?.kind} ${e.involvedObject?.name}`) },
               { name: "Reason", cell: (e) => e.reason }, { name: "Message", cell: (e) => e.message },
             ]} />
+            <SaveCsv name="events" rows={() => [["time", "type", "namespace", "kind", "object", "reason", "message"],
+              ...rows.map((e) => [at(e), e.type, e.metadata.namespace, e.involvedObject?.kind, e.involvedObject?.name, e.reason, e.message])]} />
             <p class="quiet">The newest {Math.min(50, rows.length)} of {rows.length}{tree.metadata?.continue ? `, out of the first ${eventsMax}: choose a namespace or a type` : ""}.</p>
           </>
         );
@@ -333,6 +328,8 @@ export function Events() {
     </>
   );
 }
+
+const auditMembers = ["number", "time", "user", "as", "from", "page", "agent", "verb", "group", "resource", "subresource", "namespace", "name", "path", "stage", "code", "hash"];
 
 export function Audit() {
   const [lines, setLines] = useState<Tree[] | null>(null);
@@ -369,6 +366,7 @@ export function Audit() {
             { name: "From", cell: (l) => (l.page ? `page, ${l.page}` : l.from) }, { name: "Program", cell: (l) => l.agent }, { name: "Did", cell: (l) => l.verb },
             { name: "What", cell: (l) => [l.resource, l.namespace, l.name, l.path].filter(Boolean).join(" ") }, { name: "Outcome", isNumber: true, cell: (l) => l.code },
           ]} />
+          <SaveCsv name="audit" rows={() => [auditMembers, ...lines.map((l) => auditMembers.map((m) => l[m]))]} />
           <p class="quiet">The newest {Math.min(200, lines.length)} of {lines.length}. mete audit --verify checks the chain.</p>
         </>) : error ? null : <p class="quiet">Loading…</p>}
     </>
