@@ -62,6 +62,7 @@ const struct flag role_flags[] = {
      .fallback = SCHEDULER_NAMES},
     {.name = "metrics-tls",
      .type = FLAG_TEXT,
+     .value = "HOW",
      .doc = "TLS of the metrics: off, own, or a directory with server.crt, server.key and ca.crt",
      .fallback = "off"},
     {.name = "has-metrics",
