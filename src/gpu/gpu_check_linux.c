@@ -1,5 +1,6 @@
 /* gpu_check_linux.c - the check of a gpu by CUDA's driver API */
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
@@ -117,5 +118,7 @@ struct err *gpu_check_run(const char *library)
     if (!handle)
         return NULL;
     TRY(check_load(handle, &calls));
+    assert(calls.init && calls.device && calls.context && calls.destroy && calls.alloc);
+    assert(calls.fill && calls.copy && calls.fetch && calls.error);
     return check_device(&calls);
 }

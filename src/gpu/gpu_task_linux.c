@@ -54,6 +54,7 @@ void gpu_tasks_free(struct gpu_tasks *t)
     if (!t)
         return;
     while (t->tasks)
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the task leaves the list */
         gpu_task_free(t->tasks);
     free(t->root_env);
     free(t->machine_env);

@@ -98,7 +98,7 @@ struct kernel_log *kernel_log_new(struct loop *l, const char *path, bool is_emul
                              .path = mem_strdup(path),
                              .is_emulated = is_emulated,
                              .fd = -1,
-                             .in = {.cap = 4 * RECORD_MAX},
+                             .in = {.cap = (size_t)4 * RECORD_MAX},
                              .found = found,
                              .arg = arg};
     if (is_emulated) { /* a plain file tells nobody that it has grown */

@@ -7,6 +7,7 @@
 
 #include "gpu/partition.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -289,6 +290,7 @@ struct err *partition_plan_make(const struct gpu *g, const struct gpu_wish *w,
         return NULL;
     }
     TRY(partition_begin(g, holdings, n, &p));
+    assert(p.gpu && p.geometry);
     if (w->kind == GPU_WISH_FLEXIBLE) {
         TRY(plan_flexible(&p, holdings, n));
     } else if (w->kind == GPU_WISH_SLICES) {

@@ -127,7 +127,7 @@ static struct err *share_helper_start(struct share_watch *w)
     if (e)
         return e;
     w->started_ns = loop_now_ns(w->o.loop);
-    w->in = (struct buf){.cap = 2 * LINE_MAX_BYTES};
+    w->in = (struct buf){.cap = (size_t)2 * LINE_MAX_BYTES};
     w->io = loop_io_new(w->o.loop, w->from_fd, share_watch_on_readable, w);
     loop_io_want(w->io, true, false);
     return NULL;

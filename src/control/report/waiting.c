@@ -83,8 +83,8 @@ static void put_reason(struct views *v, const struct sched_pod *p, json_t *o)
 static json_t *waiting_tree(struct views *v, const struct report_question *q,
                             const struct sched_work *work, int64_t place)
 {
-    const struct sched_pod *p = work->pods.n > 0 ? work->pods.at[0] : NULL;
-    bool is_shown = p && report_may_show(q->namespaces, p->ns);
+    const struct sched_pod *p = work->pods.at[0];
+    bool is_shown = report_may_show(q->namespaces, p->ns);
     json_t *o = json_object();
     int64_t gpus = 0;
 
@@ -97,9 +97,8 @@ static json_t *waiting_tree(struct views *v, const struct report_question *q,
     json_put(o, "user", is_shown ? json_text_new(p->user) : json_null());
     json_put_int(o, "pods", (int64_t)work->pods.n);
     json_put_int(o, "gpus", gpus);
-    put_moment(o, "submittedAt", p ? p->submit_ns : 0);
-    if (p)
-        put_reason(v, p, o);
+    put_moment(o, "submittedAt", p->submit_ns);
+    put_reason(v, p, o);
     return o;
 }
 
@@ -127,7 +126,7 @@ static struct err *waiting_make(struct views *v, const struct report_question *q
     for (size_t i = 0; i < n; i++) {
         const struct sched_work *work = scheduler_find_work(v->scheduler, ids[i]);
 
-        if (work)
+        if (work && work->pods.n > 0)
             (void)json_array_append_new(items, waiting_tree(v, q, work, offset + 1 + (int64_t)i));
     }
     return NULL;

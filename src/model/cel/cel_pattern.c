@@ -242,9 +242,11 @@ static size_t read_bounds(struct pattern *p, struct str re, struct follow *f)
 /* Reads the repeat behind an atom; returns its size. */
 static size_t read_repeat(struct pattern *p, struct str re, struct follow *f)
 {
-    char c = re.size > 0 ? re.at[0] : '\0';
+    char c = '\0';
     size_t n = 1;
 
+    if (re.size > 0)
+        c = re.at[0];
     f->least = c == '+';
     f->most = c == '?' ? 1 : UINT32_MAX;
     if (c == '{')
@@ -316,9 +318,10 @@ static bool match_all(struct pattern *p, struct str re, const char *s, const str
 
 struct err *cel_pattern_matches(struct str pattern, struct str text, int64_t *steps, bool *ret)
 {
-    struct pattern p = {.text = {text.at ? text.at : "", text.size}, .steps = steps};
+    struct pattern p = {.text = {text.at ? text.at : "", text.size}};
     bool yes = false;
 
+    p.steps = steps;
     for (size_t i = 0; i <= text.size && !yes && !p.fault; i++)
         yes = match_all(&p, pattern, p.text.at + i, NULL);
     if (p.fault)

@@ -25,7 +25,9 @@ static char proc_state(const char *proc, struct str pid)
     AUTO_FREE char *stat = proc_text(proc, pid, "stat");
     const char *end = strrchr(stat, ')');
 
-    return end && end[1] == ' ' ? end[2] : '?';
+    if (!end || end[1] != ' ')
+        return '?';
+    return end[2];
 }
 
 static char *describe(const char *proc, struct str pid)

@@ -2,6 +2,7 @@
 
 #include "node/spec/cdi_file.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,6 +300,7 @@ static struct err *request_add(const struct cdi_ask *ask, const struct cdi_sourc
     }
     if (e)
         return e;
+    assert(source);
     if (is_ours(source->file))
         return err_new(ERR_NOT_FOUND, "the file is Mete's own");
     for (size_t i = 0; i < *n_files; i++)

@@ -113,7 +113,7 @@ static void refuses_what_is_nested_too_deep(void **state)
     memset(text, '[', JSON_DEPTH_MAX + 1);
     memset(text + JSON_DEPTH_MAX + 1, ']', JSON_DEPTH_MAX + 1);
     assert_reads_alike(p, str_of(text));
-    assert_reads_alike(p, (struct str){text + 1, 2 * JSON_DEPTH_MAX});
+    assert_reads_alike(p, (struct str){text + 1, (size_t)2 * JSON_DEPTH_MAX});
     json_pool_free(p);
 }
 

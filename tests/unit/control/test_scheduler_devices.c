@@ -39,7 +39,8 @@ static void set_gpus(const char *name, const char *gpus, bool is_new)
     json_t *metadata = json_object_at(node, "metadata");
 
     for (char *c = list; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
+        if (*c == '\'')
+            *c = '"';
     json_put_text(metadata, "name", name);
     json_put_text(json_object_at(metadata, "annotations"), NODE_GPUS, list);
     text = json_format(node);
@@ -75,7 +76,8 @@ static void assert_has(const char *name, const char *devices)
     AUTO_FREE char *want = mem_format("{\"containers\":{\"main\":[%s]}}", devices);
 
     for (char *c = want; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
+        if (*c == '\'')
+            *c = '"';
     assert_non_null(text);
     assert_string_equal(text, want);
 }

@@ -63,6 +63,7 @@
     X(cuGraphExecDestroy, (CUgraphExec))                                                         \
     X(cuGetProcAddress_v2, (const char *, void **, int, unsigned long long, int *))
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): it declares a member */
 #define MEMBER(name, parameters) CUresult(*name) parameters;
 static struct {
     CALLS(MEMBER)

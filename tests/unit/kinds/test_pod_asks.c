@@ -15,7 +15,8 @@ static json_t *read_json(const char *text)
     struct err *e;
 
     for (char *c = copy; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
+        if (*c == '\'')
+            *c = '"';
     e = json_parse(str_of(copy), &j);
     if (e)
         fail_msg("%s: %s", text, err_message(e));
