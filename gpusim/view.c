@@ -114,6 +114,17 @@ static bool sees_all(void)
     return !file_stat("/dev/nvidiactl", &st) || major(st.st_rdev) != GPUSIM_DEVICE_MAJOR;
 }
 
+/*
+ * Outside containers no device node of ours tells what a process may open: a job of the host has
+ * the gpus that NVIDIA_VISIBLE_DEVICES names by UUID, other processes have all.
+ */
+static bool is_named(const char *uuid)
+{
+    const char *named = getenv("NVIDIA_VISIBLE_DEVICES");
+
+    return !named || strncmp(named, "GPU-", 4) != 0 || strstr(named, uuid);
+}
+
 /* Opens the machine's file, for writing if possible, or takes the one that is open. */
 static int machine_open(void)
 {
@@ -159,7 +170,7 @@ bool view_open(struct view *v)
     for (unsigned i = 0; i < v->machine->n_gpus && i < GPUSIM_GPUS_MAX; i++) {
         const struct gpusim_gpu *g = &v->machine->gpus[v->machine->order[i] % GPUSIM_GPUS_MAX];
 
-        if (v->is_all || may_open_gpu(g->minor))
+        if (v->is_all ? is_named(g->uuid) : may_open_gpu(g->minor))
             v->gpus[v->n++] = g;
     }
     return true;

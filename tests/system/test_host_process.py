@@ -60,6 +60,7 @@ def end(m, name):
 def test_a_job_is_its_user():
     with Mete() as m, Home() as home:
         runs_as_the_user(m, home)
+        has_its_gpus(m, home)
         opens_files_as_the_user(m, home)
         goes_on_under_a_new_node(m, home)
         ends_with_its_pod(m, home)
@@ -71,6 +72,17 @@ def runs_as_the_user(m, home):
     equal(end(m, "mine"), ("FAILED", 3))
     equal(home.read("mine.out"), f"{UID}\n{GID}\n{home.path}\nword mine\n{UID} 500\n4\nwrong\n")  # 4: one is of ls itself
     equal(os.listdir(os.path.join(m.data, "node", "intents")), [], "no container was made")
+
+
+def has_its_gpus(m, home):
+    submit(m, home, "gpu", "nvidia-smi -L; echo $NVIDIA_VISIBLE_DEVICES", gres="gpu:1")
+    equal(end(m, "gpu"), ("COMPLETED", 0), home.read("gpu.out"))
+    listed, visible = home.read("gpu.out").splitlines()
+    check(listed.startswith("GPU 0: ") and f"(UUID: {visible})" in listed, listed, visible)
+    submit(m, home, "share", "true", gres="mps:50")
+    equal(end(m, "share"), ("FAILED", 128))
+    wait(lambda: any("a host process cannot have a share of a gpu" in e["message"] for e in m.object("events")["items"]),
+         "an event names the cause")
 
 
 def opens_files_as_the_user(m, home):

@@ -244,6 +244,10 @@ static void create_in(struct pod *p, struct container *c, const struct container
 
     if (!e)
         e = pod_host_process(p, &host);
+    if (e && err_code(e) == ERR_INVALID && pod_is_host_process(p)) { /* as the runtime's refusal */
+        container_refused(p, c, e);
+        return;
+    }
     if (e) {
         container_refuse_for(p, c, e);
         return;

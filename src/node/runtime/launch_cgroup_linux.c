@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "node/runtime/launch_devices_linux.h"
 #include "node/session/exec_cgroup_linux.h"
 
 enum {
@@ -132,6 +133,55 @@ static struct err *v1_make(const char *name, bool is_needed, struct launch_cgrou
     return NULL;
 }
 
+/* ---- v2 ---- */
+
+/* Lets children of the directory have the controllers that this machine has. */
+static void v2_delegate(const struct launch_cgroup *c, const char *path)
+{
+    static const char *const controllers[] = {"+cpu", "+memory", "+pids"};
+    const struct launch_cgroup parent = {.root = c->root, .path = path, .is_v2 = true};
+
+    for (size_t i = 0; i < COUNT(controllers); i++) /* a limit without its controller fails later */
+        err_free(cgroup_put(&parent, "", "cgroup.subtree_control", controllers[i]));
+}
+
+/* As systemd and crun convert shares of v1, 2 to 262144, to a weight, 1 to 10000. */
+static int64_t weight_of(int64_t shares)
+{
+    return shares <= 0 ? 0 : 1 + (shares - 2) * 9999 / 262142;
+}
+
+static struct err *v2_limit(const struct launch_cgroup *c, const struct native_plan *p)
+{
+    char text[64];
+
+    TRY(cgroup_put_number(c, "", "pids.max", p->pids));
+    TRY(cgroup_put_number(c, "", "memory.max", p->memory_bytes));
+    TRY(cgroup_put_number(c, "", "cpu.weight", weight_of(p->cpu_shares)));
+    (void)snprintf(text, sizeof(text), "%" PRId64 " %" PRId64, p->cpu_quota_us, p->cpu_period_us);
+    return p->cpu_quota_us > 0 ? cgroup_put(c, "", "cpu.max", text) : NULL;
+}
+
+static struct err *v2_make(const struct native_plan *p, struct launch_cgroup *ret)
+{
+    AUTO_FREE char *dir = cgroup_dir(ret, "");
+    AUTO_FREE char *parent = mem_strndup(ret->path, (size_t)(strrchr(ret->path, '/') - ret->path));
+    struct err *e = NULL;
+
+    TRY(cgroup_dir_make(dir));
+    ret->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (ret->dir_fd < 0)
+        return err_errno(errno, "open %s", dir);
+    TRY(launch_devices_attach(ret->dir_fd, p->devices));
+    e = v2_limit(ret, p);
+    if (!e)
+        return NULL;
+    err_free(e); /* the first attempt since the boot: the files of the controllers are not there */
+    v2_delegate(ret, "");
+    v2_delegate(ret, parent);
+    return v2_limit(ret, p);
+}
+
 /* ---- both ---- */
 
 struct err *launch_cgroup_make(const char *root, const struct native_plan *p,
@@ -142,7 +192,7 @@ struct err *launch_cgroup_make(const char *root, const struct native_plan *p,
     *ret = (struct launch_cgroup){
         .root = root, .path = p->cgroup, .is_v2 = file_exists(controllers), .dir_fd = -1};
     if (ret->is_v2)
-        return err_new(ERR_UNAVAILABLE, "host processes need cgroup v1 on this machine");
+        return v2_make(p, ret);
     for (size_t i = 0; i < COUNT(hierarchies); i++)
         TRY(v1_make(hierarchies[i].name, hierarchies[i].is_needed, ret));
     return v1_limit(ret, p);

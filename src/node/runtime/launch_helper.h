@@ -26,5 +26,8 @@ enum {
 #define LAUNCH_ROLE     "launch-helper"
 #define LAUNCH_JOBS_DIR "/run/mete/jobs" /* scripts, in the launcher's namespace */
 
-/* launch-helper MASKED-DIR CGROUP-ROOT */
+/* An emulated driver, if the node has one, in the launcher's namespace. */
+#define LAUNCH_GPUSIM_DIR "/run/mete/gpu"
+
+/* launch-helper MASKED-DIR CGROUP-ROOT GPUSIM-DIR */
 int launch_helper_main(int argc, char **argv);

@@ -48,13 +48,25 @@ static struct err *mount_jobs(void)
     return NULL;
 }
 
-static struct err *enter_namespace(const char *masked)
+/* A job reads the driver there, and notes its memory and work in the file of the machine. */
+static struct err *bind_gpusim(const char *dir)
+{
+    if (!file_exists(dir))
+        return NULL;
+    TRY(dir_make(LAUNCH_GPUSIM_DIR, 0755));
+    if (mount(dir, LAUNCH_GPUSIM_DIR, NULL, MS_BIND, NULL) < 0)
+        return err_errno(errno, "bind %s at " LAUNCH_GPUSIM_DIR, dir);
+    return NULL;
+}
+
+static struct err *enter_namespace(const char *masked, const char *gpusim)
 {
     if (unshare(CLONE_NEWNS) < 0)
         return err_errno(errno, "make a mount namespace");
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
         return err_errno(errno, "detach our mounts from the node's");
     TRY(mount_jobs());
+    TRY(bind_gpusim(gpusim));
     return host_mask("", masked);
 }
 
@@ -196,14 +208,14 @@ static void launcher_loop(struct launcher *l)
     }
 }
 
-static struct err *launcher_begin(struct launcher *l, const char *masked)
+static struct err *launcher_begin(struct launcher *l, const char *masked, const char *gpusim)
 {
     sigset_t set;
 
     (void)prctl(PR_SET_NAME, "mete-launch", 0, 0, 0);
     (void)signal(SIGPIPE, SIG_IGN); /* the node may be gone when a waiter reports */
     l->is_oom_score_reset = has_oom_score();
-    TRY(enter_namespace(masked));
+    TRY(enter_namespace(masked, gpusim));
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
@@ -216,12 +228,12 @@ int launch_helper_main(int argc, char **argv)
     struct launcher l = {.signal_fd = -1};
     AUTO(err_freep) struct err *e = NULL;
 
-    if (argc != 3) {
+    if (argc != 4) {
         (void)fprintf(stderr, "mete " LAUNCH_ROLE " is started by the node\n");
         return 2;
     }
     l.cgroup_root = argv[2];
-    e = launcher_begin(&l, argv[1]);
+    e = launcher_begin(&l, argv[1], argv[3]);
     if (e) {
         (void)fprintf(stderr, "mete " LAUNCH_ROLE ": %s\n", err_message(e));
         return 1;

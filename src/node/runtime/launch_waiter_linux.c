@@ -12,12 +12,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -112,6 +114,15 @@ static void script_remove(const struct waiting *w)
 
 /* ---- the first process ---- */
 
+/* Forks, in v2 into the cgroup: no process of the job was ever elsewhere. */
+static pid_t first_fork(const struct waiting *w)
+{
+    struct clone_args args = {
+        .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (unsigned)w->cgroup.dir_fd};
+
+    return w->cgroup.is_v2 ? (pid_t)syscall(SYS_clone3, &args, sizeof(args)) : _Fork();
+}
+
 static struct err *first_start(struct waiting *w)
 {
     int fds[2] = {-1, -1};
@@ -120,7 +131,7 @@ static struct err *first_start(struct waiting *w)
         return err_errno(errno, "make a pipe");
     w->failure_fd = fds[0];
     w->started_ns = launch_wall_ns();
-    w->first = _Fork();
+    w->first = first_fork(w);
     if (w->first == 0)
         launch_child(w->task, &w->plan, &w->cgroup, w->script, fds[1]);
     fd_close(fds[1]);

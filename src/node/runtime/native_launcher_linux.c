@@ -130,7 +130,9 @@ static struct err *report_open(struct native *n, int *ret_theirs)
 
 static struct err *launcher_start(struct native *n)
 {
-    const char *argv[] = {"mete", LAUNCH_ROLE, n->mask_dir, n->cgroup_root, NULL};
+    AUTO_FREE char *gpusim = mem_format("%.*sgpusim", (int)(strlen(n->dir) - strlen("native")),
+                                        n->dir); /* DATA/node/gpusim */
+    const char *argv[] = {"mete", LAUNCH_ROLE, n->mask_dir, n->cgroup_root, gpusim, NULL};
     const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
     struct proc_options o = {
         .argv = argv, .is_self = true, .env = env, .cwd = "/", .n_fds = 5, .is_session = true};

@@ -8,6 +8,7 @@
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_claims.h"
 #include "node/host_root.h"
+#include "node/runtime/launch_helper.h"
 #include "node/spec/cdi.h"
 #include "node/spec/container_devices.h"
 #include "node/spec/env.h"
@@ -115,6 +116,36 @@ struct err *container_request(const struct pod *p, const struct container *c,
     list = cdi_devices(&devices);
     *ret = cdi_request_new(list, devices.all.n, container_driver(p, c));
     return NULL;
+}
+
+/* Puts the directory, where the launcher shows it, before those of the variable. */
+static void put_first(json_t *env, const char *name, const char *path)
+{
+    const char *below = strstr(path, "/gpusim/");
+    const char *old = json_text(env, name);
+    AUTO_FREE char *dir = NULL;
+    AUTO_FREE char *value = NULL;
+
+    if (!below)
+        return;
+    below += strlen("/gpusim");
+    dir = mem_format(LAUNCH_GPUSIM_DIR "%.*s", (int)(strrchr(below, '/') - below), below);
+    if (old && text_starts_with(old, dir))
+        return;
+    value = mem_format("%s%s%s", dir, old ? ":" : "", text_or_empty(old));
+    json_put_text(env, name, value);
+}
+
+/* An emulated driver is not among the machine's files: variables lead a host process to it. */
+static void add_emulated(const struct driver_root *root, json_t *env)
+{
+    VEC_EACH (&root->files, f) {
+        if (f->kind == DRIVER_LIBRARY)
+            put_first(env, "LD_LIBRARY_PATH", f->path);
+        else if (f->kind == DRIVER_PROGRAM)
+            put_first(env, "PATH", f->path);
+    }
+    json_put_text(env, "METE_GPUSIM_ALL", "1"); /* of those in NVIDIA_VISIBLE_DEVICES */
 }
 
 struct err *container_edits(const struct pod *p, const struct container *c,
@@ -271,6 +302,7 @@ static struct err *parts_collect(const struct pod *p, const struct container *c,
                                  const struct container_place *place, struct parts *x)
 {
     const struct root *root = place->root;
+    const struct driver_root *driver = container_driver(p, c);
     const struct pods_options *o = &p->set->o;
     const json_t *spec = pod_container_spec(p, c);
     size_t n_mounts_max = place->stage->mounts.n + ETC_NAMES + 1; /* + 1: the termination message */
@@ -288,6 +320,8 @@ static struct err *parts_collect(const struct pod *p, const struct container *c,
         return err_new(ERR_NOT_FOUND, "image '%s' is not on this machine any more",
                        container_image(spec));
     TRY(build_env(p, spec, x->image, x->user, &x->own_env, &x->env));
+    if (driver && driver->is_emulated && pod_is_host_process(p))
+        add_emulated(driver, x->env);
     add_mounts(place->stage, x->mounts, &x->n_mounts);
     if (root)
         add_etc(p, spec, x->mounts, &x->n_mounts);

@@ -43,6 +43,7 @@ struct machine {
     struct loop_timer *look;
     unsigned n; /* number of attempts so far, for their ids */
 
+    bool is_v2;
     bool is_answered;
     enum err_code code;
     char message[512]; /* of the last call; "": success */
@@ -118,9 +119,18 @@ static void until_seen(bool (*is_so)(const char *arg), const char *arg)
 
 /* ---- the runtime ---- */
 
+/* The mount of cgroup v2 in a hybrid layout; NULL: none. */
+static const char *v2_root(void)
+{
+    static const char root[] = "/sys/fs/cgroup/unified";
+
+    return file_exists("/sys/fs/cgroup/unified/cgroup.controllers") ? root : NULL;
+}
+
 static void begin(void)
 {
     const struct runtime_native_options o = {.loop = machine.loop,
+                                             .cgroup_root = machine.is_v2 ? v2_root() : NULL,
                                              .dir = machine.dir,
                                              .mask_dir = machine.dir,
                                              .boot_id = machine.host.boot_id};
@@ -184,6 +194,7 @@ static int teardown(void **state)
 
 static json_t *make_config(const char *id, const char *script)
 {
+    static const char *const limits[] = {"cpu", "memory", "pids"}; /* without controllers: none */
     const struct host_user user = {.uid = USER, .gid = USER, .groups = {USER}, .n_groups = 1};
     AUTO_FREE char *cgroup = mem_format("/mete/%s", id);
     AUTO(json_freep) json_t *pod = json_object();
@@ -202,8 +213,12 @@ static json_t *make_config(const char *id, const char *script)
                                   .hostname = "box",
                                   .edits = edits};
     json_t *config = NULL;
+    json_t *resources = NULL;
 
     assert_null(spec_build(&in, &config));
+    resources = json_at(config, "linux", "resources", NULL);
+    for (size_t i = 0; machine.is_v2 && i < COUNT(limits); i++)
+        (void)json_object_del(resources, limits[i]);
     return config;
 }
 
@@ -728,6 +743,43 @@ static void a_kill_ends_all(void **state)
     remove_attempt(id);
 }
 
+/* In a hybrid layout v2 has no controllers, but device lists, and the first process is cloned into
+ * it. */
+static void holds_in_v2(void **state)
+{
+    AUTO_FREE char *node = NULL;
+    AUTO_FREE char *script = NULL;
+    AUTO_FREE char *wanted = NULL;
+    AUTO_FREE char *dir = NULL;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    if (!v2_root())
+        SKIP("no hybrid layout of cgroups");
+    machine.is_v2 = true;
+    again();
+    node = mem_format("%s/other", machine.open_dir);
+    assert_int_equal(mknod(node, S_IFCHR | 0666, (dev_t)((10 << 8) | 229)), 0); /* fuse */
+    assert_int_equal(chmod(node, 0666), 0);
+    script = mem_format("grep ^0: /proc/self/cgroup; head -c1 /dev/zero | wc -c; "
+                        "(: <%s) 2>&1 | grep -o 'Operation not.*'; setsid sleep 1000 & exit 3",
+                        node);
+    create(script, id);
+    start(id);
+    until(&machine.is_told);
+    assert_string_equal(machine.why, "");
+    assert_int_equal(machine.last.exit.code, 3);
+    AUTO_FREE char *output = read_output(id);
+
+    wanted = mem_format("0::/mete/%s\n1\nOperation not permitted\n", id);
+    assert_string_equal(output, wanted);
+    dir = mem_format("%s/mete/%s", v2_root(), id);
+    assert_false(file_exists(dir));
+    remove_attempt(id);
+    machine.is_v2 = false;
+    again();
+}
+
 static void what_needs_a_container_is_refused_by_name(void **state)
 {
     static const struct {
@@ -785,6 +837,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_killed_waiter_ends_the_job),
         cmocka_unit_test(a_waiter_killed_while_nobody_looked_ends_the_job),
         cmocka_unit_test(a_kill_ends_all),
+        cmocka_unit_test(holds_in_v2),
         cmocka_unit_test(what_needs_a_container_is_refused_by_name),
     };
 
