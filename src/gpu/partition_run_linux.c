@@ -11,7 +11,6 @@
 #include "gpu/partition_run.h"
 
 static const int64_t deadline_default_ns = INT64_C(60) * 1000000000;
-static const int64_t reset_deadline_ns = INT64_C(120) * 1000000000;
 
 struct partition_run {
     struct partition_run_options o;
@@ -196,7 +195,7 @@ struct err *partition_run_reset(struct partition_run *r, const char *uuid,
         return_to_driver(r);
         return e;
     }
-    loop_timer_set(r->deadline, reset_deadline_ns);
+    loop_timer_set(r->deadline, r->o.deadline_ns);
     return NULL;
 }
 

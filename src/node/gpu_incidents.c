@@ -391,8 +391,10 @@ static bool xid_is_told(struct gpu_incidents *h, const struct gpu_xid *x)
     for (size_t i = 0; i < TOLD_XIDS; i++) {
         struct told_xid *t = &h->told[i];
 
-        if (t->is_of_kernel == is_of_kernel || t->xid != x->xid || t->instance != x->instance ||
-            strcmp(t->uuid, x->uuid) != 0 || now_ns - t->told_ns > twice_ns)
+        if (t->is_of_kernel == is_of_kernel || t->xid != x->xid || strcmp(t->uuid, x->uuid) != 0 ||
+            now_ns - t->told_ns > twice_ns)
+            continue;
+        if (t->instance != x->instance && t->instance >= 0 && x->instance >= 0)
             continue;
         *t = (struct told_xid){0};
         return true;

@@ -381,31 +381,38 @@ def bundle_has_no_secrets(m):
         check(secret.encode() not in whole, f"the bundle has {secret[:12]}...")
 
 
+# Faults of a gpu that `gpusim set` makes, and the words of the finding: what was found, what to do.
+FAULTS = (
+    (("xid=119",), ("XID 119", "reset the GPU")),
+    (("ecc-uncorrected=1",), ("1 uncorrected memory errors", "replace it if they come again")),
+    (("temperature=93", "throttle=thermal"), ("is hot: 93 C", "the driver lowers its clocks", "check fans")),
+    (("throttle=brake",), ("power brake", "power supply")),
+    (("remap-failed=1",), ("could not be remapped", "the GPU has to be replaced")),
+    (("remap-pending=1",), ("the driver asks for a reset", "reset the GPU")),
+    (("nvlink-errors=3",), ("errors on its NVLinks", "reseat")),
+    ((f"process={os.getpid()}:2000",), ("1 processes that Mete did not start, with 2000 MiB", "mete run")),
+    (("process=4194303:3000",), ("is quarantined: 3000 MiB", "gives them back")),
+    (("throttle=hw-thermal",), ("is hot", "the driver lowers its clocks")),
+    (("lost=1",), ("is lost", "reboot the machine")),
+    (("hang=-1",), ("is not answering", "it is checked, then it returns")),
+)
+
+
 def test_the_doctor_finds_each_fault_and_says_what_to_do():
-    with Mete(gpus="emulated:8xA100") as m:
+    with Mete(gpus=f"emulated:{len(FAULTS)}xA100") as m:
         hear_xids(m, 0)
         before = doctor(m)
         check(not any(name == "gpu" for name, _, _ in before), before)
         equal((conditions(m)["GPUProblem"]["status"], conditions(m)["GPUProblem"]["reason"]), ("False", "NoProblem"))
-        set_gpu(m, 0, "xid=119")
-        set_gpu(m, 1, "ecc-uncorrected=1")
-        set_gpu(m, 2, "temperature=93", "throttle=thermal")
-        set_gpu(m, 3, "throttle=brake")
-        set_gpu(m, 4, "remap-failed=1")
-        set_gpu(m, 5, "remap-pending=1")
-        set_gpu(m, 6, f"process={os.getpid()}:2000")
-        set_gpu(m, 7, "lost=1")
-        wait_finding(m, "gpu", "GPU 0 of node", "XID 119", "reset the GPU")
-        wait_finding(m, "gpu", "GPU 1 of node", "1 uncorrected memory errors")
-        wait_finding(m, "gpu", "GPU 2 of node", "is hot: 93 C", "check fans")
-        wait_finding(m, "gpu", "GPU 3 of node", "power brake", "power supply")
-        wait_finding(m, "gpu", "GPU 4 of node", "could not be remapped")
-        wait_finding(m, "gpu", "GPU 5 of node", "the driver asks for a reset", "reset the GPU")
-        wait_finding(m, "gpu", "GPU 6 of node", "1 processes that Mete did not start, with 2000 MiB", "mete run")
-        wait_finding(m, "gpu", "GPU 7 of node", "is lost", "reboot the machine")
+        for gpu, (faults, _) in enumerate(FAULTS):
+            set_gpu(m, gpu, *faults)
+        wait(lambda: "quarantined" in (h := healths(m)) and h[-1] == "not answering", "the slow ones are there, before the doctor is asked")
+        for gpu, (_, words) in enumerate(FAULTS):
+            wait_finding(m, "gpu", f"GPU {gpu} of node", *words)
         wait(lambda: (c := conditions(m)["GPUProblem"])["status"] == "True" and c["reason"] == "GpuLost" and
              "GPU 0 is unhealthy: XID 119" in c["message"], "the node has the condition")
         bundle_has_no_secrets(m)
+        set_gpu(m, len(FAULTS) - 1, "hang=0")
         set_gpu(m, "machine", "driver=mismatched")
         wait_finding(m, "gpu driver", "library and kernel module differ")
         set_gpu(m, "machine", "driver=unloaded")
