@@ -35,6 +35,7 @@ static void facts_take_asks(const struct usage_report *r, struct job_facts *f,
     }
     if (memory_bytes > 0 && s->used.memory_peak_bytes >= 0) {
         f->memory_bytes = memory_bytes > f->memory_bytes ? memory_bytes : f->memory_bytes;
+        f->memory_wall_ns = saturated(f->memory_wall_ns, s->ns);
         if (s->used.memory_peak_bytes > f->memory_peak_bytes)
             f->memory_peak_bytes = s->used.memory_peak_bytes;
     }
@@ -284,7 +285,7 @@ static void advise_memory(const struct usage_report *r, const struct group *g, j
     json_t *o;
 
     enough = enough < 1 ? 1 : enough;
-    if (f->cpu_wall_ns < r->least_ns || f->memory_bytes / 2 < f->memory_peak_bytes ||
+    if (f->memory_wall_ns < r->least_ns || f->memory_bytes / 2 < f->memory_peak_bytes ||
         f->memory_bytes - enough * gib < MEMORY_SPARE_BYTES)
         return;
     o = advice_item(g, "memory");

@@ -18,6 +18,7 @@ struct job_facts {
     int64_t cpu_wall_ns;
     int64_t cpu_milli;    /* asked for, the most; 0: nothing, as the following */
     int64_t memory_bytes; /* asked for, the most */
+    int64_t memory_wall_ns;
     int64_t memory_peak_bytes;
 };
 

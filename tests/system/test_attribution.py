@@ -166,6 +166,9 @@ def test_busy_and_idle_time_is_accounted_and_outlives_the_node():
         m.put("lazy", {"nvidia.com/gpu": 1}, "hold 3000")
         m.put("works", {"nvidia.com/gpu": 1, "nvidia.com/gpumem": 20000, "nvidia.com/gpucores": 50}, "busy 2000")
 
+        greedy = {"name": "main", "image": "host", "command": ["sleep", "2"], "resources": {"requests": {"cpu": "2", "memory": "3Gi"}}}
+        m.ok("create", "-f", "-", stdin=pod("greedy", "", containers=[greedy]))
+
         def known(least):
             """The attempts, once both have been idle or busy for so long."""
             r = rows(m)
@@ -183,6 +186,7 @@ def test_busy_and_idle_time_is_accounted_and_outlives_the_node():
         advice = [a for a in advise(m) if a["jobName"] == "default/lazy"]
         equal([(a["kind"], a["suggestion"], a["heldMilli"]) for a in advice], [("idle", f"mete cancel {idle[0]['job']}", 1000)])
         check(advice[0]["savedCostMicro"] > 0, advice)
+        equal(sorted(a["suggestion"] for a in advise(m) if a["jobName"] == "default/greedy"), ["--cpu 1", "--memory 1Gi"])
         m.ok("delete", "pod", "lazy", "works", "--grace-period=1")
         wait(lambda: all(r["cause"] for r in json.loads(m.mete("usage", "--rows", "-o", "json").out)["items"]), "the rows")
         last = rows(m)
