@@ -448,6 +448,34 @@ static void a_device_of_a_claim_counts_for_one_pod_at_a_time(void **state)
     world_done(&w);
 }
 
+static void a_decision_by_other_claims_is_refused(void **state)
+{
+    const struct device d = device_whole("GPU-n1-0");
+    const struct ledger_container main = {.name = "main", .devices = &d, .n_devices = 1};
+    struct ledger_pod pod = {.name = "p",
+                             .node = "n1",
+                             .containers = &main,
+                             .n_containers = 1,
+                             .claims = "ready\ngpu r c-1 1 GPU-n1-0\n"};
+    struct ledger_placement p = {.ns = "default", .workload = "p", .pods = &pod, .n_pods = 1};
+    AUTO_FREE char *uid = NULL;
+    struct world w;
+
+    (void)state;
+    setup(&w);
+    add_claimant(&w, "p", "1 *");
+    uid = uid_of(&w, "p");
+    pod.uid = uid;
+    p.now_ns = loop_wall_ns(w.loop);
+    world_refused(ledger_bind(w.store, &p, NULL, NULL), 409,
+                  "the claims of pod p have other devices now");
+    pod.claims = "ready\ngpu r c-1 1 *\n";
+    world_must(ledger_bind(w.store, &p, NULL, NULL));
+    sim_loop_run(w.loop);
+    world_must(ledger_check(w.store));
+    world_done(&w);
+}
+
 /* A ledger object as it was before gpus were held in parts. */
 static void an_older_holder_keeps_the_whole_gpu(void **state)
 {
@@ -558,6 +586,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_gpu_are_held_beside_each_other),
         cmocka_unit_test(a_row_says_which_part_of_a_gpu_was_held),
         cmocka_unit_test(a_device_of_a_claim_counts_for_one_pod_at_a_time),
+        cmocka_unit_test(a_decision_by_other_claims_is_refused),
         cmocka_unit_test(an_older_holder_keeps_the_whole_gpu),
         cmocka_unit_test(a_binding_takes_free_healthy_gpus_by_index),
         cmocka_unit_test(refuses_a_binding),
