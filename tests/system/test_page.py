@@ -98,6 +98,7 @@ def test_a_session_acts_as_its_user_and_guards_its_changes():
                ("sign-out", "root", 200)])
         check(all(x["page"].startswith("127.0.0.1:") for x in signs), signs)
         equal(signs[0]["from"], "unix:uid=0", "the credential of the link")
+        check("page 127.0.0.1:" in m.mete("audit").out, "mete audit shows the browser's address")
         made = next(x for x in audit_lines(m) if x.get("name") == "made-here")
         check(made["page"].startswith("127.0.0.1:"), made)
         links = [x for x in audit_lines(m) if x.get("path") == "/mete.dev/v1/sign-in"]

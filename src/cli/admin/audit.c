@@ -79,6 +79,15 @@ static json_t *names_cell(const json_t *names)
     return b.size > 0 ? json_string(b.at) : json_null();
 }
 
+/* The caller's address, or that of the browser. */
+static json_t *from_cell(const json_t *line)
+{
+    const char *page = json_text(line, "page");
+    AUTO_FREE char *text = page ? mem_format("page %s", page) : NULL;
+
+    return json_text_new(text ? text : json_text(line, "from"));
+}
+
 static void audit_add_row(struct audit_lines *l, json_t *line)
 {
     json_t *row = json_array();
@@ -89,7 +98,7 @@ static void audit_add_row(struct audit_lines *l, json_t *line)
     (void)json_array_append_new(row, json_text_new(json_text(line, "verb")));
     (void)json_array_append_new(row, object_cell(line));
     (void)json_array_append_new(row, outcome_cell(line));
-    (void)json_array_append_new(row, json_text_new(json_text(line, "from")));
+    (void)json_array_append_new(row, from_cell(line));
     (void)json_array_append_new(row, names_cell(json_object_get(line, "changed")));
     (void)json_array_append_new(row, json_text_new(json_text(line, "agent")));
     (void)json_array_append_new(row, json_text_new(json_text(line, "as")));
