@@ -51,6 +51,8 @@ extern const struct command command_sbatch;
 extern const struct command command_squeue;
 extern const struct command command_scancel;
 extern const struct command command_sacct;
+extern const struct command command_sinfo;
+extern const struct command command_scontrol;
 extern const struct command command_slurm_links;
 
 /* Roles that `mete up` starts. */

@@ -127,8 +127,8 @@ const struct command *command_find(const char *name)
 /* Commands of later versions: an error names them, so that a user does not suspect a misspelling.
  */
 static const char *const planned[] = {
-    "submit", "explain",  "context",  "backup", "upgrade", "srun",   "salloc",
-    "sinfo",  "scontrol", "sacctmgr", "sprio",  "sstat",   "sshare", NULL,
+    "submit", "explain",  "context", "backup", "upgrade", "srun",
+    "salloc", "sacctmgr", "sprio",   "sstat",  "sshare",  NULL,
 };
 
 bool command_is_planned(const char *name)

@@ -1,0 +1,22 @@
+/* scontrol.h - the parts of scontrol */
+#pragma once
+
+#include "cli/slurm/slurm_command.h"
+
+struct scontrol {
+    struct slurm_command s;
+    bool is_one_line;
+    bool is_detailed;
+};
+
+/* Each runs a verb with the words behind it. */
+struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;
+struct err *scontrol_update(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;
+/* hold, uhold, release, requeue, requeuehold */
+struct err *scontrol_change(struct scontrol *x, const char *verb, size_t n,
+                            const char *const *words) MUST_CHECK;
+
+/* The first row of a job, and the elements that the name means, which the caller frees. ERR_INVALID
+ * "Invalid job id specified": there is none. New reference. */
+struct err *scontrol_find_job(struct scontrol *x, const char *name, json_t **ret_row,
+                              char **ret_elements) MUST_CHECK;

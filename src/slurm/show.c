@@ -1,0 +1,435 @@
+/* show.c - the texts of scontrol show */
+
+#include "slurm/show.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "model/slurm_amount.h"
+#include "model/slurm_array.h"
+#include "model/slurm_time.h"
+#include "slurm/job_columns.h"
+#include "slurm/node_state.h"
+#include "slurm/states.h"
+
+/* A record in the making. */
+struct record {
+    const struct slurm_show *show;
+    const json_t *row;
+    struct buf *out;
+};
+
+static void next_line(const struct record *r)
+{
+    buf_add_text(r->out, r->show->is_one_line ? " " : "\n   ");
+}
+
+static void end_record(const struct record *r)
+{
+    buf_add_text(r->out, r->show->is_one_line ? "\n" : "\n\n");
+}
+
+/* The text or number of a member, else `absent`. */
+static void add_member(const struct record *r, const char *name, const char *key,
+                       const char *absent)
+{
+    const json_t *member = json_object_get(r->row, key);
+
+    if (json_is_integer(member))
+        buf_printf(r->out, "%s=%" PRId64, name, (int64_t)json_integer_value(member));
+    else if (json_is_string(member) && json_string_length(member) > 0)
+        buf_printf(r->out, "%s=%s", name, json_string_value(member));
+    else
+        buf_printf(r->out, "%s=%s", name, absent);
+}
+
+/* The member on a line of its own, if it is there. */
+static void add_optional(const struct record *r, const char *name, const char *key)
+{
+    if (!json_text_filled(r->row, key))
+        return;
+    next_line(r);
+    add_member(r, name, key, "");
+}
+
+static void add_stamp(const struct record *r, const char *name, const char *key, const char *absent)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+
+    slurm_stamp_format(json_int(r->row, key, 0), r->show->view->zone, absent, text);
+    buf_printf(r->out, "%s=%s", name, text);
+}
+
+static void add_minutes(const struct record *r, const char *name, const char *key,
+                        const char *absent)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+
+    slurm_minutes_format(json_int(r->row, key, SLURM_UNLIMITED), text);
+    buf_printf(r->out, "%s=%s", name, json_object_get(r->row, key) ? text : absent);
+}
+
+/* A number whose -1 means that there is no limit. */
+static void add_limit(const struct record *r, const char *name, const char *key)
+{
+    int64_t n = json_int(r->row, key, -1);
+
+    if (n < 0)
+        buf_printf(r->out, "%s=UNLIMITED", name);
+    else
+        buf_printf(r->out, "%s=%" PRId64, name, n);
+}
+
+static const char *yes_or_no(const json_t *row, const char *key)
+{
+    return json_bool(row, key, false) ? "YES" : "NO";
+}
+
+/* ---- jobs ---- */
+
+static void show_job_name(const struct record *r)
+{
+    const json_t *index = json_object_get(r->row, "arrayTaskId");
+
+    buf_printf(r->out, "JobId=%" PRId64 " ", json_int(r->row, "jobId", 0));
+    if (json_int(r->row, "arrayJobId", 0) > 0) {
+        buf_printf(r->out, "ArrayJobId=%" PRId64 " ", json_int(r->row, "arrayJobId", 0));
+        if (json_is_integer(index))
+            buf_printf(r->out, "ArrayTaskId=%" PRId64 " ", (int64_t)json_integer_value(index));
+        else
+            buf_printf(r->out, "ArrayTaskId=%s ", text_or_empty(json_string_value(index)));
+        if (json_int(r->row, "arrayTaskLimit", 0) > 0)
+            buf_printf(r->out, "ArrayTaskThrottle=%" PRId64 " ",
+                       json_int(r->row, "arrayTaskLimit", 0));
+    }
+    add_member(r, "JobName", "name", "(null)");
+}
+
+static void show_job_state(const struct record *r)
+{
+    next_line(r);
+    buf_printf(r->out, "UserId=%s(%" PRId64 ") GroupId=%s(%" PRId64 ") MCS_label=N/A",
+               text_or_empty(json_text(r->row, "user")), json_int(r->row, "uid", 0),
+               text_or_empty(json_text(r->row, "group")), json_int(r->row, "gid", 0));
+    next_line(r);
+    add_member(r, "Priority", "priority", "0");
+    add_member(r, " Nice", "nice", "0");
+    add_member(r, " Account", "account", "(null)");
+    add_member(r, " QOS", "qos", "normal");
+    if (json_text_filled(r->row, "wckey"))
+        add_member(r, " WCKey", "wckey", "");
+    next_line(r);
+    buf_printf(r->out, "JobState=%s", slurm_state_shown(r->row));
+    add_member(r, " Reason", "reason", "None");
+    add_member(r, " Dependency", "dependency", "(null)");
+    next_line(r);
+    buf_printf(r->out, "Requeue=%d", json_bool(r->row, "requeue", false));
+    add_member(r, " Restarts", "restarts", "0");
+    buf_printf(r->out, " BatchFlag=%d Reboot=0 ExitCode=%" PRId64 ":%" PRId64,
+               json_bool(r->row, "batch", false), json_int(r->row, "exitCode", 0),
+               json_int(r->row, "exitSignal", 0));
+    if (r->show->is_detailed) {
+        next_line(r);
+        buf_printf(r->out, "DerivedExitCode=%" PRId64 ":0", json_int(r->row, "derivedExitCode", 0));
+    }
+}
+
+static void show_job_times(const struct record *r)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+
+    next_line(r);
+    slurm_elapsed_format(slurm_job_elapsed(r->row, r->show->view), text);
+    buf_printf(r->out, "RunTime=%s", text);
+    add_minutes(r, " TimeLimit", "timeLimit", "UNLIMITED");
+    add_minutes(r, " TimeMin", "timeMin", "N/A");
+    next_line(r);
+    add_stamp(r, "SubmitTime", "submitTime", "Unknown");
+    add_stamp(r, " EligibleTime", "eligibleTime", "Unknown");
+    next_line(r);
+    add_stamp(r, "AccrueTime", "eligibleTime", "Unknown");
+    next_line(r);
+    add_stamp(r, "StartTime", "startTime", "Unknown");
+    add_stamp(r, " EndTime", "endTime", "Unknown");
+    add_stamp(r, " Deadline", "deadline", "N/A");
+    next_line(r);
+    add_stamp(r, "SuspendTime", "suspendTime", "None");
+    buf_add_text(r->out, " SecsPreSuspend=0");
+    add_stamp(r, " LastSchedEval", "lastDecisionTime", "Unknown");
+    buf_add_text(r->out, " Scheduler=Main");
+}
+
+static void show_job_nodes(const struct record *r)
+{
+    int64_t least = json_int(r->row, "nodesMin", 1);
+    int64_t most = json_int(r->row, "nodesMax", least);
+
+    next_line(r);
+    add_member(r, "Partition", "partition", "(null)");
+    add_member(r, " AllocNode:Sid", "submitHost", "");
+    buf_add_text(r->out, ":0");
+    next_line(r);
+    add_member(r, "ReqNodeList", "nodeList", "(null)");
+    add_member(r, " ExcNodeList", "excludeNodes", "(null)");
+    next_line(r);
+    add_member(r, "NodeList", "nodes", "");
+    add_optional(r, "BatchHost", "batchHost");
+    next_line(r);
+    if (!json_text(r->row, "nodes") && most > least)
+        buf_printf(r->out, "NumNodes=%" PRId64 "-%" PRId64, least, most);
+    else
+        add_member(r, "NumNodes", "nodeCount", "1");
+    add_member(r, " NumCPUs", "cpus", "1");
+    add_member(r, " NumTasks", "tasks", "1");
+    add_member(r, " CPUs/Task", "cpusPerTask", "1");
+    buf_add_text(r->out, " ReqB:S:C:T=0:0:*:*");
+    next_line(r);
+    add_member(r, "ReqTRES", "tresRequested", "(null)");
+    next_line(r);
+    add_member(r, "AllocTRES", "tresAllocated", "(null)");
+}
+
+static void show_job_resources(const struct record *r)
+{
+    char memory[SLURM_AMOUNT_TEXT_SIZE];
+    bool is_per_cpu = json_object_get(r->row, "memoryPerCpu");
+
+    next_line(r);
+    add_member(r, "Socks/Node=* NtasksPerN:B:S:C", "tasksPerNode", "0");
+    buf_add_text(r->out, ":0:*:* CoreSpec=*");
+    if (r->show->is_detailed && json_text(r->row, "nodes")) {
+        next_line(r);
+        add_member(r, "Nodes", "nodes", "");
+        add_member(r, " CPU_IDs", "cpuIndexes", "");
+        add_member(r, " Mem", "memoryPerNode", "0");
+        buf_add_text(r->out, " GRES=");
+        if (json_text(r->row, "gpuIndexes"))
+            buf_printf(r->out, "gpu(IDX:%s)", json_text(r->row, "gpuIndexes"));
+    }
+    slurm_memory_format(json_int(r->row, is_per_cpu ? "memoryPerCpu" : "memoryPerNode", 0), memory);
+    next_line(r);
+    add_member(r, "MinCPUsNode", "cpusMin", "1");
+    buf_printf(r->out, " %s=%s MinTmpDiskNode=0", is_per_cpu ? "MinMemoryCPU" : "MinMemoryNode",
+               memory);
+    next_line(r);
+    add_member(r, "Features", "constraint", "(null)");
+    buf_add_text(r->out, " DelayBoot=00:00:00");
+    add_optional(r, "Reservation", "reservation");
+    next_line(r);
+    buf_printf(r->out, "OverSubscribe=%s Contiguous=0",
+               json_bool(r->row, "exclusive", false) ? "NO" : "OK");
+    add_member(r, " Licenses", "licenses", "(null)");
+    buf_add_text(r->out, " Network=(null)");
+}
+
+static void show_job_files(const struct record *r)
+{
+    next_line(r);
+    add_member(r, "Command", "command", "(null)");
+    add_optional(r, "SubmitLine", "submitLine");
+    next_line(r);
+    add_member(r, "WorkDir", "workDir", "(null)");
+    add_optional(r, "Comment", "comment");
+    add_optional(r, "Extra", "message");
+    if (json_bool(r->row, "batch", false)) {
+        next_line(r);
+        add_member(r, "StdErr", "stderr", "(null)");
+        next_line(r);
+        add_member(r, "StdIn", "stdin", "/dev/null");
+        next_line(r);
+        add_member(r, "StdOut", "stdout", "(null)");
+    }
+    add_optional(r, "TresPerJob", "tresPerJob");
+    add_optional(r, "TresPerNode", "tresPerNode");
+    add_optional(r, "TresPerTask", "tresPerTask");
+}
+
+void slurm_show_job(const struct slurm_show *s, const json_t *row, struct buf *out)
+{
+    const struct record r = {s, row, out};
+
+    show_job_name(&r);
+    show_job_state(&r);
+    show_job_times(&r);
+    show_job_nodes(&r);
+    show_job_resources(&r);
+    show_job_files(&r);
+    end_record(&r);
+}
+
+/* ---- nodes ---- */
+
+static void show_node_names(const struct record *r)
+{
+    add_member(r, "NodeName", "name", "");
+    add_member(r, " Arch", "arch", "");
+    add_member(r, " CoresPerSocket", "cores", "1");
+    next_line(r);
+    add_member(r, "CPUAlloc", "cpusAllocated", "0");
+    add_member(r, " CPUEfctv", "cpus", "0");
+    add_member(r, " CPUTot", "cpus", "0");
+    if (json_object_get(r->row, "load"))
+        buf_printf(r->out, " CPULoad=%" PRId64 ".%02" PRId64, json_int(r->row, "load", 0) / 100,
+                   json_int(r->row, "load", 0) % 100);
+    else
+        buf_add_text(r->out, " CPULoad=N/A");
+    next_line(r);
+    add_member(r, "AvailableFeatures", "features", "(null)");
+    next_line(r);
+    add_member(r, "ActiveFeatures", "features", "(null)");
+    next_line(r);
+    add_member(r, "Gres", "gres", "(null)");
+    if (r->show->is_detailed) {
+        next_line(r);
+        buf_add_text(r->out, "GresDrain=N/A");
+        next_line(r);
+        add_member(r, "GresUsed", "gresUsed", "(null)");
+    }
+    next_line(r);
+    add_member(r, "NodeAddr", "address", "");
+    add_member(r, " NodeHostName", "name", "");
+    add_member(r, " Version", "version", "");
+    next_line(r);
+    add_member(r, "OS", "os", "");
+}
+
+static void show_node_state(const struct record *r)
+{
+    const json_t *partitions = json_object_get(r->row, "partitions");
+    const json_t *name;
+    size_t i;
+
+    next_line(r);
+    add_member(r, "RealMemory", "memory", "0");
+    add_member(r, " AllocMem", "memoryAllocated", "0");
+    add_member(r, " FreeMem", "memoryFree", "N/A");
+    add_member(r, " Sockets", "sockets", "1");
+    buf_add_text(r->out, " Boards=1");
+    next_line(r);
+    add_member(r, "State", "state", "UNKNOWN");
+    json_array_foreach (json_object_get(r->row, "flags"), i, name)
+        buf_printf(r->out, "+%s", text_or_empty(json_string_value(name)));
+    add_member(r, " ThreadsPerCore", "threads", "1");
+    add_member(r, " TmpDisk", "disk", "0");
+    add_member(r, " Weight", "weight", "1");
+    buf_add_text(r->out, " Owner=N/A MCS_label=N/A");
+    next_line(r);
+    buf_add_text(r->out, "Partitions=");
+    json_array_foreach (partitions, i, name)
+        buf_printf(r->out, "%s%s", i > 0 ? "," : "", text_or_empty(json_string_value(name)));
+}
+
+static void show_node_uses(const struct record *r)
+{
+    char at[SLURM_TIME_TEXT_SIZE];
+    const char *reason = json_text_filled(r->row, "reason");
+    const char *user = json_text_filled(r->row, "reasonUser");
+
+    next_line(r);
+    add_stamp(r, "BootTime", "bootTime", "None");
+    add_stamp(r, " SlurmdStartTime", "startTime", "None");
+    next_line(r);
+    buf_add_text(r->out, "LastBusyTime=Unknown ResumeAfterTime=None");
+    next_line(r);
+    add_member(r, "CfgTRES", "tres", "");
+    next_line(r);
+    add_member(r, "AllocTRES", "tresAllocated", "");
+    next_line(r);
+    buf_add_text(r->out, "CurrentWatts=0 AveWatts=0");
+    if (!reason)
+        return;
+    next_line(r);
+    slurm_stamp_format(json_int(r->row, "reasonTime", 0), r->show->view->zone, "Unknown", at);
+    buf_printf(r->out, "Reason=%s [%s@%s]", reason, user ? user : "root", at);
+}
+
+void slurm_show_node(const struct slurm_show *s, const json_t *row, struct buf *out)
+{
+    const struct record r = {s, row, out};
+
+    show_node_names(&r);
+    show_node_state(&r);
+    show_node_uses(&r);
+    end_record(&r);
+}
+
+/* ---- partitions ---- */
+
+static void show_partition_rules(const struct record *r)
+{
+    add_member(r, "PartitionName", "name", "");
+    next_line(r);
+    add_member(r, "AllowGroups", "allowGroups", "ALL");
+    add_member(r, " AllowAccounts", "allowAccounts", "ALL");
+    add_member(r, " AllowQos", "allowQos", "ALL");
+    next_line(r);
+    buf_printf(r->out, "AllocNodes=ALL Default=%s", yes_or_no(r->row, "isDefault"));
+    add_member(r, " QoS", "qos", "N/A");
+    next_line(r);
+    add_minutes(r, "DefaultTime", "defaultTime", "NONE");
+    buf_add_text(r->out, " DisableRootJobs=NO ExclusiveUser=NO");
+    add_member(r, " GraceTime", "graceTime", "0");
+    buf_printf(r->out, " Hidden=%s", yes_or_no(r->row, "hidden"));
+    next_line(r);
+    add_limit(r, "MaxNodes", "nodesMax");
+    add_minutes(r, " MaxTime", "timeLimit", "UNLIMITED");
+    add_member(r, " MinNodes", "nodesMin", "0");
+    buf_add_text(r->out, " LLN=NO MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED");
+}
+
+void slurm_show_partition(const struct slurm_show *s, const json_t *row, struct buf *out)
+{
+    const struct record r = {s, row, out};
+
+    show_partition_rules(&r);
+    next_line(&r);
+    add_member(&r, "Nodes", "nodes", "");
+    next_line(&r);
+    add_member(&r, "PriorityJobFactor", "priorityFactor", "1");
+    add_member(&r, " PriorityTier", "priorityTier", "1");
+    buf_printf(out, " RootOnly=%s ReqResv=NO", yes_or_no(row, "rootOnly"));
+    add_member(&r, " OverSubscribe", "oversubscribe", "NO");
+    next_line(&r);
+    add_member(&r, "OverTimeLimit=NONE PreemptMode", "preemptMode", "OFF");
+    next_line(&r);
+    add_member(&r, "State", "state", "UP");
+    add_member(&r, " TotalCPUs", "cpus", "0");
+    add_member(&r, " TotalNodes", "nodeCount", "0");
+    buf_add_text(out, " SelectTypeParameters=NONE");
+    next_line(&r);
+    buf_add_text(out, "JobDefaults=(null)");
+    next_line(&r);
+    add_limit(&r, "DefMemPerNode", "memoryDefaultPerNode");
+    add_limit(&r, " MaxMemPerNode", "memoryMaxPerNode");
+    next_line(&r);
+    add_member(&r, "TRES", "tres", "");
+    add_optional(&r, "TRESBillingWeights", "billingWeights");
+    end_record(&r);
+}
+
+/* ---- the configuration ---- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void slurm_show_config(const struct slurm_show *s, const json_t *config, struct buf *out)
+{
+    size_t n = json_object_size(config);
+    const char **keys = mem_alloc((n + 1) * sizeof(*keys));
+    char now[SLURM_TIME_TEXT_SIZE];
+    const char *key;
+    const json_t *value;
+    size_t i = 0;
+
+    slurm_stamp_format(s->view->now_s, s->view->zone, "Unknown", now);
+    buf_printf(out, "Configuration data as of %s\n", now);
+    json_object_foreach ((json_t *)(uintptr_t)config, key, value)
+        keys[i++] = key;
+    qsort(keys, n, sizeof(*keys), compare_keys);
+    for (i = 0; i < n; i++)
+        buf_printf(out, "%-23s = %s\n", keys[i],
+                   text_or_empty(json_string_value(json_object_get(config, keys[i]))));
+    free(keys);
+}

@@ -1,0 +1,250 @@
+/* update.c - changes by scontrol */
+
+#include "slurm/update.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/stamp.h"
+#include "model/index_set.h"
+#include "model/slurm_time.h"
+
+/* A patch at the version of the object. */
+static json_t *patch_new(const json_t *object)
+{
+    json_t *patch = json_object();
+
+    json_put_text(json_object_at(patch, "metadata"), "resourceVersion",
+                  json_text_at(object, "metadata", "resourceVersion", NULL));
+    (void)json_object_at(patch, "spec");
+    return patch;
+}
+
+/* The elements of `before` with, or without, those of `elements`. */
+static struct err *elements_change(const char *before, const char *elements, bool is_added,
+                                   char **ret)
+{
+    AUTO(index_set_done) struct index_set set = {0};
+    AUTO(index_set_done) struct index_set change = {0};
+
+    TRY(index_set_parse(str_of(text_or_empty(before)), INDEX_SET_MAX, &set));
+    TRY(index_set_parse(str_of(elements), INDEX_SET_MAX, &change));
+    for (size_t i = 0; i < change.n_words * 64; i++) {
+        if (!index_set_has(&change, i))
+            continue;
+        if (is_added)
+            (void)index_set_add(&set, i); /* the set may have it */
+        else
+            index_set_remove(&set, i);
+    }
+    *ret = index_set_format(&set);
+    return NULL;
+}
+
+struct err *slurm_hold_patch(const json_t *job, const char *elements, const char *hold,
+                             json_t **ret)
+{
+    AUTO(json_freep) json_t *patch = patch_new(job);
+    json_t *spec = json_object_at(patch, "spec");
+    AUTO_FREE char *held = NULL;
+
+    if (text_equal(elements, "*")) {
+        json_put_text(spec, "hold", hold ? hold : "none");
+        if (!hold)
+            json_put(spec, "heldIndexes", json_null());
+    } else {
+        TRY(elements_change(json_text_at(job, "spec", "heldIndexes", NULL), elements, hold != NULL,
+                            &held));
+        json_put(spec, "heldIndexes", *held ? json_string(held) : json_null());
+    }
+    *ret = TAKE(patch);
+    return NULL;
+}
+
+struct err *slurm_requeue_patch(const json_t *job, const char *elements, const char *hold,
+                                json_t **ret)
+{
+    const json_t *before = json_at(job, "spec", "requeues", NULL);
+    AUTO(index_set_done) struct index_set set = {0};
+    json_t *requeues;
+    json_t *patch;
+
+    if (hold)
+        TRY(slurm_hold_patch(job, elements, hold, &patch));
+    else
+        patch = patch_new(job);
+    *ret = patch;
+    requeues = json_object_at(json_object_at(patch, "spec"), "requeues");
+    if (text_equal(elements, "*")) {
+        json_put_int(requeues, "*", json_int(before, "*", 0) + 1);
+        return NULL;
+    }
+    TRY(index_set_parse(str_of(elements), INDEX_SET_MAX, &set));
+    for (size_t i = 0; i < set.n_words * 64; i++) {
+        char key[24];
+
+        if (!index_set_has(&set, i))
+            continue;
+        (void)snprintf(key, sizeof(key), "%zu", i);
+        json_put_int(requeues, key, json_int(before, key, 0) + 1);
+    }
+    return NULL;
+}
+
+/* ---- update ---- */
+
+enum update_type {
+    UPDATE_TEXT,
+    UPDATE_NUMBER,
+    UPDATE_MINUTES,
+    UPDATE_MOMENT,
+    UPDATE_BOOL,
+    UPDATE_THROTTLE
+};
+
+static const struct {
+    const char *name;
+    const char *key;
+    enum update_type type;
+} update_keys[] = {
+    {"Account", "account", UPDATE_TEXT},
+    {"ArrayTaskThrottle", "limit", UPDATE_THROTTLE},
+    {"Comment", "comment", UPDATE_TEXT},
+    {"Deadline", "deadline", UPDATE_MOMENT},
+    {"Dependency", "dependency", UPDATE_TEXT},
+    {"EligibleTime", "beginTime", UPDATE_MOMENT},
+    {"JobName", "name", UPDATE_TEXT},
+    {"MinCPUsNode", "cpusMin", UPDATE_NUMBER},
+    {"Name", "name", UPDATE_TEXT},
+    {"Nice", "nice", UPDATE_NUMBER},
+    {"NumTasks", "tasks", UPDATE_NUMBER},
+    {"Partition", "partition", UPDATE_TEXT},
+    {"QOS", "qos", UPDATE_TEXT},
+    {"Requeue", "requeue", UPDATE_BOOL},
+    {"ReservationName", "reservation", UPDATE_TEXT},
+    {"StartTime", "beginTime", UPDATE_MOMENT},
+    {"TimeLimit", "timeLimitMinutes", UPDATE_MINUTES},
+    {"TimeMin", "timeMinMinutes", UPDATE_MINUTES},
+    {"WCKey", "wckey", UPDATE_TEXT},
+};
+
+/* "90", "+30", "-10": a limit, or a change of the job's limit. */
+static struct err *update_minutes(const json_t *job, const char *key, const char *value,
+                                  json_t *spec)
+{
+    int64_t now = json_int(json_object_get(job, "spec"), key, 0);
+    bool is_change = *value == '+' || (*value == '-' && !text_equal(value, "-1"));
+    int64_t minutes = 0;
+
+    TRY(slurm_minutes_parse(str_of(value + (is_change ? 1 : 0)), &minutes));
+    if (is_change)
+        minutes = *value == '+' ? now + minutes : now - minutes;
+    if (is_change && minutes <= 0)
+        return err_new(ERR_INVALID, "Invalid TimeLimit value");
+    json_put_int(spec, key, minutes > 0 ? minutes : 0);
+    return NULL;
+}
+
+static struct err *update_moment(const char *key, const char *value, int64_t now_s, zone_fn zone,
+                                 json_t *spec)
+{
+    char stamp[STAMP_TEXT_SIZE];
+    int64_t at_s = 0;
+
+    TRY(slurm_moment_parse(str_of(value), now_s, zone, true, &at_s));
+    stamp_format(at_s * NS_PER_SEC, stamp);
+    json_put_text(spec, key, stamp);
+    return NULL;
+}
+
+static struct err *update_one(const json_t *job, size_t i, const char *value, int64_t now_s,
+                              zone_fn zone, json_t *spec)
+{
+    const char *key = update_keys[i].key;
+    int64_t n = 0;
+
+    switch (update_keys[i].type) {
+    case UPDATE_TEXT:
+        json_put(spec, key, *value ? json_string(value) : json_null());
+        return NULL;
+    case UPDATE_MINUTES:
+        return update_minutes(job, key, value, spec);
+    case UPDATE_MOMENT:
+        return update_moment(key, value, now_s, zone, spec);
+    case UPDATE_NUMBER:
+    case UPDATE_BOOL:
+    case UPDATE_THROTTLE:
+        break;
+    }
+    TRY(num_parse_int64(str_of(value), INT32_MIN, INT32_MAX, &n));
+    if (update_keys[i].type == UPDATE_BOOL)
+        json_put_bool(spec, key, n != 0);
+    else if (update_keys[i].type == UPDATE_THROTTLE)
+        json_put_int(json_object_at(spec, "array"), key, n);
+    else
+        json_put_int(spec, key, n);
+    return NULL;
+}
+
+struct err *slurm_update_patch(const json_t *job, const struct slurm_update *updates, size_t n,
+                               int64_t now_s, zone_fn zone, json_t **ret)
+{
+    AUTO(json_freep) json_t *patch = patch_new(job);
+    json_t *spec = json_object_at(patch, "spec");
+
+    for (size_t u = 0; u < n; u++) {
+        bool is_known = false;
+
+        for (size_t i = 0; i < COUNT(update_keys) && !is_known; i++) {
+            struct err *e;
+
+            if (strcasecmp(update_keys[i].name, updates[u].key) != 0)
+                continue;
+            is_known = true;
+            e = update_one(job, i, updates[u].value, now_s, zone, spec);
+            if (e)
+                return err_wrap(e, "%s=%s", updates[u].key, updates[u].value);
+        }
+        if (!is_known)
+            return err_new(ERR_INVALID,
+                           "Update of this parameter is not supported: %s=%s\nRequest aborted",
+                           updates[u].key, updates[u].value);
+    }
+    *ret = TAKE(patch);
+    return NULL;
+}
+
+struct err *slurm_node_patch(const struct slurm_update *updates, size_t n, json_t **ret)
+{
+    json_t *patch = json_object();
+    json_t *annotations = json_object_at(json_object_at(patch, "metadata"), "annotations");
+    const char *state = NULL;
+    const char *reason = NULL;
+
+    *ret = patch;
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(updates[i].key, "State") == 0)
+            state = updates[i].value;
+        else if (strcasecmp(updates[i].key, "Reason") == 0)
+            reason = updates[i].value;
+        else
+            return err_new(ERR_INVALID,
+                           "Update of this parameter is not supported: %s=%s\nRequest aborted",
+                           updates[i].key, updates[i].value);
+    if (state && (strcasecmp(state, "RESUME") == 0 || strcasecmp(state, "UNDRAIN") == 0)) {
+        json_put(annotations, "mete.dev/drain-reason", json_null());
+        json_put(json_object_at(patch, "spec"), "unschedulable", json_null());
+        return NULL;
+    }
+    if (!state || strcasecmp(state, "DRAIN") != 0)
+        return err_new(ERR_INVALID, "Invalid input: %s\nValid states are: DRAIN RESUME UNDRAIN",
+                       text_or_empty(state));
+    if (!reason || !*reason)
+        return err_new(ERR_INVALID, "You must specify a reason when DOWNING or DRAINING a node. "
+                                    "Request denied");
+    json_put_text(annotations, "mete.dev/drain-reason", reason);
+    json_put_bool(json_object_at(patch, "spec"), "unschedulable", true);
+    return NULL;
+}
