@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gpu/gpu_xid.h"
 #include "model/gpu.h"
 
 enum {
@@ -37,7 +38,9 @@ struct gpu_xid {
     int64_t xid;
     int instance;       /* id of the GPU instance that the report names; -1: none */
     int64_t kernel_seq; /* number of the line in the kernel's log; -1: an event of NVML */
-    int64_t at_ns;      /* monotonic: when the kernel wrote the line; of events 0 */
+    bool is_decoded;    /* the line says itself what the XID asks for: */
+    enum xid_action action;
+    int64_t at_ns; /* monotonic: when the kernel wrote the line; of events 0 */
 };
 
 /* {0} is empty. Nothing to free. */

@@ -266,8 +266,12 @@ static void watch_add_xid(struct gpu_watch *w, const struct gpu_xid *x)
 static void on_kernel_xid(void *arg, const struct kernel_xid *k)
 {
     struct gpu_watch *w = arg;
-    struct gpu_xid x = {
-        .xid = k->xid, .instance = k->instance, .kernel_seq = k->seq, .at_ns = k->at_ns};
+    struct gpu_xid x = {.xid = k->xid,
+                        .instance = k->instance,
+                        .kernel_seq = k->seq,
+                        .is_decoded = k->is_decoded,
+                        .action = k->action,
+                        .at_ns = k->at_ns};
 
     for (size_t i = 0; i < w->n; i++) {
         if (!w->gpus[i].uuid[0] || !kernel_xid_is_of(k, w->gpus[i].pci))

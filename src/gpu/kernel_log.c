@@ -4,6 +4,7 @@
 
 #include "base/num.h"
 #include "base/stamp.h"
+#include "gpu/nvlink_error.h"
 
 static struct str after(struct str s, size_t n)
 {
@@ -102,6 +103,7 @@ bool kernel_xid_parse(struct str record, struct kernel_xid *ret)
     }
     if (!take_char(&rest, ')') || !take_char(&rest, ':') || !take_char(&rest, ' '))
         return false;
+    x.is_decoded = nvlink_error_find(rest, &x.action);
     x.xid = take_number(&rest);
     if (x.xid < 0)
         return false;

@@ -14,6 +14,7 @@
 
 #include "base/loop.h"
 #include "base/str.h"
+#include "gpu/gpu_xid.h"
 
 struct kernel_xid {
     int64_t seq;     /* number of the line since boot */
@@ -21,6 +22,8 @@ struct kernel_xid {
     unsigned pci[3]; /* domain, bus, device */
     int instance;    /* id of the GPU instance; -1: none */
     int64_t xid;
+    bool is_decoded;        /* an NVLink error whose line says what it asks for: */
+    enum xid_action action; /* nvlink_error.h */
 };
 
 /* Reads a record of /dev/kmsg without its line feed. False: no XID. */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "gpu/nvlink_error.h"
 #include "kinds/pod/pod_state.h"
 
 enum {
@@ -416,7 +417,8 @@ static bool xid_is_new(struct gpu_incidents *h, const struct gpu_xid *x)
         health_note(h);
         if (x->at_ns < h->kernel_from_ns)
             return false;
-    }
+    } else if (h->kernel_seq >= 0 && x->xid >= NVLINK_XID_FIRST && x->xid <= NVLINK_XID_LAST)
+        return false; /* the line says more, and comes, too */
     return !xid_is_told(h, x);
 }
 
@@ -436,6 +438,18 @@ static const char *xid_device(const struct gpu_incidents *h, const struct gpu_xi
     return x->uuid;
 }
 
+/* What an XID means: as an administrator says, else as its line says, else as the table says. */
+static struct xid_info xid_of(const struct gpu_incidents *h, const struct gpu_xid *x)
+{
+    struct xid_info info = xid_find(h->xids, x->xid);
+
+    if (!x->is_decoded || xid_is_changed(h->xids, x->xid))
+        return info;
+    info.action = x->action;
+    info.state = x->action == XID_DO_RESET ? XID_UNHEALTHY : XID_KEEP;
+    return info;
+}
+
 bool gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x)
 {
     struct watched_gpu *w = health_find(h, x->uuid);
@@ -449,7 +463,7 @@ bool gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x)
     e = xid_book_read(h->xids, h->o.xids_file, &h->xids_mark);
     if (e)
         LOG(WARN, "changes of the XID table cannot be used", E(e));
-    info = xid_find(h->xids, x->xid);
+    info = xid_of(h, x);
     text = mem_format("reported XID %" PRId64 ": %s; %s.", x->xid, info.meaning,
                       xid_action_advice(info.action));
     about = health_find(h, xid_device(h, x, info.state));

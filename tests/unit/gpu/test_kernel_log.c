@@ -2,6 +2,7 @@
 
 #include "base/attr.h"
 #include "gpu/kernel_log.h"
+#include "gpu/nvlink_error.h"
 #include "test.h"
 
 struct line_case {
@@ -55,10 +56,41 @@ static void a_line_about_an_xid_is_read_and_any_other_is_not(void **state)
     }
 }
 
+static void an_nvlink_error_asks_for_what_its_line_says(void **state)
+{
+    static const struct {
+        const char *text;
+        int action; /* -1: the table has no such line */
+    } cases[] = {
+        {"144, SAW_MVB Fatal XC0 i0 Link 03 (0x00000001 0x00000002 0x0 0x0 0x0 0x0)", XID_DO_RESET},
+        {"144, SAW_MVB Nonfatal XC0 i0 Link 03 (0x00000001 0x00000001 0x0)", XID_DO_LOG},
+        {"144, pid=7, name=a b, SAW_MVB  Nonfatal XC0 i0 Link 03 (0x00000021 0x00000004)",
+         XID_DO_LOG},
+        {"149, NETIR_BER_EVENT Nonfatal XC0 i0 Link 00 (0x00000013 0x00000000)", XID_DO_LOG},
+        {"149, NETIR_INT Fatal XC0 i0 Link 00 (0x00000018 0x00000000)", XID_DO_RESET},
+        {"149, NETIR_INT Fatal XC0 i0 Link 00 (0x00000018 0x00000099)", -1},
+        {"149, OTHER Fatal XC0 i0 Link 00 (0x00000018 0x00000000)", -1},
+        {"149, NETIR_INT Fatal XC0 i0 Link 00", -1},
+        {"149, NETIR_INT Fatal (", -1},
+        {"149", -1},
+        {"79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.", -1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        enum xid_action action = XID_DO_NOTHING;
+        bool is_found = nvlink_error_find(str_of(cases[i].text), &action);
+
+        if ((is_found ? (int)action : -1) != cases[i].action)
+            fail_msg("%s: %d", cases[i].text, is_found ? (int)action : -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_about_an_xid_is_read_and_any_other_is_not),
+        cmocka_unit_test(an_nvlink_error_asks_for_what_its_line_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
