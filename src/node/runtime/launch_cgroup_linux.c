@@ -16,7 +16,8 @@
 #include "node/session/exec_cgroup_linux.h"
 
 enum {
-    CGROUP_FILE_MAX = 4096
+    CGROUP_FILE_MAX = 4096,
+    RULE_SIZE = 80
 };
 
 /* The v1 hierarchies in use. `devices` and `pids` must exist: without them a process would reach
@@ -75,27 +76,47 @@ static struct err *cgroup_dir_make(const char *dir)
 
 /* ---- v1 ---- */
 
+/* "c 195:* rwm" of a rule, or "a" for all devices. */
+static void rule_format(const json_t *rule, char ret[RULE_SIZE])
+{
+    const char *type = json_text(rule, "type");
+    int64_t major = json_int(rule, "major", -1);
+    int64_t minor = json_int(rule, "minor", -1);
+    char numbers[2][24] = {"*", "*"};
+
+    if (major >= 0)
+        (void)snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, major);
+    if (minor >= 0)
+        (void)snprintf(numbers[1], sizeof(numbers[1]), "%" PRId64, minor);
+    if (!type || text_equal(type, "a"))
+        (void)snprintf(ret, RULE_SIZE, "a");
+    else
+        (void)snprintf(ret, RULE_SIZE, "%.8s %s:%s %.8s", type, numbers[0], numbers[1],
+                       text_or_empty(json_text(rule, "access")));
+}
+
+/* One write a rule; a file stays open while the next rules go there, too. */
 static struct err *devices_put(const struct launch_cgroup *c, const json_t *rules)
 {
+    AUTO_FREE char *dir = cgroup_dir(c, "devices");
+    AUTO(fd_closep) int fd = -1;
+    bool is_open_to_allow = false;
     const json_t *rule = NULL;
     size_t i = 0;
 
     json_array_foreach (rules, i, rule) {
-        const char *type = json_text(rule, "type");
-        int64_t major = json_int(rule, "major", -1);
-        int64_t minor = json_int(rule, "minor", -1);
-        char numbers[2][24] = {"*", "*"};
-        char text[80];
+        bool is_allowed = json_bool(rule, "allow", false);
+        AUTO_FREE char *path = mem_format("%s/devices.%s", dir, is_allowed ? "allow" : "deny");
+        char text[RULE_SIZE];
 
-        if (major >= 0)
-            (void)snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, major);
-        if (minor >= 0)
-            (void)snprintf(numbers[1], sizeof(numbers[1]), "%" PRId64, minor);
-        (void)snprintf(text, sizeof(text), "%s %s:%s %s", type ? type : "a", numbers[0], numbers[1],
-                       text_or_empty(json_text(rule, "access")));
-        TRY(cgroup_put(c, "devices",
-                       json_bool(rule, "allow", false) ? "devices.allow" : "devices.deny",
-                       type && !text_equal(type, "a") ? text : "a"));
+        if (fd < 0 || is_allowed != is_open_to_allow) {
+            fd_close(fd);
+            fd = open(path, O_WRONLY | O_CLOEXEC);
+            is_open_to_allow = is_allowed;
+        }
+        rule_format(rule, text);
+        if (fd < 0 || write(fd, text, strlen(text)) < 0)
+            return err_errno(errno, "write '%s' to %s", text, path);
     }
     return NULL;
 }
@@ -121,7 +142,7 @@ static struct err *v1_make(const char *name, bool is_needed, struct launch_cgrou
     AUTO_FREE char *dir = cgroup_dir(ret, name);
     AUTO_FREE char *tasks = mem_format("%s/tasks", dir);
 
-    if (!file_exists(hierarchy))
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST && !file_exists(hierarchy))
         return is_needed
                    ? err_new(ERR_UNAVAILABLE, "this machine has no cgroup hierarchy '%s'", name)
                    : NULL;

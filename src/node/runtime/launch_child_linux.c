@@ -67,10 +67,13 @@ static bool become(const struct native_plan *p)
 
     if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS)
         return false;
-    for (unsigned long cap = 0; cap < CAPABILITIES_MAX; cap++)
-        if (!(p->bounding & (UINT64_C(1) << cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0 &&
-            errno != EINVAL) /* past the last capability */
+    for (unsigned long cap = 0; cap < CAPABILITIES_MAX; cap++) {
+        if (p->bounding & (UINT64_C(1) << cap) || prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+            continue;
+        if (errno != EINVAL)
             return false;
+        break; /* past the last capability of this kernel */
+    }
     (void)umask(p->umask);
     return syscall(SYS_setgroups, p->n_groups, p->groups) == 0 &&
            syscall(SYS_setresgid, p->gid, p->gid, p->gid) == 0 &&
