@@ -171,6 +171,8 @@ void sjob_turn_count(struct sjob_turn *t)
     VEC_EACH (&j->ended, at) {
         struct sjob_pod *p = *at;
 
+        if (p->restarts != sjob_restarts(j->status, j, (size_t)p->index))
+            continue; /* the event of the status comes later */
         if (!turn_release(t, p))
             continue;
         if (is_requeued(j, p)) {

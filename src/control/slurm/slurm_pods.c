@@ -158,7 +158,6 @@ static struct sjob_pod *sjob_pod_new(struct sjob *j, const json_t *pod)
     p->key = mem_format("%s/%s", j->ns, p->name);
     p->index = number_at(pod, "labels", SLURM_INDEX_LABEL);
     p->restarts = number_at(pod, "annotations", SLURM_RESTARTS_ANNOTATION);
-    p->is_tracked = true;
     map_add(handle, j->jobs->pods, p->key, strlen(p->key), p);
     map_add(by_index, j->pods, &p->index, sizeof(p->index), p);
     pod_sum(p);
@@ -213,14 +212,39 @@ static void let_go(struct slurm_jobs *s, const char *ns, const char *name)
     loop_timer_set(s->work_timer, 0);
 }
 
-/* Is it the pod of a present attempt, and not an event from before the attempt was counted? */
+/*
+ * Is it the pod of an attempt that was not counted? Events of pods and of jobs come in any order:
+ * an attempt may be older than the known status, or newer. A newer one ends the pod before it.
+ */
 static bool is_present(const struct sjob *j, const json_t *pod)
 {
     size_t index = (size_t)number_at(pod, "labels", SLURM_INDEX_LABEL);
+    int64_t attempt = number_at(pod, "annotations", SLURM_RESTARTS_ANNOTATION);
+    int64_t present = sjob_restarts(j->status, j, index);
+    struct sjob_pod *other = sjob_find_pod(j, index);
 
-    return index_set_has(&j->all, index) && !sjob_has_ended(j, index) && !sjob_find_pod(j, index) &&
-           number_at(pod, "annotations", SLURM_RESTARTS_ANNOTATION) ==
-               sjob_restarts(j->status, j, index);
+    if (!index_set_has(&j->all, index) || attempt < present ||
+        (attempt == present && sjob_has_ended(j, index)))
+        return false;
+    if (other && other->restarts < attempt) {
+        sjob_pod_free(other);
+        return true;
+    }
+    return !other;
+}
+
+void sjob_drop_old_pods(struct sjob *j)
+{
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+
+    map_each (by_index, j->pods, p, tmp) {
+        int64_t present = sjob_restarts(j->status, j, (size_t)p->index);
+
+        if (p->restarts < present ||
+            (p->restarts == present && sjob_has_ended(j, (size_t)p->index)))
+            sjob_pod_free(p); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+    }
 }
 
 void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *pod)
@@ -244,9 +268,13 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
         return; /* an event of an older pod of the name */
     if (!p && (!has_finalizer || !is_present(j, pod)))
         return;
+    if (p && !has_finalizer) { /* was counted before the controller's start */
+        sjob_pod_free(p);
+        sjob_poke(j);
+        return;
+    }
     if (!p)
         p = sjob_pod_new(j, pod);
-    p->is_tracked = has_finalizer;
     pod_unsum(p);
     read_state(p, pod);
     pod_sum(p);
@@ -311,10 +339,4 @@ void sjob_add_made(struct sjob *j, const json_t *pod)
     struct sjob_pod *p = sjob_pod_new(j, pod);
 
     p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
-}
-
-void sjob_pod_release(struct sjob_pod *p)
-{
-    p->is_tracked = false;
-    sjob_pod_free(p);
 }

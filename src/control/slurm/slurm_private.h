@@ -65,7 +65,6 @@ struct sjob_pod {
     char *node;            /* NULL: not placed */
     enum sjob_state state; /* PENDING, RUNNING or an end */
     struct sjob_end end;
-    bool is_tracked;  /* has the finalizer, and we have not removed it */
     bool is_deleting; /* the object has a deletionTimestamp */
     bool is_killed;   /* deleted by us */
     bool is_ended;    /* in `ended` of its job */
@@ -215,8 +214,8 @@ struct sjob_pod *sjob_find_pod(const struct sjob *j, size_t index);
 /* Brings holds and time limits of the pods to what the spec says. */
 void sjob_change_pods(struct sjob *j);
 void sjob_add_made(struct sjob *j, const json_t *pod); /* before its watch event */
-/* The pod was counted: it no longer belongs to the job. */
-void sjob_pod_release(struct sjob_pod *p);
+/* Drops pods that the status has counted already. */
+void sjob_drop_old_pods(struct sjob *j);
 
 /* slurm_others.c: pods that belong to no SlurmJob, and nodes */
 void slurm_put_other(struct slurm_jobs *s, const char *ns, const char *name, const json_t *pod);

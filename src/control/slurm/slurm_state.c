@@ -258,6 +258,7 @@ void slurm_put_job(void *arg, const char *ns, const char *name, const json_t *jo
     j->is_changed = j->is_changed || is_spec_changed(j, job);
     keep_object(j, job);
     read_status(j, job);
+    sjob_drop_old_pods(j);
     read_dependency(j);
     sjob_poke(j);
 }

@@ -146,12 +146,11 @@ static struct err *turn_write_all(struct sjob_turn *t, json_t *patch)
                                          .subresource = "status",
                                          .tree = patch};
     VEC_EACH (&t->released, p)
-        if ((*p)->is_tracked)
-            writes[n++] = (struct cluster_write){.resource = "pods",
-                                                 .ns = j->ns,
-                                                 .name = (*p)->name,
-                                                 .tree = release,
-                                                 .must_change = true};
+        writes[n++] = (struct cluster_write){.resource = "pods",
+                                             .ns = j->ns,
+                                             .name = (*p)->name,
+                                             .tree = release,
+                                             .must_change = true};
     e = writes_end(a, cluster_write_all(j->jobs->options.cluster, writes, n, a, &j->version));
     free(writes);
     return e;
@@ -205,7 +204,7 @@ static void turn_accept(struct sjob_turn *t)
             keep_past(j, *at);
         if (!(*at)->is_deleting)
             delete_pod(j, (*at)->name, (*at)->uid);
-        sjob_pod_release(*at);
+        sjob_pod_free(*at);
     }
     if (t->is_urgent)
         sjob_tell_dependents(j);
