@@ -199,6 +199,13 @@ def test_hostile_requests_are_refused_and_the_server_stays():
         m.wait_phase("after", "Succeeded")
 
 
+YAML_BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefghijkl", "bcdefghijklm"))
+YAML_HEAD = "apiVersion: v1\nkind: Pod\nmetadata: "
+HOSTILE_YAML = ((YAML_BOMB, "expanded aliases are too large"), (YAML_HEAD + "{a: " * 5000 + "}" * 5000, "nested deeper than 128"),
+                (YAML_HEAD + "{name: a, name: b}", "duplicate key 'name'"), (YAML_HEAD + "&a {a: *a}", "unknown anchor 'a'"))
+
+
 def is_sanitized(pid):
     """Is it an AddressSanitizer build? Its memory measures nothing: freed memory stays, with a shadow of terabytes."""
     with open(f"/proc/{pid}/statm") as f:
@@ -217,8 +224,11 @@ def refuses_each(door):
         path = CONFIG_MAPS if "MiB" in what and code == 413 and "body" in what else PODS
         status, answer = door.ask("POST", path + "?fieldValidation=Strict", body)
         check_refused(what, status, answer, code, reason, message)
-    status, answer = door.ask("POST", PODS, "a: &a [x]\nb: *a\n", "application/yaml")
-    check_refused("YAML over HTTP", status, answer, 415, "UnsupportedMediaType", "application/json")
+    status, answer = door.ask("POST", PODS, "a: 1\n", "text/yaml")
+    check_refused("an unknown type", status, answer, 415, "UnsupportedMediaType", "application/json")
+    for text, message in HOSTILE_YAML:
+        status, answer = door.ask("POST", PODS, text, "application/yaml")
+        check_refused("YAML over HTTP", status, answer, 400, "BadRequest", message)
     status, answer = door.ask("POST", PODS, b"k8s\0" + b"\xff" * 100, "application/vnd.kubernetes.protobuf")
     check_refused("no protobuf", status, answer, 400, "BadRequest", "protobuf")
 
@@ -230,11 +240,7 @@ def refuses_addresses(door):
 
 
 def refuses_yaml(m):
-    bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-        f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefghijkl", "bcdefghijklm"))
-    head = "apiVersion: v1\nkind: Pod\nmetadata: "
-    for text, message in ((bomb, "expanded aliases are too large"), (head + "{a: " * 5000 + "}" * 5000, "nested deeper than 128"),
-                          (head + "{name: a, name: b}", "duplicate key 'name'"), (head + "&a {a: *a}", "mete: ")):
+    for text, message in HOSTILE_YAML:
         r = m.mete("apply", "-f", "-", stdin=text)
         check(r.code == 1 and message in r.err, r)
 
