@@ -55,6 +55,19 @@ extern const struct command command_sinfo;
 extern const struct command command_scontrol;
 extern const struct command command_slurm_links;
 
+/* Commands of Slurm that are refused by name. */
+extern const struct command command_srun;
+extern const struct command command_salloc;
+extern const struct command command_sacctmgr;
+extern const struct command command_sattach;
+extern const struct command command_sbcast;
+extern const struct command command_sdiag;
+extern const struct command command_sprio;
+extern const struct command command_sreport;
+extern const struct command command_sshare;
+extern const struct command command_sstat;
+extern const struct command command_strigger;
+
 /* Roles that `mete up` starts. */
 extern const struct command command_server;
 extern const struct command command_node;

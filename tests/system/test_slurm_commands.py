@@ -169,5 +169,8 @@ def says_what_slurm_says(s):
         r = s.call(*words)
         equal((r.code, r.err), (code, err), words)
     equal(s.ok("sbatch", "-V"), "slurm 24.11.0\n")
+    equal(s.ok("srun", "-V"), "slurm 24.11.0\n")
+    r = s.call("srun", "hostname")
+    equal((r.code, r.err), (1, "srun: error: srun is not available yet: docs/slurm.md\n"))
     r = execute([METE, "squeue"], env={**os.environ, "METE_DATA": "/nonexistent"})
     check(r.code == 1 and "Unable to contact slurm controller (connect failure)" in r.err, r)

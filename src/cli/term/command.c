@@ -127,8 +127,7 @@ const struct command *command_find(const char *name)
 /* Commands of later versions: an error names them, so that a user does not suspect a misspelling.
  */
 static const char *const planned[] = {
-    "submit", "explain",  "context", "backup", "upgrade", "srun",
-    "salloc", "sacctmgr", "sprio",   "sstat",  "sshare",  NULL,
+    "submit", "explain", "context", "backup", "upgrade", NULL,
 };
 
 bool command_is_planned(const char *name)
