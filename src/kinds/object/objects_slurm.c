@@ -121,7 +121,7 @@ static size_t environment_size(const json_t *spec)
 /* Requests that restrict and that are not implemented are refused by their names. */
 static struct err *check_known(const struct change *c)
 {
-    static const char *const refused[] = {"container", "mailType", "signal"};
+    static const char *const refused[] = {"container", "mailType"};
     const json_t *spec = json_object_get(c->after, "spec");
     AUTO(causes_done) struct causes causes = {0};
 

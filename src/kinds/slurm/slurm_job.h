@@ -38,6 +38,13 @@ enum {
  */
 #define SLURM_ENVIRONMENT_ANNOTATION "mete.dev/slurm-environment"
 
+/*
+ * Annotation of a pod: "NUMBER SECONDS": the node sends the signal to the first process once, so
+ * long before the end by activeDeadlineSeconds. A node that is down at that time does not send it
+ * later.
+ */
+#define SLURM_SIGNAL_ANNOTATION "mete.dev/slurm-signal"
+
 /* Annotation of a pod: how often its job was started before; absent: 0. */
 #define SLURM_RESTARTS_ANNOTATION "mete.dev/slurm-restarts"
 

@@ -168,6 +168,16 @@ static void put_number(json_t *map, const char *key, int64_t value)
     json_put_text(map, key, text);
 }
 
+/* A signal for steps alone has no receiver: only the batch shell runs in the pod. */
+static void put_signal(json_t *annotations, const json_t *signal)
+{
+    AUTO_FREE char *text = mem_format("%" PRId64 " %" PRId64, json_int(signal, "number", 0),
+                                      json_int(signal, "secondsBefore", 60));
+
+    if (signal && json_bool(signal, "batch", false))
+        json_put_text(annotations, SLURM_SIGNAL_ANNOTATION, text);
+}
+
 static void put_metadata(json_t *pod, const struct slurm_element *e, const struct slurm_ask *ask)
 {
     json_t *metadata = json_object_at(pod, "metadata");
@@ -194,6 +204,7 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     json_put_text(annotations, SLURM_ACCOUNT_ANNOTATION, facts);
     json_put_text(annotations, SLURM_ENVIRONMENT_ANNOTATION, environment);
     json_put_text(annotations, QUEUE_RESERVATION, reservation);
+    put_signal(annotations, json_at(e->job, "spec", "signal", NULL));
     if (e->restarts > 0)
         put_number(annotations, SLURM_RESTARTS_ANNOTATION, e->restarts);
     add_owner(metadata, e);

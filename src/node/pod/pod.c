@@ -439,6 +439,8 @@ static void pod_set_timer(struct pod *p)
 
     if (p->life == POD_ACTIVE) {
         earlier(&at_ns, p->deadline_ns);
+        if (pod_awaits_signal(p))
+            earlier(&at_ns, p->signal_ns);
         if (p->preparation == PREP_WAITING)
             earlier(&at_ns, p->retry_at_ns);
     }
@@ -466,6 +468,7 @@ void pod_step(struct pod *p)
         return;
     p->is_stepping = true;
     pod_decide_stop(p);
+    pod_decide_signal(p);
     pod_decide_gpu(p);
     for (size_t i = 0; i < p->n_containers; i++)
         container_step_live(p, &p->containers[i]);

@@ -101,6 +101,9 @@ struct pod {
     int64_t kill_at_ns;  /* monotonic: SIGKILL from then on */
     int64_t start_ns;    /* realtime: status.startTime */
     int64_t deadline_ns; /* monotonic; 0: none */
+    int64_t signal_ns;   /* monotonic: when the signal before the deadline is due; 0: none */
+    int signal;          /* SLURM_SIGNAL_ANNOTATION */
+    bool is_signalled;
 
     json_t *status;   /* as last made */
     json_t *sending;  /* the status in the patch under way */
@@ -203,6 +206,10 @@ int64_t pod_grace_ns(const struct pod *p);
 #define POD_EVICTION_GRACE_NS NS_PER_SEC /* as in the kubelet for local storage */
 bool pod_is_deleted(const struct pod *p);
 void pod_decide_stop(struct pod *p);
+/* Sends the signal before the deadline, once, to containers that run. */
+void pod_decide_signal(struct pod *p);
+/* Is the signal to be sent while the pod runs? */
+bool pod_awaits_signal(const struct pod *p);
 void pod_step_stop(struct pod *p);
 void container_step_stop(struct pod *p, struct container *c);
 /* Begins to end one container, with a grace (-1: the pod's); `why` is the message of its Event. */

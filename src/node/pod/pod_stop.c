@@ -90,6 +90,36 @@ void pod_decide_stop(struct pod *p)
                    "Pod was active on the node longer than the specified deadline");
 }
 
+static void on_signalled(void *arg, const struct err *e)
+{
+    (void)arg;
+    if (e)
+        LOG(WARN, "signal before the deadline was not sent", E(e));
+}
+
+bool pod_awaits_signal(const struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++)
+        if (p->containers[i].state == CONTAINER_RUNNING)
+            return p->life == POD_ACTIVE && p->signal_ns > 0 && !p->is_signalled;
+    return false;
+}
+
+void pod_decide_signal(struct pod *p)
+{
+    struct runtime *r = p->set->o.runtime;
+
+    if (!pod_awaits_signal(p) || pod_now_ns(p) < p->signal_ns)
+        return;
+    p->is_signalled = true;
+    for (size_t i = 0; i < p->n_containers; i++) {
+        AUTO_FREE char *id = container_id(p, &p->containers[i], p->containers[i].attempt);
+
+        if (p->containers[i].state == CONTAINER_RUNNING)
+            r->ops->kill(r->self, id, p->signal, on_signalled, NULL);
+    }
+}
+
 void pod_end_as(struct pod *p, const char *reason, const char *why, int64_t left_ns)
 {
     if (p->life != POD_ACTIVE)

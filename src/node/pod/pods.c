@@ -5,9 +5,11 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/retry.h"
 #include "base/stamp.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_job.h"
 #include "model/device.h"
 #include "model/names.h"
 #include "node/pod/pod.h"
@@ -387,6 +389,27 @@ static struct err *check_names(const json_t *object)
     return NULL;
 }
 
+/* The signal before the deadline, which is `left_ns` away. */
+static void pod_read_signal(struct pod *p, int64_t left_ns)
+{
+    struct str rest =
+        str_of(json_text_at(p->object, "metadata", "annotations", SLURM_SIGNAL_ANNOTATION, NULL));
+    int64_t number = 0;
+    int64_t before_s = 0;
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO(err_freep) struct err *other = NULL;
+
+    if (!rest.at)
+        return;
+    e = num_parse_int64(str_cut(&rest, ' '), 1, 64, &number);
+    other = num_parse_int64(rest, 0, UINT16_MAX, &before_s);
+    if (e || other)
+        return; /* our own text */
+    left_ns -= before_s * NS_PER_SEC;
+    p->signal = (int)number;
+    p->signal_ns = pod_now_ns(p) + (left_ns > 0 ? left_ns : 0);
+}
+
 static void pod_read_deadline(struct pod *p)
 {
     int64_t deadline_s = json_int(json_object_get(p->object, "spec"), "activeDeadlineSeconds", 0);
@@ -396,6 +419,7 @@ static void pod_read_deadline(struct pod *p)
         return;
     left_ns = p->start_ns + deadline_s * NS_PER_SEC - loop_wall_ns(p->set->o.loop);
     p->deadline_ns = pod_now_ns(p) + (left_ns > 0 ? left_ns : 0);
+    pod_read_signal(p, left_ns);
 }
 
 static void pod_known(struct pod *p)
@@ -414,6 +438,8 @@ static void pod_known(struct pod *p)
         p->is_final_sent = true;
     }
     pod_read_deadline(p);
+    /* The node was down when the signal was due, or has sent it. */
+    p->is_signalled = started && p->signal_ns > 0 && p->signal_ns <= pod_now_ns(p);
 }
 
 /* Did labels or annotations change, which downwardAPI volumes show? */

@@ -380,6 +380,28 @@ static void the_last_status_goes_before_the_deletion(void **state)
     node_world_done(&w);
 }
 
+static void a_signal_comes_once_before_the_deadline(void **state)
+{
+    AUTO(json_freep)
+    json_t *pod = node_world_pod("{\"activeDeadlineSeconds\":60,\"containers\":[{\"name\":\"m\","
+                                 "\"image\":\"host\",\"command\":[\"true\"]}]}",
+                                 "{}");
+    struct node_world w;
+
+    (void)state;
+    json_put_text(json_object_at(json_object_at(pod, "metadata"), "annotations"),
+                  "mete.dev/slurm-signal", "15 20");
+    node_world_init(&w);
+    node_world_put(&w, pod);
+    node_world_advance(&w, 40 * NS_PER_SEC - 1);
+    assert_int_equal(node_world_container(&w, "u1-m-0")->n_terms, 0);
+    node_world_advance(&w, 1);
+    assert_int_equal(node_world_container(&w, "u1-m-0")->n_terms, 1);
+    node_world_advance(&w, 20 * NS_PER_SEC - 1);
+    assert_int_equal(node_world_container(&w, "u1-m-0")->n_terms, 1);
+    node_world_done(&w);
+}
+
 static void a_deadline_ends_the_pod(void **state)
 {
     const char *spec =
@@ -741,6 +763,7 @@ int main(void)
         cmocka_unit_test(what_does_not_die_keeps_the_pod),
         cmocka_unit_test(the_last_status_goes_before_the_deletion),
         cmocka_unit_test(a_deadline_ends_the_pod),
+        cmocka_unit_test(a_signal_comes_once_before_the_deadline),
         cmocka_unit_test(tells_the_server_until_it_hears),
         cmocka_unit_test(keeps_the_conditions_of_others),
         cmocka_unit_test(a_gpu_in_use_here_is_not_given_again),
