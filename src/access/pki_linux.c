@@ -156,12 +156,11 @@ static void hosts_add_interfaces(struct hosts *h)
         const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)i->ifa_addr;
         const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)i->ifa_addr;
 
-        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
-            inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text)))
-            hosts_add(h, text);
-        else if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6 &&
-                 !IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
-                 inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text)))
+        if ((i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
+             inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text))) ||
+            (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6 &&
+             !IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) &&
+             inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text))))
             hosts_add(h, text);
     }
     freeifaddrs(list);

@@ -1,5 +1,6 @@
 /* session_linux.c - a command's connection to the server */
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/mman.h>
@@ -275,6 +276,7 @@ struct err *session_open(struct cli *c, struct session **ret)
         TRY(open_kubeconfig(c, &where, &s));
     else
         TRY(session_open_data(c, where.data, &s));
+    assert(s);
     if ((c->in->command->groups & FLAGS_NAMESPACE) && flag_text(c->in, "namespace")) {
         free(s->ns);
         s->ns = mem_strdup(flag_text(c->in, "namespace"));

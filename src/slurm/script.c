@@ -21,7 +21,7 @@ static struct err *script_read_word(struct str *line, struct buf *word)
         line->at++;
         line->size--;
         if (quote ? c == quote : c == '"' || c == '\'') {
-            quote = quote ? 0 : c;
+            quote = (char)(quote ? 0 : c);
         } else if (c == '\\' && quote != '\'' && line->size > 0) {
             buf_add_char(word, *line->at++);
             line->size--;

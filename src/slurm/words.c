@@ -2,6 +2,8 @@
 
 #include "slurm/words.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 struct words_parser {
@@ -61,6 +63,7 @@ static struct err *words_read_long(struct words_parser *p, const char *word)
     const char *text = value.at;
 
     TRY(words_find(p, name, &o));
+    assert(o);
     if (text && o->takes == SLURM_TAKES_NOTHING)
         return err_new(ERR_INVALID, "option '--%s' doesn't allow an argument", o->name);
     if (!text && o->takes == SLURM_TAKES_VALUE) {

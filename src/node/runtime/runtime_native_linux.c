@@ -191,7 +191,7 @@ static void native_start(void *self, const char *id, runtime_done_fn done, void 
         e = err_new(ERR_CONFLICT, "attempt %s is not waiting for its start", id);
     else
         e = native_file_mark(path, loop_wall_ns(n->loop), &a->fd);
-    if (!e) {
+    if (a && !e) {
         a->state = RUNTIME_RUNNING;
         a->exit.was_started = true;
         a->exit.started_ns = loop_wall_ns(n->loop);

@@ -176,7 +176,7 @@ static void a_certificate_names_its_node_and_nothing_else(void **state)
     path = mem_format("%s/node.crt", dir);
     world_must(file_write(path, 0644, str_of(pem)));
     world_must(node_certificate_left(dir, &left_s));
-    assert_true(left_s > 55 * 86400 && left_s <= 60 * 86400);
+    assert_true(left_s > INT64_C(55) * 86400 && left_s <= INT64_C(60) * 86400);
 
     free(pem);
     pem = NULL;
