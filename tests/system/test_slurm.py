@@ -59,3 +59,8 @@ def test_an_array_of_slurm_jobs_runs_and_is_listed():
         m.ok("patch", "slurmjob", "never", "--type=merge", "-p", '{"spec":{"cancelled":"*"}}')
         row = wait(lambda: m.read("/apis/mete.dev/v1/accounting?name=never")["items"], "the cancelled job is accounted for")[0]
         equal((row["state"], row["slurm"]["arrayTaskId"], row["node"]), ("CANCELLED", "3,5", None))
+
+        m.ok("apply", "-f", "-", stdin=slurm_job("whole", "true", exclusive=True))
+        wait(lambda: {r["name"]: r["reason"] for r in rows(m)}.get("whole") == "Resources", "an exclusive job waits for the other pod")
+        m.ok("delete", "pod", "other", "--now")
+        wait(lambda: m.object("slurmjob", "whole")["status"].get("state") == "COMPLETED", "it runs alone")

@@ -4,15 +4,20 @@
 #include "base/log.h"
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_job.h"
 
 enum {
     RULES_MAX = 512 /* limit of the engine; validation allows fewer */
 };
 
-/* Every pod has its own job id: rules ignore it, so that pods with equal labels stay equal. */
+/*
+ * Every pod has its own job id, and every Slurm job its own labels: rules ignore them, so that pods
+ * with equal labels stay equal.
+ */
 static bool is_seen(const char *key)
 {
-    return !text_equal(key, POD_JOB_ID);
+    return !text_equal(key, POD_JOB_ID) && !text_equal(key, SLURM_JOB_LABEL) &&
+           !text_equal(key, SLURM_ARRAY_LABEL) && !text_equal(key, SLURM_INDEX_LABEL);
 }
 
 /*

@@ -214,14 +214,13 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
 
 /* ---- spec ---- */
 
-/* Makes the pod's node have no other pod: each pod has the label of its job's number. */
+/* Makes the pod's node have no other pod. */
 static void put_exclusive(json_t *affinity)
 {
     json_put(affinity, "podAntiAffinity",
-             json_pack("{s:[{s:{s:[{s:s,s:s}]},s:{},s:s}]}",
-                       "requiredDuringSchedulingIgnoredDuringExecution", "labelSelector",
-                       "matchExpressions", "key", POD_JOB_ID, "operator", "Exists",
-                       "namespaceSelector", "topologyKey", "kubernetes.io/hostname"));
+             json_pack("{s:[{s:{},s:{},s:s}]}", "requiredDuringSchedulingIgnoredDuringExecution",
+                       "labelSelector", "namespaceSelector", "topologyKey",
+                       "kubernetes.io/hostname"));
 }
 
 static void put_nodes(json_t *pod_spec, const json_t *spec, const struct slurm_ask *ask)
