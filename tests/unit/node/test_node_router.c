@@ -71,6 +71,13 @@ static void noted_list(void *self, runtime_list_fn fn, void *arg)
     n->list_arg = arg;
 }
 
+/* Answers the list under way. */
+static void noted_tell(const struct noted *n, const struct runtime_container *c)
+{
+    if (n->list_fn)
+        n->list_fn(n->list_arg, NULL, c, 1);
+}
+
 static struct exec *noted_exec(void *self, const struct runtime_exec *e)
 {
     noted_add(self, "exec", e->id);
@@ -176,11 +183,11 @@ static void lists_both_as_they_are_at_the_end(void **state)
     begin(&x);
     x.router->ops->list(x.router->self, on_list, &x);
     assert_null(x.native.list_fn);
-    x.oci.list_fn(x.oci.list_arg, NULL, &c, 1);
+    noted_tell(&x.oci, &c);
     c.state = RUNTIME_ENDED;
     x.oci.runtime.on_change(x.oci.runtime.arg, &c);
     assert_string_equal(x.changes, "");
-    x.native.list_fn(x.native.list_arg, NULL, &h, 1);
+    noted_tell(&x.native, &h);
     assert_string_equal(x.found, "c=4 h=2 ");
     x.native.runtime.on_change(x.native.runtime.arg, &h);
     assert_string_equal(x.changes, "h=2 ");
