@@ -15,7 +15,11 @@ class Slurm:
         self.dir = os.path.join(m.dir, "slurm")
         self.links = os.path.join(m.dir, "links")
         os.makedirs(self.dir)
-        r = m.mete("slurm-links", self.links)
+        self.write("sbatch", "#!/bin/sh\n")
+        os.chmod(os.path.join(self.dir, "sbatch"), 0o755)
+        r = m.mete("slurm-links", self.links, env={"PATH": self.dir}.items())
+        check(r.code == 5 and f"{self.dir}/sbatch is a program of a real Slurm" in r.err, r)
+        r = m.mete("slurm-links", self.links, env={"PATH": self.links}.items())
         equal((r.code, r.out), (0, ""), r)
 
     def call(self, name, *words, stdin=None, env=()):
