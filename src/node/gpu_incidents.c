@@ -168,6 +168,7 @@ static void health_write(struct gpu_incidents *h)
 
     json_put_text(j, "bootId", h->boot_id);
     json_put_int(j, "kernelSeq", h->kernel_seq);
+    json_put_int(j, "kernelFrom", h->kernel_from_ns);
     for (size_t i = 0; i < h->n_watched; i++) {
         const struct watched_gpu *w = &h->watched[i];
 
@@ -245,16 +246,17 @@ static struct err *health_read(struct gpu_incidents *h)
     h->kernel_seq = -1;
     if (e && err_code(e) == ERR_NOT_FOUND) {
         h->kernel_from_ns = loop_now_ns(h->o.loop);
+        health_note(h); /* a restart goes on from here */
         return NULL;
     }
     if (e)
         return TAKE(e);
     TRY(json_parse((struct str){.at = text.at, .size = text.size}, &j));
     is_same_boot = text_equal(json_text(j, "bootId"), h->boot_id);
-    if (is_same_boot)
+    if (is_same_boot) {
         h->kernel_seq = json_int(j, "kernelSeq", -1);
-    if (is_same_boot && h->kernel_seq < 0)
-        h->kernel_from_ns = loop_now_ns(h->o.loop);
+        h->kernel_from_ns = json_int(j, "kernelFrom", loop_now_ns(h->o.loop));
+    }
     health_read_resets(h, json_object_get(j, "resets"));
     health_read_xids(h, json_object_get(j, "xids"), is_same_boot);
     json_array_foreach (json_object_get(j, "gpus"), i, item) {

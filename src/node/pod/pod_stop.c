@@ -41,12 +41,13 @@ static int64_t deletion_grace_s(const struct pod *p)
                     GRACE_DEFAULT_S);
 }
 
-/* The rest of a deletion's grace; at most the requested grace, even if clocks differ. */
+/* The rest of a deletion's grace; at most the requested grace, even if clocks differ. The stamp has
+ * whole seconds, so the grace ends up to a second after it. */
 static int64_t deletion_grace_ns(const struct pod *p)
 {
     const char *stamp = json_text_at(p->object, "metadata", "deletionTimestamp", NULL);
     int64_t left_ns = in_ns(deletion_grace_s(p));
-    int64_t until_ns = stamp_or(stamp, INT64_MAX);
+    int64_t until_ns = stamp_or(stamp, INT64_MAX - NS_PER_SEC) + NS_PER_SEC;
 
     if (until_ns - loop_wall_ns(p->set->o.loop) < left_ns)
         left_ns = until_ns - loop_wall_ns(p->set->o.loop);
