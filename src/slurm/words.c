@@ -131,8 +131,11 @@ struct err *slurm_words_parse(const struct slurm_option *options, bool stops, si
                               const char *const *words, struct slurm_words *ret)
 {
     struct slurm_words w = {0};
-    struct words_parser p = {.options = options, .words = &w, .at = words, .end = words + n};
-    struct err *e = words_read(&p, stops);
+    struct words_parser p = {.options = options, .words = &w, .at = words};
+    struct err *e = NULL;
+
+    p.end = n > 0 ? words + n : words; /* `words` may be NULL */
+    e = words_read(&p, stops);
 
     if (e) {
         slurm_words_done(&w);

@@ -91,6 +91,7 @@ def apply_twice_and_changed(m):
 
 def watch_shows_changes(m):
     w = m.spawn([KUBECTL, "get", "pods", "-w", "--no-headers", "-o", "custom-columns=N:.metadata.name,P:.status.phase"])
+    w.stdout.readline()  # of the list that the watch begins with
     m.ok("apply", "-f", "-", stdin=pod("seen", "true"))
     m.wait_phase("seen", "Succeeded")
     m.ok("delete", "pod", "seen")

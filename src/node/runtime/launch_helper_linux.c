@@ -88,6 +88,13 @@ static void launcher_report(const char *id)
     (void)!write(LAUNCH_REPORT_FD, line, strlen(line)); /* the node may be gone */
 }
 
+static void child_free(struct launcher *l, struct launch_child_of *w)
+{
+    map_remove(handle, l->waiters, w); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+    free(w->id);
+    free(w);
+}
+
 static void launcher_forget(struct launcher *l, pid_t pid, int status)
 {
     struct launch_child_of *w = NULL;
@@ -97,9 +104,7 @@ static void launcher_forget(struct launcher *l, pid_t pid, int status)
         return;
     if (status != 0)
         launcher_report(w->id);
-    map_remove(handle, l->waiters, w);
-    free(w->id);
-    free(w);
+    child_free(l, w);
 }
 
 static void launcher_reap(struct launcher *l)
@@ -223,9 +228,19 @@ static struct err *launcher_begin(struct launcher *l, const char *masked, const 
     return l->signal_fd < 0 ? err_errno(errno, "watch the waiters") : NULL;
 }
 
+static void launcher_done(struct launcher *l)
+{
+    struct launch_child_of *w = NULL;
+    struct launch_child_of *next = NULL;
+
+    map_each (handle, l->waiters, w, next)
+        child_free(l, w);
+    fd_close(l->signal_fd);
+}
+
 int launch_helper_main(int argc, char **argv)
 {
-    struct launcher l = {.signal_fd = -1};
+    AUTO(launcher_done) struct launcher l = {.signal_fd = -1};
     AUTO(err_freep) struct err *e = NULL;
 
     if (argc != 4) {

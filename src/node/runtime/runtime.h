@@ -151,7 +151,8 @@ struct runtime {
     void *self;
     const char *name; /* "crun"; NULL (in fakes): crun */
     const char *version;
-    /* Set by the caller: an attempt became RUNTIME_CREATED (from CREATING) or RUNTIME_ENDED. */
+    /* Set by the caller: an attempt became RUNTIME_CREATED (from CREATING) or RUNTIME_ENDED, or
+     * RUNTIME_INTENDED again, because its start was lost before its program ran. */
     void (*on_change)(void *arg, const struct runtime_container *c);
     void *arg;
 };
