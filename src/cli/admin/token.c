@@ -79,7 +79,8 @@ const struct command command_token = {
     .name = "token",
     .arguments = "node|revoke [NODE]",
     .summary = "let another machine join as a node, or end its right",
-    .doc = "The token works once. It also names this installation's certificate authority, so that "
+    .doc = "The token works once. The token also names this installation's certificate authority, "
+           "so that "
            "the new machine cannot be led to another server.",
     .examples = {{"token node", "prints a token for one machine"},
                  {"token node --name gpu-02", "prints a token for this node, also to join again"},

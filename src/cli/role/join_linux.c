@@ -20,7 +20,6 @@
 #include "cli/session.h"
 
 enum {
-    ANSWER_MAX = 64 << 10,
     HEX_DIGITS = 64,
     NAME_SIZE = 256
 };
@@ -48,6 +47,26 @@ struct join {
 char *join_dir(const char *data)
 {
     return mem_format("%s/node/join", data);
+}
+
+struct err *join_request(const char *dir, json_t **ret)
+{
+    AUTO_FREE char *request = NULL;
+
+    TRY(node_request_make(dir, &request));
+    *ret = json_object();
+    json_put_text(*ret, "request", request);
+    return NULL;
+}
+
+struct err *join_take(const char *dir, const json_t *answer)
+{
+    AUTO_FREE char *path = mem_format("%s/node.crt", dir);
+    const char *pem = json_text(answer, "certificate");
+
+    if (!pem)
+        return err_new(ERR_INTERNAL, "the server's answer has no certificate");
+    return file_write_durable(path, 0644, str_of(pem));
 }
 
 static void join_done(struct join *j)
@@ -127,34 +146,24 @@ static struct err *fetch_authority(struct join *j, const char *server, const str
     return file_write_durable(j->ca_file, 0644, str_of(pem));
 }
 
-static struct err *save_certificate(struct join *j, const json_t *answer)
-{
-    const char *pem = json_text(answer, "certificate");
-
-    if (!pem)
-        return err_new(ERR_INTERNAL, "the server's answer has no certificate");
-    return file_write_durable(j->cert_file, 0644, str_of(pem));
-}
-
 static struct err *join_by_token(struct join *j, const char *server, const char *text)
 {
     const struct client_options o = {.url = server, .ca_file = j->ca_file};
     AUTO_FREE char *name_path = mem_format("%s/name", j->dir);
-    AUTO(json_freep) json_t *body = json_object();
+    AUTO(json_freep) json_t *body = NULL;
     AUTO(json_freep) json_t *answer = NULL;
-    AUTO_FREE char *request = NULL;
-    const struct call call = {.method = "POST", .path = "/mete.dev/v1/node-join", .body = body};
+    struct call call = {.method = "POST", .path = "/mete.dev/v1/node-join"};
     struct token token = {0};
 
     TRY(token_read(text, &token));
     TRY(fetch_authority(j, server, &token));
-    TRY(node_request_make(j->dir, &request));
+    TRY(join_request(j->dir, &body));
     json_put_text(body, "node", j->name);
     json_put_text(body, "secret", token.secret);
-    json_put_text(body, "request", request);
+    call.body = body;
     TRY(join_call(j, &o, &call, &answer));
     TRY(file_write_durable(name_path, 0644, str_of(j->name)));
-    TRY(save_certificate(j, answer));
+    TRY(join_take(j->dir, answer));
     cli_say(j->cli, "  joined %s as node %s", server, j->name);
     return NULL;
 }
@@ -164,15 +173,14 @@ static struct err *renew(struct join *j, const char *server)
 {
     const struct client_options o = {
         .url = server, .ca_file = j->ca_file, .cert_file = j->cert_file, .key_file = j->key_file};
-    AUTO(json_freep) json_t *body = json_object();
+    AUTO(json_freep) json_t *body = NULL;
     AUTO(json_freep) json_t *answer = NULL;
-    AUTO_FREE char *request = NULL;
-    const struct call call = {.method = "POST", .path = "/mete.dev/v1/node-renewals", .body = body};
+    struct call call = {.method = "POST", .path = "/mete.dev/v1/node-renewals"};
 
-    TRY(node_request_make(j->dir, &request));
-    json_put_text(body, "request", request);
+    TRY(join_request(j->dir, &body));
+    call.body = body;
     TRY(join_call(j, &o, &call, &answer));
-    return save_certificate(j, answer);
+    return join_take(j->dir, answer);
 }
 
 /* With a certificate that the server takes, the token is left unused; while the server cannot be

@@ -210,16 +210,6 @@ static void renew_soon(struct hands *h)
     loop_timer_set(h->renewal, JOIN_RENEW_CHECK_S * NS_PER_SEC);
 }
 
-static struct err *take_certificate(const char *dir, const json_t *answer)
-{
-    AUTO_FREE char *path = mem_format("%s/node.crt", dir);
-    const char *pem = json_text(answer, "certificate");
-
-    if (!pem)
-        return err_new(ERR_INTERNAL, "the server's answer has no certificate");
-    return file_write_durable(path, 0644, str_of(pem));
-}
-
 static void on_renewed(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct hands *h = arg;
@@ -230,7 +220,7 @@ static void on_renewed(void *arg, const struct err *e, const struct client_reply
     if (!failed)
         failed = json_parse(reply->body, &answer);
     if (!failed)
-        failed = take_certificate(dir, answer);
+        failed = join_take(dir, answer);
     if (!failed) {
         LOG(INFO, "the certificate was renewed");
         loop_linux_stop(h->role.loop); /* the next process of the node uses it */
@@ -243,13 +233,11 @@ static void on_renewed(void *arg, const struct err *e, const struct client_reply
 
 static struct err *begin_renewal(struct hands *h, const char *dir)
 {
-    AUTO(json_freep) json_t *body = json_object();
-    AUTO_FREE char *request = NULL;
+    AUTO(json_freep) json_t *body = NULL;
     AUTO_FREE char *text = NULL;
     struct client_request r = {.method = "POST", .path = "/mete.dev/v1/node-renewals"};
 
-    TRY(node_request_make(dir, &request));
-    json_put_text(body, "request", request);
+    TRY(join_request(dir, &body));
     text = json_format(body);
     r.body = str_of(text);
     client_send(h->client, &r, on_renewed, h, NULL);
