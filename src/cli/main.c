@@ -106,6 +106,8 @@ int main(int argc, char **argv)
         return image_fetch_main(argc - 1, argv + 1);
     if (argc > 1 && text_equal(argv[1], LAUNCH_ROLE))
         return launch_helper_main(argc - 1, argv + 1);
+    if (argc > 1 && text_equal(argv[1], LAUNCH_EXEC_ROLE))
+        return launch_exec_main(argc - 1, argv + 1);
     random_bytes(seed, sizeof(seed));
     map_seed(seed);
     c.terminal = terminal_look();

@@ -5,9 +5,11 @@ import os
 import pwd
 import shutil
 import signal
+import subprocess
 import tempfile
 
-from harness import Mete, check, equal, wait
+from harness import KUBECTL, METE, Mete, check, equal, execute, wait
+from test_exec import Terminal
 
 UID = 5  # games of Debian's passwd: no login
 GID = pwd.getpwuid(UID).pw_gid
@@ -62,6 +64,7 @@ def test_a_job_is_its_user():
         runs_as_the_user(m, home)
         has_its_gpus(m, home)
         opens_files_as_the_user(m, home)
+        runs_commands(m, home)
         goes_on_under_a_new_node(m, home)
         ends_with_its_pod(m, home)
 
@@ -94,19 +97,65 @@ def opens_files_as_the_user(m, home):
     check(not os.path.exists(path), "nothing was written")
 
 
+def gate_of(home):
+    """A fifo that holds a job until it is opened."""
+    path = os.path.join(home.path, "gate")
+    if not os.path.exists(path):
+        os.mkfifo(path)
+        os.chown(path, UID, GID)
+    return path
+
+
+def open_gate(gate):
+    with open(gate, "w", encoding="utf-8") as file:
+        file.write("end\n")
+
+
+def runs_commands(m, home):
+    gate = gate_of(home)
+    submit(m, home, "open", "echo began; read x <gate", gres="gpu:1")
+    wait(lambda: home.has("open.out"), "the job runs")
+    pod = pod_of(m, "open")
+    show = 'id -u; id -g; pwd; echo "$SLURM_JOB_NAME"; nvidia-smi -L | wc -l; cat; echo wrong >&2; exit 3'
+    for run in (lambda *words, stdin=None: m.kubectl(*words, stdin=stdin),
+                lambda *words, stdin=None: execute([METE, *words], stdin=stdin, env=m.env)):
+        r = run("exec", "-i", pod, "--", "sh", "-c", show, stdin="typed\n")
+        equal((r.code, r.out), (3, f"{UID}\n{GID}\n{home.path}\nopen\n1\ntyped\n"), r)
+        check(r.err.startswith("wrong\n"), r)
+        equal(run("exec", pod, "--", "sh", "-c", "kill -TERM $$").code, 143)
+        r = run("exec", pod, "--", "no-such-program")
+        check(r.code != 0 and "executable file 'no-such-program' not found" in r.err, r)
+        r = run("exec", pod, "--", "sh", "-c", "cat /etc/shadow; su -c true")  # no way to another uid
+        check(r.code != 0 and not r.out, r)
+    t = Terminal([KUBECTL, "exec", "-it", pod, "--", "sh"], m.env, rows=31, columns=91)
+    t.type("stty size </dev/tty; echo $((6 * 7)); exit 5\n")
+    t.expect("31 91")
+    t.expect("42")
+    equal(t.end(), 5)
+    r = m.kubectl("attach", pod)
+    check("a job of the host has no streams to attach to" in r.err, r)
+    left = execute([KUBECTL, "exec", pod, "--", "sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $!"], env=m.env)
+    check(os.path.exists(f"/proc/{int(left.out)}"), left)
+    open_gate(gate)
+    equal(end(m, "open"), ("COMPLETED", 0))
+    wait(lambda: not os.path.exists(f"/proc/{int(left.out)}"), "the job's end ends what a command left")
+
+
 def goes_on_under_a_new_node(m, home):
-    gate = os.path.join(home.path, "gate")
-    os.mkfifo(gate)
-    os.chown(gate, UID, GID)
+    gate = gate_of(home)
     submit(m, home, "long", "echo began; read x <gate; echo $x; exit 4", openMode="append")
     wait(lambda: home.has("long.out"), "the job runs")
     logs = m.kubectl("logs", pod_of(m, "long"))
     check(logs.code != 0 and f"in the file '{home.path}/long.out' of its user" in logs.err, logs)
+    command = subprocess.Popen([KUBECTL, "exec", pod_of(m, "long"), "--", "sh", "-c", "echo $$ >pid; sleep 1000"],
+                               env=m.env, stderr=subprocess.DEVNULL)
+    wait(lambda: home.has("pid"), "the command runs")
     node = m.child("node")
     os.kill(node, signal.SIGKILL)
     wait(lambda: m.child("node") not in (None, node), "the node is back")
-    with open(gate, "w", encoding="utf-8") as file:
-        file.write("end\n")
+    check(command.wait() != 0, "the command ended with the connection")
+    wait(lambda: not os.path.exists(f"/proc/{int(home.read('pid'))}"), "the new node ends the command of the old one")
+    open_gate(gate)
     equal(end(m, "long"), ("FAILED", 4))
     equal(home.read("long.out"), "began\nend\n")
 

@@ -29,7 +29,7 @@
 #include "base/vec.h"
 #include "node/runtime/oci.h"
 #include "node/runtime/runtime.h"
-#include "node/worker.h"
+#include "node/session/exec_linux.h"
 
 #define LAST_PARENT "/run/mete"
 #define LAST_DIR    LAST_PARENT "/exits" /* in memory: no attempt outlives its boot */
@@ -83,10 +83,8 @@ struct crun {
     struct crun_attempt *attempts;
     struct deferred *deferred;
     struct command *commands;
-    struct worker *walker;          /* walks over /proc */
-    struct listing *listing;        /* a `list` under way */
-    struct exec_child *execs;       /* exec_private_linux.h */
-    uint64_t n_execs;               /* commands begun by this process so far */
+    struct listing *listing; /* a `list` under way */
+    struct exec_set execs;
     struct attached *attached_list; /* attach_linux.c */
     struct forward *forwards;       /* forward_linux.c */
 };

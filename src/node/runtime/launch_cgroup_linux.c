@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -227,6 +228,40 @@ bool launch_cgroup_join(const struct launch_cgroup *c)
     return true;
 }
 
+static struct err *cgroup_enter(const struct launch_cgroup *c, const char *hierarchy,
+                                const char *name)
+{
+    AUTO_FREE char *dir = cgroup_dir(c, hierarchy);
+    AUTO_FREE char *path =
+        mem_format("%s/%s%s%s", dir, name, *name ? "/" : "", c->is_v2 ? "cgroup.procs" : "tasks");
+    AUTO(fd_closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    if (fd >= 0 && write(fd, "0", 1) == 1)
+        return NULL;
+    if (errno == ENOENT || errno == ENODEV)
+        return err_new(ERR_NOT_FOUND, "the cgroup is gone");
+    return err_errno(errno, "join %s", path);
+}
+
+/* First the hierarchy that lists the processes: from there on the attempt's end kills the caller.
+ */
+struct err *launch_cgroup_enter(const char *root, const char *path, const char *name)
+{
+    AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", root);
+    const struct launch_cgroup c = {
+        .root = root, .path = path, .is_v2 = file_exists(controllers), .dir_fd = -1};
+
+    TRY(cgroup_enter(&c, PROCESSES, name));
+    for (size_t i = 0; !c.is_v2 && i < COUNT(hierarchies); i++) {
+        AUTO_FREE char *dir = cgroup_dir(&c, hierarchies[i].name);
+
+        if (!text_equal(hierarchies[i].name, PROCESSES) &&
+            (hierarchies[i].is_needed || file_exists(dir)))
+            TRY(cgroup_enter(&c, hierarchies[i].name, ""));
+    }
+    return NULL;
+}
+
 size_t launch_cgroup_kill(const struct launch_cgroup *c)
 {
     AUTO_FREE char *dir = cgroup_dir(c, PROCESSES);
@@ -285,6 +320,40 @@ static bool cgroup_dir_remove(const struct launch_cgroup *c, const char *hierarc
     return rmdir(dir) == 0 || errno == ENOENT;
 }
 
+/* Commands in the attempt have cgroups below its own. */
+static size_t commands_each(const struct launch_cgroup *c, const char *prefix,
+                            size_t (*fn)(const char *dir, int signal), int signal)
+{
+    AUTO_FREE char *dir = cgroup_dir(c, PROCESSES);
+    char **names = NULL;
+    size_t n = 0;
+    size_t n_found = 0;
+    AUTO(err_freep) struct err *e = dir_list(dir, &names, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        AUTO_FREE char *below = mem_format("%s/%s", dir, names[i]);
+
+        if (exec_cgroup_is_name(names[i]) && text_starts_with(names[i], prefix))
+            n_found += fn(below, signal);
+    }
+    names_free(names, n);
+    return n_found;
+}
+
+static size_t command_end(const char *dir, int signal)
+{
+    size_t n = exec_cgroup_kill(dir);
+
+    (void)signal;
+    (void)rmdir(dir); /* fails while a process is left: again in the next round */
+    return n;
+}
+
+size_t launch_cgroup_signal_steps(const struct launch_cgroup *c, int signal)
+{
+    return commands_each(c, EXEC_CGROUP_STEP, exec_cgroup_signal, signal);
+}
+
 bool launch_cgroup_remove(const struct launch_cgroup *c)
 {
     bool is_gone = !c->is_v2 || cgroup_dir_remove(c, "");
@@ -292,5 +361,7 @@ bool launch_cgroup_remove(const struct launch_cgroup *c)
     for (size_t i = 0; i < c->n_joins; i++)
         if (!cgroup_dir_remove(c, c->joins[i]))
             is_gone = false;
+    if (!is_gone)
+        (void)commands_each(c, "", command_end, SIGKILL);
     return is_gone;
 }

@@ -27,14 +27,18 @@ struct launch_cgroup {
 /* Makes the directories, and sets limits and devices. */
 struct err *launch_cgroup_make(const char *root, const struct native_plan *p,
                                struct launch_cgroup *ret) MUST_CHECK;
+/* Joins the cgroup `name` of a command below `path` ("/mete/ID"). ERR_NOT_FOUND: it is gone. */
+struct err *launch_cgroup_enter(const char *root, const char *path, const char *name) MUST_CHECK;
 /* In the first process: joins the v1 hierarchies. Async-signal-safe. */
 bool launch_cgroup_join(const struct launch_cgroup *c);
 
 /* Sends SIGKILL to all processes. Returns how many there were. */
 size_t launch_cgroup_kill(const struct launch_cgroup *c);
+/* Sends the signal to the processes of all steps; 0: only counts them. Returns their number. */
+size_t launch_cgroup_signal_steps(const struct launch_cgroup *c, int signal);
 /* CPU time and peak of memory; -1: unknown. */
 void launch_cgroup_sample(const struct launch_cgroup *c, struct cgroup_stats *ret);
 /* Has the kernel ended a process at the memory limit? */
 bool launch_cgroup_had_oom(const struct launch_cgroup *c);
-/* Removes the directories. False: some process is left. */
+/* Removes the directories, and kills what commands left in theirs. False: some process is left. */
 bool launch_cgroup_remove(const struct launch_cgroup *c);

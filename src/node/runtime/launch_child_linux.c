@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "node/runtime/launch_waiter_linux.h"
 
@@ -47,7 +48,15 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void reset_oom_score(void)
+bool launch_has_oom_score(void)
+{
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(err_freep) struct err *e = file_read("/proc/self/oom_score_adj", 64, &text);
+
+    return !e && text.size > 0 && text.at[0] != '0';
+}
+
+void launch_reset_oom_score(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
@@ -57,8 +66,8 @@ static void reset_oom_score(void)
     }
 }
 
-/* Takes the identity for good. The session keyring of the node does not reach the job. */
-static bool become(const struct native_plan *p)
+/* The session keyring of the node does not reach the job. */
+bool launch_become(const struct native_plan *p)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     const struct __user_cap_data_struct sets[2] = {
@@ -132,19 +141,28 @@ static void exec_searched(char *const *args, char *const *env)
     errno = number;
 }
 
+void launch_run(char *const *args, const char *const *env)
+{
+    char *const *variables = (char *const *)(uintptr_t)env; /* exec does not write to them */
+
+    if (strchr(args[0], '/'))
+        (void)execve(args[0], args, variables);
+    else
+        exec_searched(args, variables);
+}
+
 _Noreturn void launch_child(const struct launch_task *t, const struct native_plan *p,
-                            const struct launch_cgroup *c, const char *script, int report_fd)
+                            const struct launch_cgroup *c, int report_fd)
 {
     char *const *args = (char *const *)(uintptr_t)p->args; /* exec does not write to them */
-    char *const *env = (char *const *)(uintptr_t)p->env;
 
     reset_signals();
     (void)setsid(); /* a forked child leads no group: cannot fail */
     if (!launch_cgroup_join(c))
         launch_child_fail(report_fd, LAUNCH_CGROUP);
     if (t->is_oom_score_reset)
-        reset_oom_score();
-    if (!become(p))
+        launch_reset_oom_score();
+    if (!launch_become(p))
         launch_child_fail(report_fd, LAUNCH_IDENTITY);
     if (chdir(p->cwd) != 0)
         launch_child_fail(report_fd, LAUNCH_DIRECTORY);
@@ -152,9 +170,6 @@ _Noreturn void launch_child(const struct launch_task *t, const struct native_pla
     if ((report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0) ||
         syscall(SYS_close_range, REPORT_FD + 1, ~0U, 0) != 0)
         launch_child_fail(report_fd, LAUNCH_FDS);
-    if (script || strchr(args[0], '/'))
-        (void)execve(script ? script : args[0], args, env);
-    else
-        exec_searched(args, env);
+    launch_run(args, p->env); /* a script's path is args[0] */
     launch_child_fail(REPORT_FD, LAUNCH_EXEC);
 }

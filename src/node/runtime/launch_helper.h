@@ -23,11 +23,20 @@ enum {
                                      first process, SIGKILL: for all */
 };
 
-#define LAUNCH_ROLE     "launch-helper"
-#define LAUNCH_JOBS_DIR "/run/mete/jobs" /* scripts, in the launcher's namespace */
+#define LAUNCH_ROLE         "launch-helper"
+#define LAUNCH_EXEC_ROLE    "launch-exec"
+#define LAUNCH_STEP_WORD    "mete-step" /* a command that is `mete step`, of our own program */
+#define LAUNCH_EXEC_GONE    "404"       /* the job has ended */
+#define LAUNCH_EXEC_REFUSED "422"
+#define LAUNCH_JOBS_DIR     "/run/mete/jobs" /* scripts, in the launcher's namespace */
 
 /* An emulated driver, if the node has one, in the launcher's namespace. */
 #define LAUNCH_GPUSIM_DIR "/run/mete/gpu"
+
+/* launch-exec FILE CGROUP-ROOT CGROUP tty|pipes -- COMMAND...: becomes a command in the attempt of
+ * FILE, in the CGROUP below the attempt's. Descriptor 3 is a pipe: "404 TEXT" or "422 TEXT" tells
+ * why the command could not run. */
+int launch_exec_main(int argc, char **argv);
 
 /* launch-helper MASKED-DIR CGROUP-ROOT GPUSIM-DIR */
 int launch_helper_main(int argc, char **argv);

@@ -70,14 +70,6 @@ static struct err *enter_namespace(const char *masked, const char *gpusim)
     return host_mask("", masked);
 }
 
-static bool has_oom_score(void)
-{
-    AUTO(buf_done) struct buf text = {0};
-    AUTO(err_freep) struct err *e = file_read("/proc/self/oom_score_adj", 64, &text);
-
-    return !e && text.size > 0 && text.at[0] != '0';
-}
-
 /* ---- waiters ---- */
 
 /* Tells the node that the attempt has no waiter. */
@@ -219,7 +211,7 @@ static struct err *launcher_begin(struct launcher *l, const char *masked, const 
 
     (void)prctl(PR_SET_NAME, "mete-launch", 0, 0, 0);
     (void)signal(SIGPIPE, SIG_IGN); /* the node may be gone when a waiter reports */
-    l->is_oom_score_reset = has_oom_score();
+    l->is_oom_score_reset = launch_has_oom_score();
     TRY(enter_namespace(masked, gpusim));
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);

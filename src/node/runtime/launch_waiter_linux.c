@@ -2,6 +2,9 @@
  * launch_waiter_linux.c - the waiter of a native attempt: makes the cgroup, forks the first
  * process, waits until all processes are gone, and writes the end
  *
+ * An attempt that holds an allocation has no first process: commands run in it until a signal ends
+ * it.
+ *
  * The waiter is the subreaper of all that the job leaves behind. The end of the first process ends
  * the others with SIGKILL. The end is written after the cgroup was removed, and a cgroup with a
  * process in it cannot be removed: so an end in the file proves that nothing of the attempt runs.
@@ -130,10 +133,9 @@ static struct err *first_start(struct waiting *w)
     if (pipe2(fds, O_CLOEXEC) < 0)
         return err_errno(errno, "make a pipe");
     w->failure_fd = fds[0];
-    w->started_ns = launch_wall_ns();
     w->first = first_fork(w);
     if (w->first == 0)
-        launch_child(w->task, &w->plan, &w->cgroup, w->script, fds[1]);
+        launch_child(w->task, &w->plan, &w->cgroup, fds[1]);
     fd_close(fds[1]);
     return w->first < 0 ? err_errno(errno, "fork") : NULL;
 }
@@ -195,11 +197,14 @@ static bool reap(struct waiting *w)
     return is_over;
 }
 
+/* The end of a job also asks its steps to end. */
 static void forward_signal(const struct waiting *w, int signal)
 {
     if (signal == SIGKILL)
         (void)launch_cgroup_kill(&w->cgroup);
-    if (signal > 0 && signal < NSIG)
+    if (signal == SIGTERM)
+        (void)launch_cgroup_signal_steps(&w->cgroup, signal);
+    if (w->first > 0 && signal > 0 && signal < NSIG)
         (void)kill(w->first, signal); /* not reaped yet: the pid is the child's */
 }
 
@@ -212,6 +217,30 @@ static void first_wait(struct waiting *w, const sigset_t *awaited)
         if (signal == LAUNCH_SIGNAL && info.si_uid == 0)
             forward_signal(w, info.si_value.sival_int);
     }
+    w->finished_ns = launch_wall_ns();
+}
+
+static bool ends_hold(int signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGKILL;
+}
+
+/* Waits for a signal that ends the allocation, and then until its steps have ended, or SIGKILL. */
+static void hold_wait(struct waiting *w, const sigset_t *awaited)
+{
+    const struct timespec pause = {.tv_nsec = EMPTY_MAX_NS};
+    int end = 0;
+
+    while (end != SIGKILL && (end == 0 || launch_cgroup_signal_steps(&w->cgroup, 0) > 0)) {
+        siginfo_t info = {0};
+        int signal = sigtimedwait(awaited, &info, end == 0 ? NULL : &pause);
+
+        if (signal != LAUNCH_SIGNAL || info.si_uid != 0 || !ends_hold(info.si_value.sival_int))
+            continue;
+        end = info.si_value.sival_int;
+        forward_signal(w, SIGTERM);
+    }
+    w->status = end; /* as of a process that the signal ended */
     w->finished_ns = launch_wall_ns();
 }
 
@@ -288,7 +317,11 @@ static struct err *attempt_begin(struct waiting *w, const json_t *document)
     TRY(launch_cgroup_make(w->task->cgroup_root, &w->plan, &w->cgroup));
     if (w->plan.script)
         TRY(script_write(w));
-    return first_start(w);
+    w->started_ns = launch_wall_ns();
+    if (!w->plan.is_hold)
+        TRY(first_start(w));
+    (void)native_file_put_begun(w->task->fd, w->first); /* unwritten: no command can be run */
+    return NULL;
 }
 
 static void mask_signals(sigset_t *ret_awaited)
@@ -318,7 +351,9 @@ int launch_wait(const struct launch_task *t)
     e = native_file_read_document(t->fd, &document);
     if (!e)
         e = attempt_begin(&w, document);
-    if (!e)
+    if (!e && w.plan.is_hold)
+        hold_wait(&w, &awaited);
+    else if (!e)
         first_wait(&w, &awaited);
     else
         w.started_ns = w.finished_ns = launch_wall_ns();

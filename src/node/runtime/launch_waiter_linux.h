@@ -32,7 +32,17 @@ struct launch_failure {
     int number; /* errno */
 };
 
-/* launch_child_linux.c: becomes the job's program, in a forked child. On failure writes a
+/* ---- launch_child_linux.c ---- */
+
+/* Takes the identity for good. False: errno tells why. */
+bool launch_become(const struct native_plan *p);
+/* Is the process protected from the OOM killer, or exposed to it? */
+bool launch_has_oom_score(void);
+void launch_reset_oom_score(void);
+/* Runs args[0], found in the PATH of `env` if it has no '/'. Returns on failure, with errno. */
+void launch_run(char *const *args, const char *const *env);
+
+/* Becomes the job's program, in a forked child. On failure writes a
  * launch_failure to `report_fd` and exits with 127. */
 _Noreturn void launch_child(const struct launch_task *t, const struct native_plan *p,
-                            const struct launch_cgroup *c, const char *script, int report_fd);
+                            const struct launch_cgroup *c, int report_fd);

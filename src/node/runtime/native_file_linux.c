@@ -17,6 +17,7 @@
 enum {
     MARK_AT = 64,
     WAITER_AT = 128,
+    BEGUN_AT = 160,
     END_AT = 192,
     BODY_AT = 1024,
     DOCUMENT_MAX = 8 << 20
@@ -124,7 +125,8 @@ static struct err *places_read(int fd, const char *path, struct native_record *r
     end = place_text(bytes, END_AT, BODY_AT);
     ret->is_marked = mark.at != NULL;
     ret->started_ns = place_number(mark);
-    ret->waiter = (pid_t)place_number(place_text(bytes, WAITER_AT, END_AT));
+    ret->waiter = (pid_t)place_number(place_text(bytes, WAITER_AT, BEGUN_AT));
+    ret->has_begun = place_text(bytes, BEGUN_AT, END_AT).at != NULL;
     return end.at ? json_parse(end, &ret->end) : NULL;
 }
 
@@ -204,12 +206,22 @@ bool native_file_is_held(const char *path)
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
-bool native_file_put_waiter(int fd, pid_t pid)
+static bool place_put_pid(int fd, pid_t pid, off_t at)
 {
-    char text[32];
+    char text[16];
 
     (void)snprintf(text, sizeof(text), "%d\n", (int)pid);
-    return place_put(fd, text, WAITER_AT);
+    return place_put(fd, text, at);
+}
+
+bool native_file_put_waiter(int fd, pid_t pid)
+{
+    return place_put_pid(fd, pid, WAITER_AT);
+}
+
+bool native_file_put_begun(int fd, pid_t first)
+{
+    return place_put_pid(fd, first, BEGUN_AT);
 }
 
 bool native_file_put_end(int fd, const char *end)

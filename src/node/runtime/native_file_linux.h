@@ -8,6 +8,7 @@
  *   0    "mete-attempt 1", the version of the layout
  *   64   the mark: written by the node before the start; without it the program has never run
  *   128  the pid of the waiter: written by the waiter, before all else
+ *   160  the pid of the first process (0: none): written by the waiter once the cgroup is limited
  *   192  the end, a JSON object: written by the waiter once the attempt's cgroup is gone
  *   1024 the document: {"intent", "config", "host"}
  *
@@ -44,6 +45,7 @@ struct native_record {
     bool is_marked;
     int64_t started_ns; /* since 1970; 0: unknown */
     pid_t waiter;       /* 0: none has begun */
+    bool has_begun;     /* the cgroup is there and limited */
     json_t *end;        /* NULL: none */
     json_t *document;   /* NULL unless asked for */
 };
@@ -60,5 +62,6 @@ bool native_file_is_held(const char *path);
 
 /* For the waiter. False: the place could not be written. */
 bool native_file_put_waiter(int fd, pid_t pid);
+bool native_file_put_begun(int fd, pid_t first);
 bool native_file_put_end(int fd, const char *end);
 struct err *native_file_read_document(int fd, json_t **ret) MUST_CHECK;

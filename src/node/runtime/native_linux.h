@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "node/runtime/native_file_linux.h"
 #include "node/runtime/runtime.h"
+#include "node/session/exec_linux.h"
 #include "node/worker.h"
 
 struct native_attempt;
@@ -49,6 +50,7 @@ struct native {
     VEC(struct native_answer) answers;
     struct loop_timer *answer_timer;
     struct refused *refusals; /* execs that cannot be */
+    struct exec_set execs;
     struct native_kill *kills;
     struct native_listing *listing; /* a `list` under way */
 
@@ -107,9 +109,14 @@ void native_flush(struct native *n);
 /* Ends the launcher, not its waiters. */
 void native_launcher_end(struct native *n);
 
+/* ---- native_exec_linux.c ---- */
+
+struct exec *native_exec(void *self, const struct runtime_exec *e);
+/* Kills the commands that an earlier node process left in the attempt. */
+void native_sweep_execs(const struct native_attempt *a);
+
 /* ---- native_refuse.c: execs that end with an error ---- */
 
-struct exec *native_refuse_exec(void *self, const struct runtime_exec *e);
 struct exec *native_refuse_attach(void *self, const struct runtime_exec *e);
 struct exec *native_refuse_forward(void *self, const struct runtime_forward *f);
 void native_end_refusals(struct native *n);

@@ -126,7 +126,10 @@ static struct err *plan_read_host(const json_t *host, struct native_plan *ret)
         return err_new(ERR_INVALID, "openMode '%s' is not one of append, truncate", mode);
     ret->umask = (mode_t)mask;
     ret->is_append = text_equal(mode, "append");
+    ret->is_hold = json_bool(host, "hold", false);
     ret->script = json_text(host, "script");
+    if (ret->is_hold && ret->script)
+        return err_new(ERR_INVALID, "hold and script exclude each other");
     TRY(plan_read_path(host, "stdin", &ret->input));
     TRY(plan_read_path(host, "stdout", &ret->output));
     return plan_read_path(host, "stderr", &ret->errors);
@@ -167,7 +170,7 @@ static struct err *plan_read_all(const json_t *document, struct native_plan *ret
     if (!ret->cwd || ret->cwd[0] != '/')
         return err_new(ERR_INVALID, "the working directory '%s' is not an absolute path",
                        text_or_empty(ret->cwd));
-    if (!ret->args[0] && !ret->script)
+    if (!ret->args[0] && !ret->script && !ret->is_hold)
         return err_new(ERR_INVALID, "a host process has no command of its own: set command");
     return NULL;
 }

@@ -23,6 +23,7 @@ struct native_plan {
     const char *input;  /* path, as are the outputs; NULL: /dev/null */
     const char *output;
     const char *errors; /* NULL: as `output` */
+    bool is_hold;       /* no program: the attempt lasts until a signal ends it */
     bool is_append;
     mode_t umask;
     uid_t uid;

@@ -94,11 +94,6 @@ static struct exec *refused_new(struct native *n, const char *why,
     return &x->exec;
 }
 
-struct exec *native_refuse_exec(void *self, const struct runtime_exec *e)
-{
-    return refused_new(self, "commands in a job of the host are not available yet", e->end, e->arg);
-}
-
 struct exec *native_refuse_attach(void *self, const struct runtime_exec *e)
 {
     return refused_new(self,

@@ -325,7 +325,7 @@ static void crun_list(void *self, runtime_list_fn fn, void *arg)
     assert(!r->listing);
     *l = (struct listing){.r = r, .dir = mem_format("%s/exec", r->dir), .fn = fn, .arg = arg};
     r->listing = l;
-    worker_give(r->walker, listing_sweep, on_swept, l);
+    worker_give(r->execs.walker, listing_sweep, on_swept, l);
 }
 
 /* ---- the runtime ---- */
@@ -340,10 +340,10 @@ static void crun_free(void *self)
 
     if (r->listing)
         r->listing->r = NULL;
-    crun_end_execs(r);
+    exec_end_all(&r->execs);
     crun_end_attached(r);
     crun_end_forwards(r);
-    worker_free(r->walker);
+    worker_free(r->execs.walker);
     LIST_EACH (r->commands, c) {
         proc_abandon(c->proc);
         command_free(c);
@@ -406,13 +406,14 @@ struct err *runtime_crun_new(const struct runtime_crun_options *o, struct runtim
     r->dir = mem_strdup(o->dir);
     r->boot_id = mem_strdup(o->boot_id);
     r->root = mem_format("%s/run", o->dir);
+    r->execs.loop = o->loop;
     e = oci_find(o->program, &r->oci);
     if (!e)
         e = program_find("conmon", &r->conmon_path);
     if (!e)
         e = make_dirs(r);
     if (!e)
-        e = worker_new(o->loop, &r->walker);
+        e = worker_new(o->loop, &r->execs.walker);
     if (e) {
         crun_free(r);
         return e;

@@ -392,8 +392,11 @@ static void on_listing(void *arg)
     size_t count = 0;
 
     listing_end(n);
-    map_each (handle, n->attempts, a, next)
+    map_each (handle, n->attempts, a, next) {
         native_inspect(a, false);
+        if (a->state == RUNTIME_RUNNING && !n->execs.all)
+            native_sweep_execs(a);
+    }
     all = mem_alloc((map_count(handle, n->attempts) + 1) * sizeof(*all));
     map_each (handle, n->attempts, a, next)
         all[count++] = (struct runtime_container){
@@ -435,6 +438,8 @@ static void native_free(void *self)
     struct native_kill *k = NULL;
 
     worker_free(n->worker); /* finishes its jobs */
+    exec_end_all(&n->execs);
+    worker_free(n->execs.walker);
     native_launcher_end(n);
     listing_end(n);
     native_end_refusals(n);
@@ -466,7 +471,7 @@ static const struct runtime_ops native_ops = {.create = native_create,
                                               .list = native_list,
                                               .usage = native_usage,
                                               .add_gpus = native_add_gpus,
-                                              .exec = native_refuse_exec,
+                                              .exec = native_exec,
                                               .attach = native_refuse_attach,
                                               .forward = native_refuse_forward,
                                               .has = native_has,
@@ -486,6 +491,7 @@ struct err *runtime_native_new(const struct runtime_native_options *o, struct ru
 
     n->runtime = (struct runtime){.ops = &native_ops, .self = n, .name = "mete", .version = "1"};
     n->loop = o->loop;
+    n->execs.loop = o->loop;
     n->dir = mem_format("%s/native", o->dir);
     n->mask_dir = mem_strdup(o->mask_dir);
     n->boot_id = mem_strdup(o->boot_id);
@@ -499,6 +505,8 @@ struct err *runtime_native_new(const struct runtime_native_options *o, struct ru
         e = dir_make(usage, 0700);
     if (!e)
         e = worker_new(n->loop, &n->worker);
+    if (!e)
+        e = worker_new(n->loop, &n->execs.walker);
     if (e) {
         native_free(n);
         return e;

@@ -133,21 +133,36 @@ struct err *console_new(struct loop *l, const char *dir, console_fn fn, void *ar
     return NULL;
 }
 
-struct err *pty_open(uint16_t columns, uint16_t rows, int *ret_master, int *ret_slave)
+struct err *pty_open_cooked(uint16_t columns, uint16_t rows, int *ret_master, int *ret_slave)
 {
     const struct winsize size = {.ws_row = rows, .ws_col = columns};
     AUTO(fd_closep) int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
     AUTO(fd_closep) int slave = -1;
-    struct termios mode;
     int unlocked = 0;
 
     if (master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
         return err_errno(errno, "make a terminal");
     slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-    if (slave < 0 || tcgetattr(slave, &mode) < 0)
+    if (slave < 0)
         return err_errno(errno, "make a terminal");
+    if (ioctl(slave, TIOCSWINSZ, &size) < 0)
+        return err_errno(errno, "prepare a terminal");
+    *ret_master = fd_take(&master);
+    *ret_slave = fd_take(&slave);
+    return NULL;
+}
+
+struct err *pty_open(uint16_t columns, uint16_t rows, int *ret_master, int *ret_slave)
+{
+    AUTO(fd_closep) int master = -1;
+    AUTO(fd_closep) int slave = -1;
+    struct termios mode;
+
+    TRY(pty_open_cooked(columns, rows, &master, &slave));
+    if (tcgetattr(slave, &mode) < 0)
+        return err_errno(errno, "read the mode of a terminal");
     cfmakeraw(&mode);
-    if (tcsetattr(slave, TCSANOW, &mode) < 0 || ioctl(slave, TIOCSWINSZ, &size) < 0)
+    if (tcsetattr(slave, TCSANOW, &mode) < 0)
         return err_errno(errno, "prepare a terminal");
     *ret_master = fd_take(&master);
     *ret_slave = fd_take(&slave);

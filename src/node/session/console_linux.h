@@ -17,5 +17,8 @@ struct err *console_new(struct loop *l, const char *dir, console_fn fn, void *ar
                         struct console **ret) MUST_CHECK;
 void console_free(struct console *c); /* accepts NULL; may be called from the callback */
 
+/* Opens a pty pair, for a command of ours; the master is non-blocking. */
+struct err *pty_open_cooked(uint16_t columns, uint16_t rows, int *ret_master,
+                            int *ret_slave) MUST_CHECK;
 /* Opens a pty pair in raw mode; the master is non-blocking. */
 struct err *pty_open(uint16_t columns, uint16_t rows, int *ret_master, int *ret_slave) MUST_CHECK;

@@ -14,8 +14,6 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-#define PREFIX "exec-"
-
 enum {
     PROCS_MAX = 1 << 20,
     KILLS_MAX = 16, /* rounds of one call; the pids limit stops a fork bomb earlier */
@@ -24,7 +22,12 @@ enum {
 /* One v1 hierarchy is enough to find the processes. The pids limit also holds for child cgroups. */
 static const char V1_CONTROLLER[] = "pids";
 
-static void remove_empty(const char *parent, const struct exec_cgroup_users *users)
+bool exec_cgroup_is_name(const char *name)
+{
+    return text_starts_with(name, EXEC_CGROUP_COMMAND) || text_starts_with(name, EXEC_CGROUP_STEP);
+}
+
+static void remove_empty(const char *parent, const struct exec_cgroup_options *o)
 {
     char **names = NULL;
     size_t n = 0;
@@ -33,24 +36,23 @@ static void remove_empty(const char *parent, const struct exec_cgroup_users *use
     for (size_t i = 0; i < n; i++) {
         AUTO_FREE char *dir = mem_format("%s/%s", parent, names[i]);
 
-        if (text_starts_with(names[i], PREFIX) && !(users && users->has(users->arg, dir)))
+        if (exec_cgroup_is_name(names[i]) && !(o->is_used && o->is_used(o->arg, dir)))
             exec_cgroup_remove(dir);
         free(names[i]);
     }
     free(names);
 }
 
-struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number,
-                             const struct exec_cgroup_users *users, char **ret_dir, char **ret_word)
+struct err *exec_cgroup_make(const struct exec_cgroup_options *o, char **ret_dir, char **ret_word)
 {
-    AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", root);
+    AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", o->root);
     bool is_v2 = file_exists(controllers);
-    AUTO_FREE char *parent =
-        is_v2 ? mem_format("%s%s", root, path) : mem_format("%s/%s%s", root, V1_CONTROLLER, path);
-    AUTO_FREE char *name = mem_format(PREFIX "%d-%" PRIu64, (int)getpid(), number);
+    AUTO_FREE char *parent = is_v2 ? mem_format("%s%s", o->root, o->path)
+                                   : mem_format("%s/%s%s", o->root, V1_CONTROLLER, o->path);
+    AUTO_FREE char *name = mem_format("%s%d-%" PRIu64, o->prefix, (int)getpid(), o->number);
     AUTO_FREE char *dir = mem_format("%s/%s", parent, name);
 
-    remove_empty(parent, users);
+    remove_empty(parent, o);
     if (mkdir(dir, 0755) < 0)
         return err_errno(errno, "make the cgroup %s", dir);
     *ret_dir = TAKE(dir);
@@ -71,16 +73,16 @@ static bool is_in(const char *procs, pid_t pid)
     return false;
 }
 
-/* Kills the process only while it is in the cgroup: its pid may be reused. */
-static void kill_member(const char *procs, pid_t pid)
+/* Signals the process only while it is in the cgroup: its pid may be reused. */
+static void signal_member(const char *procs, pid_t pid, int signal)
 {
     AUTO(fd_closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
     if (fd >= 0 && is_in(procs, pid))
-        (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0); /* fails if it has ended */
+        (void)syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0); /* fails if it has ended */
 }
 
-static size_t kill_once(const char *procs)
+static size_t signal_once(const char *procs, int signal)
 {
     AUTO(buf_done) struct buf text = {0};
     AUTO(err_freep) struct err *e = file_read(procs, PROCS_MAX, &text);
@@ -93,7 +95,8 @@ static size_t kill_once(const char *procs)
         e = num_parse_int64(str_cut(&rest, '\n'), 1, INT32_MAX, &pid);
         if (e)
             break;
-        kill_member(procs, (pid_t)pid);
+        if (signal != 0)
+            signal_member(procs, (pid_t)pid, signal);
         n++;
     }
     return n;
@@ -102,12 +105,19 @@ static size_t kill_once(const char *procs)
 size_t exec_cgroup_kill(const char *dir)
 {
     AUTO_FREE char *procs = dir ? mem_format("%s/cgroup.procs", dir) : NULL;
-    size_t n = procs ? kill_once(procs) : 0;
+    size_t n = procs ? signal_once(procs, SIGKILL) : 0;
     size_t left = n;
 
     for (int i = 1; i < KILLS_MAX && left > 0; i++)
-        left = kill_once(procs);
+        left = signal_once(procs, SIGKILL);
     return n;
+}
+
+size_t exec_cgroup_signal(const char *dir, int signal)
+{
+    AUTO_FREE char *procs = mem_format("%s/cgroup.procs", dir);
+
+    return signal_once(procs, signal);
 }
 
 void exec_cgroup_remove(const char *dir)

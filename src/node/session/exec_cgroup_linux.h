@@ -10,24 +10,37 @@
 
 #include "base/err.h"
 
-/* The commands that have not ended; a new command may not have joined its cgroup yet. */
-struct exec_cgroup_users {
-    bool (*has)(void *arg, const char *dir);
+#define EXEC_CGROUP_COMMAND "exec-"
+#define EXEC_CGROUP_STEP    "step-" /* of Slurm's steps, whose processes get signals of their own */
+
+struct exec_cgroup_options {
+    const char *root;   /* CGROUP_ROOT */
+    const char *path;   /* "/mete/ID" */
+    const char *prefix; /* EXEC_CGROUP_COMMAND, EXEC_CGROUP_STEP */
+    uint64_t number;    /* of the command in this process */
+    /* Has a command not ended yet that may not have joined its cgroup `dir`? NULL: none. */
+    bool (*is_used)(void *arg, const char *dir);
     void *arg;
 };
 
 /*
- * Makes the cgroup of command NUMBER of this process, below `path` ("/mete/ID") at `root`
- * (CGROUP_ROOT). Gives its directory, and its name for `runc exec --cgroup`; the caller frees both.
- * Also removes empty cgroups of former commands, except those of `users` (may be NULL).
+ * Makes the cgroup of a command below `path`. Gives its directory, and its name for `runc exec
+ * --cgroup`; the caller frees both. Also removes empty cgroups of former commands. ERR_NOT_FOUND:
+ * there is no `path`.
  */
-struct err *exec_cgroup_make(const char *root, const char *path, uint64_t number,
-                             const struct exec_cgroup_users *users, char **ret_dir,
+struct err *exec_cgroup_make(const struct exec_cgroup_options *o, char **ret_dir,
                              char **ret_word) MUST_CHECK;
+
+/* Is `name` one of a command's cgroup? */
+bool exec_cgroup_is_name(const char *name);
 
 /* Sends SIGKILL to all processes in the cgroup, again to those that fork meanwhile. Returns the
  * number of processes at first; they may take a moment to end. `dir` NULL: does nothing. */
 size_t exec_cgroup_kill(const char *dir);
+
+/* Sends the signal once to all processes in the cgroup; 0: only counts them. Returns their number.
+ */
+size_t exec_cgroup_signal(const char *dir, int signal);
 
 /* Removes the cgroup if it is empty. Processes that a command leaves behind keep it until the
  * container ends. */

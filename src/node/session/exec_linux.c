@@ -1,4 +1,4 @@
-/* exec_linux.c - commands in running containers: their output, input and end */
+/* exec_linux.c - commands in running attempts: their output, input and end */
 
 #include "node/session/exec_linux.h"
 
@@ -12,23 +12,19 @@
 
 #include "base/file.h"
 #include "base/list.h"
+#include "base/mem.h"
 #include "base/stamp.h"
-#include "node/runtime/crun_attempt_linux.h"
 #include "node/runtime/proc_tree_linux.h"
 #include "node/session/exec_cgroup_linux.h"
-#include "node/session/exec_files_linux.h"
 #include "node/session/exec_private_linux.h"
 
 enum {
     PIECE = 32768,
-    LEFT_MAX = 1 << 20,    /* largest pipe: bytes read after the command's end */
-    CODE_OF_RUNTIME = 255, /* the runtime failed, or the command's own code */
-    CODE_OF_CRUN = 1,      /* crun failed early, or the command's own code */
-    KILL_ROUNDS = 50,      /* then kill the runtime process itself */
+    LEFT_MAX = 1 << 20, /* largest pipe: bytes read after the command's end */
+    KILL_ROUNDS = 50,   /* then kill the runtime process itself */
 };
 
 static const int64_t KILL_AGAIN_NS = 20 * NS_PER_MS;
-static const int64_t ENTER_AGAIN_NS = 2 * NS_PER_MS;
 
 /* ---- end ---- */
 
@@ -42,7 +38,7 @@ static void source_close(struct source *s)
 
 static void child_free(struct exec_child *c)
 {
-    LIST_REMOVE(c->r->execs, c);
+    LIST_REMOVE(c->set->all, c);
     feed_close(&c->feed);
     buf_done(&c->feed.waiting);
     source_close(&c->sources[0]);
@@ -54,41 +50,16 @@ static void child_free(struct exec_child *c)
     err_free(c->failed);
     if (c->dir)
         err_free(dir_remove(c->dir)); /* else exec_sweep does it */
-    if (c->cgroup && (c->is_cancelled || c->is_timed_out))
+    if (c->cgroup && (c->is_cancelled || c->is_timed_out || c->is_ended_all))
         (void)exec_cgroup_kill(c->cgroup);
     if (c->cgroup)
         exec_cgroup_remove(c->cgroup);
+    json_decref(c->args);
+    fd_close(c->failure_fd);
     free(c->cgroup);
     free(c->dir);
     free(c->id);
     free(c);
-}
-
-static struct err *exec_find_attempt(const struct exec_child *c, struct crun_attempt **ret)
-{
-    *ret = crun_find(c->r, c->id);
-    if (!*ret || (*ret)->state != RUNTIME_RUNNING)
-        return err_new(ERR_NOT_FOUND, "the container is not running");
-    return NULL;
-}
-
-/* The runtime's own failure, from its log; NULL: the command ran. ERR_NOT_FOUND: the container
- * ended meanwhile. */
-static struct err *runtime_failure(const struct exec_child *c, int code)
-{
-    AUTO_FREE char *message = NULL;
-    struct crun_attempt *b = NULL;
-    bool is_error = false;
-
-    if (code != CODE_OF_RUNTIME && !(c->kind == OCI_CRUN && code == CODE_OF_CRUN))
-        return NULL;
-    message = exec_read_cause(c->dir, &is_error);
-    if (!message)
-        return NULL;
-    if (code != CODE_OF_RUNTIME && !is_error)
-        return NULL; /* only a warning: the code is the command's */
-    TRY(exec_find_attempt(c, &b));
-    return err_new(attempt_is_alive(b) ? ERR_INVALID : ERR_NOT_FOUND, "%s", message);
 }
 
 static void child_end(struct exec_child *c)
@@ -101,7 +72,7 @@ static void child_end(struct exec_child *c)
         e = err_new(ERR_TIMEOUT, "the command did not end within %" PRId64 " ms",
                     o.deadline_ns / NS_PER_MS);
     if (!e)
-        e = runtime_failure(c, code);
+        e = c->backend->failure(c, code);
     child_free(c);
     o.end(o.arg, e, e ? 0 : code);
 }
@@ -117,26 +88,27 @@ static void child_look(struct exec_child *c)
         child_end(c);
 }
 
-static struct exec_child *child_find(struct crun *r, uint64_t number)
+static struct exec_child *child_find(struct exec_set *set, uint64_t number)
 {
     struct exec_child *c = NULL;
 
-    LIST_EACH (r->execs, c) {
+    LIST_EACH (set->all, c) {
         if (c->number == number && c->proc)
             return c;
     }
     return NULL;
 }
 
-static void on_exec_walked(struct crun *r, uint64_t number, size_t n_killed)
+static void on_exec_walked(struct exec_set *set, uint64_t number, size_t n_killed)
 {
-    struct exec_child *c = child_find(r, number);
+    struct exec_child *c = child_find(set, number);
 
     if (!c)
         return;
     c->is_being_killed = false;
     c->kill_rounds++;
-    if (c->kill_rounds >= KILL_ROUNDS || (n_killed == 0 && c->kill_rounds > KILL_ROUNDS / 2))
+    if (c->backend->is_direct || c->kill_rounds >= KILL_ROUNDS ||
+        (n_killed == 0 && c->kill_rounds > KILL_ROUNDS / 2))
         proc_kill(c->proc, SIGKILL);
     loop_timer_set(c->timer, KILL_AGAIN_NS);
 }
@@ -146,7 +118,7 @@ void exec_kill_round(struct exec_child *c)
     if (c->is_being_killed)
         return;
     c->is_being_killed = true;
-    exec_walk(c->r, c->number, c->root, c->cgroup, on_exec_walked);
+    exec_walk(c->set, c->number, c->root, c->cgroup, on_exec_walked);
 }
 
 static void exec_on_deadline(void *arg)
@@ -201,7 +173,7 @@ static void on_source(void *arg, int fd, bool readable, bool writable)
 void exec_source_open(struct source *s, int fd)
 {
     s->fd = fd;
-    s->io = loop_io_new(s->child->r->o.loop, fd, on_source, s);
+    s->io = loop_io_new(s->child->set->loop, fd, on_source, s);
     loop_io_want(s->io, !s->child->is_paused, false);
 }
 
@@ -328,26 +300,6 @@ static const struct exec_ops child_ops = {.input = exec_input,
 
 /* ---- begin ---- */
 
-/*
- * Waits until the container's program runs: a released container is for a moment still the
- * runtime's process. crun joins its user namespace first, and then has no rights over a process
- * that runs a program of the host: the kernel refuses the other namespaces (ptrace(2), "access mode
- * checking").
- */
-static struct err *exec_enter(struct exec_child *c)
-{
-    struct crun_attempt *b = NULL;
-
-    TRY(exec_find_attempt(c, &b));
-    c->is_waiting = !attempt_has_begun(b);
-    if (c->is_waiting) {
-        loop_timer_set(c->timer, ENTER_AGAIN_NS);
-        return NULL;
-    }
-    c->kind = b->kind;
-    return exec_start(c);
-}
-
 static void on_exec_timer(void *arg)
 {
     struct exec_child *c = arg;
@@ -357,7 +309,7 @@ static void on_exec_timer(void *arg)
         return;
     }
     if (c->is_waiting && !c->is_cancelled && !c->is_timed_out)
-        c->failed = exec_enter(c);
+        c->failed = c->backend->enter(c);
     if (c->has_exited)
         exec_drain(c);
     child_look(c);
@@ -365,36 +317,39 @@ static void on_exec_timer(void *arg)
 
 static struct err *exec_begin(struct exec_child *c, const struct runtime_exec *e)
 {
-    struct crun_attempt *b = NULL;
-
-    TRY(exec_find_attempt(c, &b));
-    c->dir = mem_format("%s/exec/%" PRIu64, c->r->dir, c->number);
-    TRY(exec_write_process(c->dir, b, e));
-    TRY(exec_enter(c));
+    TRY(c->backend->prepare(c, e));
+    TRY(c->backend->enter(c));
     if (e->deadline_ns > 0) {
-        c->deadline = loop_timer_new(c->r->o.loop, exec_on_deadline, c);
+        c->deadline = loop_timer_new(c->set->loop, exec_on_deadline, c);
         loop_timer_set(c->deadline, e->deadline_ns);
     }
     return NULL;
 }
 
-struct exec *crun_exec(void *self, const struct runtime_exec *e)
+struct exec *exec_new(struct exec_set *set, const struct exec_backend *backend, void *runtime,
+                      const struct runtime_exec *e)
 {
-    struct crun *r = self;
     struct exec_child *c = mem_alloc(sizeof(*c));
 
-    *c = (struct exec_child){.exec.ops = &child_ops, .r = r, .o = *e, .terminal = -1};
+    *c = (struct exec_child){.exec.ops = &child_ops,
+                             .set = set,
+                             .backend = backend,
+                             .runtime = runtime,
+                             .o = *e,
+                             .terminal = -1,
+                             .failure_fd = -1};
     c->id = mem_strdup(e->id);
-    c->number = r->n_execs++;
+    c->number = set->n++;
+    c->begun_ns = loop_now_ns(set->loop);
     c->o.id = NULL;
     c->o.process = NULL;
     for (int i = 0; i < 2; i++)
         c->sources[i] = (struct source){.child = c, .number = i + 1, .fd = -1};
     c->feed = (struct feed){
-        .loop = r->o.loop, .drained = on_input_drained, .ended = on_input_ended, .arg = c};
+        .loop = set->loop, .drained = on_input_drained, .ended = on_input_ended, .arg = c};
     feed_init(&c->feed);
-    c->timer = loop_timer_new(r->o.loop, on_exec_timer, c);
-    LIST_ADD(r->execs, c);
+    c->timer = loop_timer_new(set->loop, on_exec_timer, c);
+    LIST_ADD(set->all, c);
     c->failed = exec_begin(c, e);
     if (c->failed)
         loop_timer_set(c->timer, 0);
@@ -403,13 +358,26 @@ struct exec *crun_exec(void *self, const struct runtime_exec *e)
 
 /* ---- all commands ---- */
 
-void crun_end_execs(struct crun *r)
+bool exec_has_cgroup(void *set, const char *dir)
+{
+    struct exec_set *all = set;
+    struct exec_child *c = NULL;
+
+    LIST_EACH (all->all, c) {
+        if (c->cgroup && text_equal(c->cgroup, dir))
+            return true;
+    }
+    return false;
+}
+
+void exec_end_all(struct exec_set *set)
 {
     struct exec_child *c = NULL;
 
-    LIST_EACH (r->execs, c) {
+    LIST_EACH (set->all, c) {
         if (c->proc) {
-            (void)proc_tree_kill(c->root); /* in the loop, as the process is about to end */
+            if (c->root.pid > 0)
+                (void)proc_tree_kill(c->root); /* in the loop, as the process is about to end */
             (void)exec_cgroup_kill(c->cgroup);
             proc_kill(c->proc, SIGKILL);
             proc_abandon(c->proc);

@@ -1,4 +1,4 @@
-/* exec_private_linux.h - a command in a container, for exec_linux.c and exec_start_linux.c */
+/* exec_private_linux.h - a command under way, for exec_linux.c and the two runtimes */
 #pragma once
 
 #include "base/loop_linux.h"
@@ -17,17 +17,35 @@ struct source {
     struct loop_io *io;
 };
 
+/* What differs between the runtimes. */
+struct exec_backend {
+    /* Prepares the command, of which `e` has id and process, before the first `enter`. */
+    struct err *(*prepare)(struct exec_child *c, const struct runtime_exec *e);
+    /* Starts the process, or sets `is_waiting` and the timer, to be called again. */
+    struct err *(*enter)(struct exec_child *c);
+    /* The error of a process that ended with `code` before it ran the command; NULL: it ran. */
+    struct err *(*failure)(const struct exec_child *c, int code);
+    /* Is the process the command itself, or else one that waits for the command? */
+    bool is_direct;
+};
+
 struct exec_child {
     struct exec exec;
     struct exec_child *prev;
     struct exec_child *next;
-    struct crun *r;
+    struct exec_set *set;
+    const struct exec_backend *backend;
+    void *runtime;         /* struct crun, struct native */
     struct runtime_exec o; /* without id and process */
     char *id;              /* of the attempt */
     uint64_t number;       /* of the command */
-    enum oci_kind kind;    /* the attempt's runtime */
-    char *dir;
-    char *cgroup; /* of the command's processes; NULL with crun: found by their parents */
+    enum oci_kind kind;    /* crun: the attempt's runtime */
+    char *dir;             /* NULL: none */
+    char *cgroup;          /* of the command's processes; NULL with crun: found by their parents */
+    json_t *args;          /* native: the command */
+    int failure_fd;        /* native: the process tells here why the command cannot run; -1: none */
+    bool is_ended_all;     /* what the command leaves behind is killed, too */
+    int64_t begun_ns;      /* monotonic */
     struct proc *proc;
     struct proc_root root; /* the identity of `proc` */
     struct feed feed;
@@ -50,11 +68,22 @@ struct exec_child {
 
 /* ---- exec_start_linux.c ---- */
 
-/* Starts the runtime process, with pipes or a terminal as `c->o` says. */
-struct err *exec_start(struct exec_child *c) MUST_CHECK;
+/* Creates pipes for the streams that `c->o` wants, calls `run` with the command's ends (-1: none),
+ * and opens ours. */
+struct err *exec_start_with_pipes(struct exec_child *c,
+                                  struct err *(*run)(struct exec_child *c,
+                                                     const int fds[3])) MUST_CHECK;
+/* Takes `fd`, the master side of the command's terminal. */
+struct err *exec_take_terminal(struct exec_child *c, int fd) MUST_CHECK;
 
 /* ---- exec_linux.c ---- */
 
+/* Begins the command `e` of a runtime. */
+struct exec *exec_new(struct exec_set *set, const struct exec_backend *backend, void *runtime,
+                      const struct runtime_exec *e);
+
+/* Is `dir` the cgroup of a command of `set` (struct exec_set) under way? */
+bool exec_has_cgroup(void *set, const char *dir);
 /* Reads the output of `fd`, which it takes over, from now on. */
 void exec_source_open(struct source *s, int fd);
 void exec_on_end(void *child, const struct proc_end *end);

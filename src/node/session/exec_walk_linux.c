@@ -1,13 +1,12 @@
-/* exec_walk_linux.c - kills the processes of commands in containers, in a worker */
+/* exec_walk_linux.c - kills the processes of commands, in a worker */
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "node/runtime/crun_attempt_linux.h"
 #include "node/session/exec_cgroup_linux.h"
 #include "node/session/exec_linux.h"
 
 struct kill_walk {
-    struct crun *r;
+    struct exec_set *set;
     uint64_t number;
     struct proc_root root;
     char *cgroup;
@@ -19,7 +18,7 @@ static struct err *walk_and_kill(void *message)
 {
     struct kill_walk *w = message;
 
-    w->n_killed = proc_tree_kill(w->root) + exec_cgroup_kill(w->cgroup);
+    w->n_killed = (w->root.pid > 0 ? proc_tree_kill(w->root) : 0) + exec_cgroup_kill(w->cgroup);
     return NULL;
 }
 
@@ -28,22 +27,22 @@ static void on_walked(void *message, const struct err *e)
     struct kill_walk *w = message;
 
     (void)e; /* a walk never fails */
-    w->done(w->r, w->number, w->n_killed);
+    w->done(w->set, w->number, w->n_killed);
     free(w->cgroup);
     free(w);
 }
 
-void exec_walk(struct crun *r, uint64_t number, struct proc_root root, const char *cgroup,
+void exec_walk(struct exec_set *set, uint64_t number, struct proc_root root, const char *cgroup,
                exec_walked_fn done)
 {
     struct kill_walk *w = mem_alloc(sizeof(*w));
 
-    *w = (struct kill_walk){.r = r,
+    *w = (struct kill_walk){.set = set,
                             .number = number,
                             .root = root,
                             .cgroup = cgroup ? mem_strdup(cgroup) : NULL,
                             .done = done};
-    worker_give(r->walker, walk_and_kill, on_walked, w);
+    worker_give(set->walker, walk_and_kill, on_walked, w);
 }
 
 struct err *exec_sweep(const char *dir)

@@ -35,6 +35,25 @@ static void put_dir(const char *below)
     assert_null(dir_make(path, 0755));
 }
 
+static bool is_that(void *arg, const char *made)
+{
+    return text_equal(made, arg);
+}
+
+/* `used` (NULL: none): the cgroup of a command that has not joined it yet. */
+static struct err *make(const char *path, uint64_t number, char *used, char **ret_dir,
+                        char **ret_word)
+{
+    const struct exec_cgroup_options o = {.root = dir,
+                                          .path = path,
+                                          .prefix = EXEC_CGROUP_COMMAND,
+                                          .number = number,
+                                          .is_used = used ? is_that : NULL,
+                                          .arg = used};
+
+    return exec_cgroup_make(&o, ret_dir, ret_word);
+}
+
 static void each_layout_has_its_word(void **state)
 {
     AUTO_FREE char *made = NULL;
@@ -45,7 +64,7 @@ static void each_layout_has_its_word(void **state)
 
     (void)state;
     put_dir("/pids/mete/x");
-    assert_null(exec_cgroup_make(dir, "/mete/x", 7, NULL, &made, &word));
+    assert_null(make("/mete/x", 7, NULL, &made, &word));
     assert_string_equal(made, want);
     assert_string_equal(word, want_word);
     assert_true(file_exists(made));
@@ -53,7 +72,7 @@ static void each_layout_has_its_word(void **state)
     free(TAKE(word));
     put_dir("/mete/x");
     assert_null(file_write(controllers, 0644, STR("cpu memory pids\n")));
-    assert_null(exec_cgroup_make(dir, "/mete/x", 7, NULL, &made, &word));
+    assert_null(make("/mete/x", 7, NULL, &made, &word));
     assert_string_equal(word, want_word + strlen("pids:"));
 }
 
@@ -73,11 +92,6 @@ static void all_hierarchies_lose_what_the_runtime_forgot(void **state)
     assert_true(cgroup_remove(dir, "/mete/x"));
 }
 
-static bool is_first(void *arg, const char *made)
-{
-    return text_equal(made, arg);
-}
-
 /* A new command may not have joined its cgroup yet. */
 static void what_is_used_stays_though_it_is_empty(void **state)
 {
@@ -85,15 +99,13 @@ static void what_is_used_stays_though_it_is_empty(void **state)
     AUTO_FREE char *second = NULL;
     AUTO_FREE char *third = NULL;
     char *words[3] = {NULL};
-    struct exec_cgroup_users users = {.has = is_first};
 
     (void)state;
     put_dir("/pids/mete/x");
-    assert_null(exec_cgroup_make(dir, "/mete/x", 1, NULL, &first, &words[0]));
-    users.arg = first;
-    assert_null(exec_cgroup_make(dir, "/mete/x", 2, &users, &second, &words[1]));
+    assert_null(make("/mete/x", 1, NULL, &first, &words[0]));
+    assert_null(make("/mete/x", 2, first, &second, &words[1]));
     assert_true(file_exists(first) && file_exists(second));
-    assert_null(exec_cgroup_make(dir, "/mete/x", 3, &users, &third, &words[2]));
+    assert_null(make("/mete/x", 3, first, &third, &words[2]));
     assert_true(file_exists(first) && !file_exists(second) && file_exists(third));
     for (size_t i = 0; i < 3; i++)
         free(words[i]);
@@ -109,8 +121,8 @@ static void what_is_empty_goes_with_the_next(void **state)
 
     (void)state;
     put_dir("/pids/mete/x/mine");
-    assert_null(exec_cgroup_make(dir, "/mete/x", 1, NULL, &first, &word));
-    assert_null(exec_cgroup_make(dir, "/mete/x", 2, NULL, &second, &again));
+    assert_null(make("/mete/x", 1, NULL, &first, &word));
+    assert_null(make("/mete/x", 2, NULL, &second, &again));
     assert_false(file_exists(first));
     assert_true(file_exists(second) && file_exists(other));
     exec_cgroup_remove(second);
@@ -122,7 +134,7 @@ static void a_container_without_cgroup_is_an_error(void **state)
     char *made = NULL;
     char *word = NULL;
     AUTO(err_freep)
-    struct err *e = exec_cgroup_make(dir, "/mete/gone", 1, NULL, &made, &word);
+    struct err *e = make("/mete/gone", 1, NULL, &made, &word);
 
     (void)state;
     assert_non_null(e);

@@ -28,7 +28,9 @@
 #include "test.h"
 
 enum {
-    USER = 54321 /* a uid without an entry */
+    USER = 54321, /* a uid without an entry */
+    STEP_CODE = 9,
+    STEP_CODE_TERM = 10
 };
 
 static const int64_t DEADLINE_NS = 20 * NS_PER_SEC;
@@ -832,6 +834,338 @@ static void what_needs_a_container_is_refused_by_name(void **state)
     }
 }
 
+/* ---- commands ---- */
+
+struct command_run {
+    struct exec *exec;
+    struct buf output[2];
+    bool is_ended;
+    int code;
+    char message[512];
+};
+
+static void on_command_output(void *arg, int fd, struct str bytes)
+{
+    struct command_run *r = arg;
+
+    buf_add(&r->output[fd - 1], bytes.at, bytes.size);
+}
+
+static void on_command_end(void *arg, const struct err *e, int code)
+{
+    struct command_run *r = arg;
+
+    r->is_ended = true;
+    r->code = code;
+    (void)snprintf(r->message, sizeof(r->message), "%s", e ? err_message(e) : "");
+    loop_linux_stop(machine.loop);
+}
+
+static void run_command(struct command_run *r, const char *id, const char *program,
+                        const char *script, bool has_terminal)
+{
+    AUTO(json_freep)
+    json_t *process = script ? json_pack("{s:[s,s,s]}", "args", program, "-c", script)
+                             : json_pack("{s:[s]}", "args", program);
+    const struct runtime_exec e = {.id = id,
+                                   .process = process,
+                                   .has_stdin = true,
+                                   .has_terminal = has_terminal,
+                                   .columns = 77,
+                                   .rows = 33,
+                                   .output = on_command_output,
+                                   .end = on_command_end,
+                                   .arg = r};
+
+    *r = (struct command_run){0};
+    r->exec = machine.runtime->ops->exec(machine.runtime->self, &e);
+}
+
+static void command_done(struct command_run *r)
+{
+    buf_done(&r->output[0]);
+    buf_done(&r->output[1]);
+}
+
+static bool has_line(const char *arg)
+{
+    const struct command_run *r = (const struct command_run *)(const void *)arg;
+
+    return r->output[0].size > 0 && memchr(r->output[0].at, '\n', r->output[0].size);
+}
+
+static int64_t first_number(const struct command_run *r)
+{
+    struct str rest = {r->output[0].at, r->output[0].size};
+    int64_t n = 0;
+
+    assert_null(num_parse_int64(str_cut(&rest, '\n'), 1, INT32_MAX, &n));
+    return n;
+}
+
+static bool is_gone(const char *arg)
+{
+    AUTO_FREE char *path = mem_format("/proc/%s/status", arg);
+    AUTO(buf_done) struct buf text = {0};
+    AUTO(err_freep) struct err *e = file_read(path, 65536, &text);
+
+    return e || memmem(text.at, text.size, "State:\tZ", 8);
+}
+
+/* A job that runs until its end by a signal. */
+static void start_sleeper(char id[64])
+{
+    create("echo here; exec sleep 1000", id);
+    start(id);
+    until_seen(has_output, id);
+}
+
+static void end_sleeper(const char *id)
+{
+    machine.is_told = false;
+    kill_attempt(id, SIGKILL);
+    until(&machine.is_told);
+    assert_false(has_cgroup(id));
+    remove_attempt(id);
+}
+
+static void a_command_is_the_user_in_the_job(void **state)
+{
+    struct command_run r;
+    AUTO_FREE char *wanted = NULL;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_sleeper(id);
+    run_command(&r, id, "sh",
+                "id -u; id -g; id -G; pwd; umask; ls /proc/self/fd | wc -l; grep -E "
+                "'CapEff|NoNew|SigBlk' /proc/self/status; sed -n 's/.*:pids:\\(.*\\)exec-.*/\\1/p' "
+                "/proc/self/cgroup; echo wrong >/dev/stderr; exit 5",
+                false);
+    until(&r.is_ended);
+    assert_string_equal(r.message, "");
+    assert_int_equal(r.code, 5);
+    wanted = mem_format("%d\n%d\n%d\n%s\n0022\n4\nSigBlk:\t0000000000000000\nCapEff:\t"
+                        "0000000000000000\nNoNewPrivs:\t1\n/mete/%s/\n",
+                        USER, USER, USER, machine.open_dir, id);
+    buf_add_char(&r.output[0], '\0');
+    assert_string_equal(r.output[0].at, wanted);
+    assert_int_equal(r.output[1].size, strlen("wrong\n"));
+    command_done(&r);
+    end_sleeper(id);
+}
+
+static void a_command_has_its_terminal(void **state)
+{
+    struct command_run r;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_sleeper(id);
+    run_command(&r, id, "sh", "stty size </dev/tty; echo $TERM; test -t 2 && test -w $(tty)", true);
+    until(&r.is_ended);
+    assert_int_equal(r.code, 0);
+    buf_add_char(&r.output[0], '\0');
+    assert_string_equal(r.output[0].at, "33 77\r\nxterm\r\n");
+    command_done(&r);
+    end_sleeper(id);
+}
+
+static void says_why_a_command_cannot_run(void **state)
+{
+    struct command_run r;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_sleeper(id);
+    run_command(&r, id, "no-such-program", NULL, false);
+    until(&r.is_ended);
+    assert_string_equal(r.message, "executable file 'no-such-program' not found");
+    command_done(&r);
+    run_command(&r, id, "/etc/passwd", NULL, false);
+    until(&r.is_ended);
+    assert_string_equal(r.message, "run /etc/passwd: permission denied");
+    command_done(&r);
+    end_sleeper(id);
+    run_command(&r, id, "true", NULL, false);
+    until(&r.is_ended);
+    assert_string_equal(r.message, "the container is not running");
+    command_done(&r);
+}
+
+static void a_cancelled_command_ends_with_all_that_it_started(void **state)
+{
+    struct command_run r;
+    AUTO_FREE char *child = NULL;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_sleeper(id);
+    run_command(&r, id, "sh", "setsid sleep 1000 & echo $!; trap '' TERM HUP; wait", false);
+    until_seen(has_line, (const char *)&r);
+    child = mem_format("%d", (int)first_number(&r));
+    r.exec->ops->cancel(r.exec);
+    until_seen(is_gone, child);
+    assert_false(r.is_ended);
+    command_done(&r);
+    assert_false(has_end(id));
+    end_sleeper(id);
+}
+
+static void the_end_of_the_job_ends_its_commands(void **state)
+{
+    struct command_run r;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_sleeper(id);
+    run_command(&r, id, "sh", "echo here; trap '' TERM HUP; while :; do sleep 1; done", false);
+    until_seen(has_line, (const char *)&r);
+    machine.is_told = false;
+    kill_attempt(id, SIGTERM);
+    until(&machine.is_told);
+    assert_int_equal(machine.last.exit.signal, SIGTERM);
+    assert_false(has_cgroup(id));
+    until(&r.is_ended);
+    assert_int_equal(r.code, 128 + SIGKILL);
+    command_done(&r);
+    remove_attempt(id);
+}
+
+static void a_new_node_ends_the_commands_of_the_old_one(void **state)
+{
+    struct command_run r;
+    AUTO_FREE char *child = NULL;
+    AUTO_FREE char *dir = NULL;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_sleeper(id);
+    dir = mem_format("/sys/fs/cgroup/pids/mete/%s/exec-1-1", id);
+    run_command(&r, id, "sh", "setsid sleep 1000 & echo $!; exit 0", false);
+    until(&r.is_ended); /* what a command leaves behind stays until the job ends */
+    child = mem_format("%d", (int)first_number(&r));
+    assert_false(is_gone(child));
+    command_done(&r);
+    again();
+    until_seen(is_gone, child);
+    assert_int_equal(machine.last.state, RUNTIME_RUNNING);
+    assert_false(file_exists(dir));
+    end_sleeper(id);
+}
+
+/* Our program lies where the user cannot reach it. */
+static void a_step_is_our_own_program(void **state)
+{
+    struct command_run r;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_sleeper(id);
+    run_command(&r, id, "mete-step", NULL, false);
+    until(&r.is_ended);
+    assert_string_equal(r.message, "");
+    assert_int_equal(r.code, STEP_CODE);
+    command_done(&r);
+    end_sleeper(id);
+}
+
+static void a_command_joins_the_job_in_v2(void **state)
+{
+    struct command_run r;
+    AUTO_FREE char *wanted = NULL;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    if (!v2_root())
+        SKIP("no cgroup v2");
+    machine.is_v2 = true;
+    again();
+    start_sleeper(id);
+    run_command(
+        &r, id, "sh",
+        "sed -n 's/^0::\\(.*\\)exec-.*/\\1/p' /proc/self/cgroup; setsid sleep 1000 & exit 6",
+        false);
+    until(&r.is_ended);
+    assert_string_equal(r.message, "");
+    assert_int_equal(r.code, 6);
+    wanted = mem_format("/mete/%s/\n", id);
+    buf_add_char(&r.output[0], '\0');
+    assert_string_equal(r.output[0].at, wanted);
+    command_done(&r);
+    end_sleeper(id);
+    machine.is_v2 = false;
+    again();
+}
+
+static void start_hold(char id[64])
+{
+    create_with("true", "{\"hold\":true}", id);
+    assert_string_equal(machine.message, "");
+    start(id);
+    assert_string_equal(machine.message, "");
+}
+
+static void an_allocation_lasts_until_its_signal(void **state)
+{
+    struct command_run r;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_hold(id);
+    run_command(&r, id, "id", NULL, false);
+    until(&r.is_ended);
+    assert_int_equal(r.code, 0);
+    command_done(&r);
+    kill_attempt(id, SIGUSR1);
+    assert_false(has_end(id));
+    kill_attempt(id, SIGTERM);
+    until(&machine.is_told);
+    assert_int_equal(machine.last.exit.code, 128 + SIGTERM);
+    assert_string_equal(machine.why, "");
+    assert_false(has_cgroup(id));
+    remove_attempt(id);
+}
+
+/* A step under way is asked to end; other commands are not waited for. */
+static void an_allocation_waits_for_its_steps(void **state)
+{
+    struct command_run r;
+    struct command_run step;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_hold(id);
+    run_command(&r, id, "sh", "echo here; trap '' TERM HUP; while :; do sleep 1; done", false);
+    until_seen(has_line, (const char *)&r);
+    run_command(&step, id, "mete-step", NULL, true);
+    until_seen(has_line, (const char *)&step);
+    kill_attempt(id, SIGTERM);
+    until(&step.is_ended);
+    assert_int_equal(step.code, STEP_CODE_TERM);
+    until(&machine.is_told);
+    until(&r.is_ended);
+    assert_int_equal(r.code, 128 + SIGKILL);
+    command_done(&r);
+    command_done(&step);
+    remove_attempt(id);
+}
+
+/* Stands for a step's manager: with a terminal it waits for SIGTERM. */
+static int act_as_step(void)
+{
+    sigset_t awaited;
+    int signal = 0;
+
+    (void)sigemptyset(&awaited);
+    (void)sigaddset(&awaited, SIGTERM);
+    if (!isatty(1))
+        return STEP_CODE;
+    (void)puts("here");
+    (void)fflush(stdout);
+    return sigwait(&awaited, &signal) == 0 ? STEP_CODE_TERM : 1;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -856,8 +1190,22 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_kill_ends_all),
         cmocka_unit_test(holds_in_v2),
         cmocka_unit_test(what_needs_a_container_is_refused_by_name),
+        cmocka_unit_test(a_command_is_the_user_in_the_job),
+        cmocka_unit_test(a_command_has_its_terminal),
+        cmocka_unit_test(says_why_a_command_cannot_run),
+        cmocka_unit_test(a_cancelled_command_ends_with_all_that_it_started),
+        cmocka_unit_test(the_end_of_the_job_ends_its_commands),
+        cmocka_unit_test(a_new_node_ends_the_commands_of_the_old_one),
+        cmocka_unit_test(a_step_is_our_own_program),
+        cmocka_unit_test(a_command_joins_the_job_in_v2),
+        cmocka_unit_test(an_allocation_lasts_until_its_signal),
+        cmocka_unit_test(an_allocation_waits_for_its_steps),
     };
 
+    if (argc > 1 && text_equal(argv[1], LAUNCH_EXEC_ROLE))
+        return launch_exec_main(argc - 1, argv + 1);
+    if (argc > 1 && text_equal(argv[1], "step"))
+        return act_as_step();
     if (argc > 1 && text_equal(argv[1], LAUNCH_ROLE)) /* the launcher of the runtime under test */
         return launch_helper_main(argc - 1, argv + 1);
     return cmocka_run_group_tests(tests, setup, teardown);
