@@ -52,6 +52,7 @@ static int exit_code_of(const struct err *e)
     case ERR_TOO_LARGE:
     case ERR_BUSY:
     case ERR_INTERNAL:
+    case ERR_UNIMPLEMENTED:
     case ERR_NO_SPACE:
         return EXIT_FAILED;
     }

@@ -41,6 +41,7 @@ extern const struct command command_help;
 extern const struct command command_completion;
 extern const struct command command_complete;
 extern const struct command command_cdi;
+extern const struct command command_kube;
 extern const struct command command_drain;
 extern const struct command command_resume;
 extern const struct command command_doctor;

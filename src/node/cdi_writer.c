@@ -19,6 +19,7 @@ struct cdi_writer {
 
 /* A file to be written, for the worker. */
 struct cdi_writing {
+    const struct cdi_writer *writer;
     char *path;
     char *text;
 };
@@ -80,6 +81,8 @@ static void on_written(void *message, const struct err *e)
         LOG(WARN, "CDI file cannot be written", S("path", m->path), E(e));
     else
         LOG(INFO, "CDI file written", S("path", m->path));
+    if (m->writer->o.on_written)
+        m->writer->o.on_written(m->writer->o.arg, e);
     free(m->path);
     free(m->text);
     free(m);
@@ -91,26 +94,30 @@ static char *writer_make(const struct cdi_writer *w, const struct gpu *gpus, siz
 {
     const struct cdi_target target = {.library_dir = w->loader.dir,
                                       .library_dir_32 = w->loader.dir_32};
+    const struct cdi_file_options o = {
+        .kind = w->o.kind, .root = root, .target = &target, .now_s = now_s};
     AUTO(json_freep) json_t *file = NULL;
-    AUTO(err_freep) struct err *e = cdi_file_make(gpus, n, root, &target, now_s, &file);
+    AUTO(err_freep) struct err *e = cdi_file_make(gpus, n, &o, &file);
 
     if (e && err_code(e) != ERR_NOT_FOUND)
         LOG(WARN, "CDI file cannot be made", E(e));
     return e ? NULL : cdi_text_format(file, w->path);
 }
 
-void cdi_writer_update(struct cdi_writer *w, const struct gpu *gpus, size_t n,
+bool cdi_writer_update(struct cdi_writer *w, const struct gpu *gpus, size_t n,
                        const struct driver_root *root)
 {
     AUTO_FREE char *text = root ? writer_make(w, gpus, n, root, 0) : NULL;
     struct cdi_writing *m = NULL;
 
     if (!text || text_equal(text, w->written))
-        return;
+        return false;
     free(w->written);
     w->written = TAKE(text);
     m = mem_alloc(sizeof(*m));
+    m->writer = w;
     m->path = mem_strdup(w->path);
     m->text = writer_make(w, gpus, n, root, loop_wall_ns(w->o.loop) / NS_PER_SEC);
     worker_give(w->o.worker, cdi_writing_work, on_written, m);
+    return true;
 }

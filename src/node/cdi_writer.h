@@ -12,14 +12,19 @@ struct cdi_writer_options {
     struct loop *loop;
     struct worker *worker; /* freed before the writer */
     const char *path;      /* *.json or *.yaml; the directory is made */
+    const char *kind;      /* of the devices; NULL: CDI_KIND */
+    /* The file has been written, or `e` says why not. NULL: not called. */
+    void (*on_written)(void *arg, const struct err *e);
+    void *arg;
 };
 
 /* Looks at the machine's own loader: call before the loop runs. */
 struct err *cdi_writer_new(const struct cdi_writer_options *o, struct cdi_writer **ret) MUST_CHECK;
 void cdi_writer_free(struct cdi_writer *w); /* accepts NULL; the file stays */
 
-/* Writes the file if its content has changed. Without gpus the last file stays. */
-void cdi_writer_update(struct cdi_writer *w, const struct gpu *gpus, size_t n,
+/* Writes the file if its content has changed. Without gpus the last file stays. False: there is
+ * nothing to write. */
+bool cdi_writer_update(struct cdi_writer *w, const struct gpu *gpus, size_t n,
                        const struct driver_root *root);
 
 /* Is the path that of a JSON or YAML file, as readers of CDI files want it? ERR_BAD_REQUEST. */

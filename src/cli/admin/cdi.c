@@ -107,7 +107,10 @@ static struct err *cdi_generate(struct cli *c)
     TRY(search_gpus(c, &s));
     gpus = gpu_watch_list(s.gpus, &n);
     now_s = loop_wall_ns(s.loop) / NS_PER_SEC;
-    TRY(cdi_file_make(gpus, n, gpu_watch_root(s.gpus), &target, now_s, &file));
+    TRY(cdi_file_make(gpus, n,
+                      &(struct cdi_file_options){
+                          .root = gpu_watch_root(s.gpus), .target = &target, .now_s = now_s},
+                      &file));
     text = cdi_text_format(file, path ? path : ".json");
     if (!path)
         return output_write(c, str_of(text));

@@ -3,12 +3,17 @@
 #pragma once
 
 #include "gpu/mig_config.h"
+#include "kubelet/plugin_answer.h"
 
 /* Reads the file; "": {0}. Logs the settings without effect. ERR_INVALID names the file and the
  * member. */
 struct err *gpu_config_read(const char *path, struct sharing_config *ret) MUST_CHECK;
 
-/* The same, without a log. */
+/* The same for device plugins: also their settings. */
+struct err *plugin_config_read(const char *path, struct sharing_config *ret_sharing,
+                               struct plugin_settings *ret) MUST_CHECK;
+
+/* The same as gpu_config_read, without a log. */
 struct err *gpu_config_check(const char *path) MUST_CHECK;
 
 /* Reads a mig-parted file; "": NULL. Every configuration in the file is checked. A new tree. */

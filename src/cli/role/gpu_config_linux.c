@@ -36,14 +36,39 @@ static struct err *config_load(const char *path, json_t *warnings, struct sharin
     return e ? err_wrap(e, "%s", path) : NULL;
 }
 
+static void log_warnings(const char *path, const json_t *warnings)
+{
+    for (size_t i = 0; i < json_array_size(warnings); i++)
+        LOG(WARN, "gpu configuration", S("file", path),
+            S("warning", json_string_value(json_array_get(warnings, i))));
+}
+
 struct err *gpu_config_read(const char *path, struct sharing_config *ret)
 {
     AUTO(json_freep) json_t *warnings = json_array();
 
     TRY(config_load(path, warnings, ret));
-    for (size_t i = 0; i < json_array_size(warnings); i++)
-        LOG(WARN, "gpu configuration", S("file", path),
-            S("warning", json_string_value(json_array_get(warnings, i))));
+    log_warnings(path, warnings);
+    return NULL;
+}
+
+struct err *plugin_config_read(const char *path, struct sharing_config *ret_sharing,
+                               struct plugin_settings *ret)
+{
+    AUTO(json_freep) json_t *warnings = json_array();
+    AUTO(json_freep) json_t *document = NULL;
+    struct err *e = NULL;
+
+    if (*path)
+        TRY(document_load(path, &document));
+    e = plugin_settings_parse(document, warnings, ret);
+    if (!e && document) {
+        (void)json_object_del(json_object_get(document, "flags"), "plugin"); /* may be absent */
+        e = sharing_config_parse(document, warnings, ret_sharing);
+    }
+    if (e)
+        return err_wrap(e, "%s", path);
+    log_warnings(path, warnings);
     return NULL;
 }
 

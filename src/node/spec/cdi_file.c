@@ -89,23 +89,23 @@ static struct err *make_devices(json_t *file, const struct gpu *gpus, size_t n,
     return NULL;
 }
 
-struct err *cdi_file_make(const struct gpu *gpus, size_t n, const struct driver_root *root,
-                          const struct cdi_target *target, int64_t now_s, json_t **ret)
+struct err *cdi_file_make(const struct gpu *gpus, size_t n, const struct cdi_file_options *o,
+                          json_t **ret)
 {
     AUTO(json_freep) json_t *file = json_object();
     AUTO(json_freep) json_t *edits = json_object();
-    AUTO_FREE char *generation = mem_format(CDI_GENERATION "=%" PRId64, now_s);
+    AUTO_FREE char *generation = mem_format(CDI_GENERATION "=%" PRId64, o->now_s);
     json_t *env = json_array_at(edits, "env");
 
     json_put_text(file, "cdiVersion", "0.5.0"); /* device names begin with digits */
-    json_put_text(file, "kind", CDI_KIND);
-    TRY(make_devices(file, gpus, n, root));
+    json_put_text(file, "kind", o->kind ? o->kind : CDI_KIND);
+    TRY(make_devices(file, gpus, n, o->root));
     if (!json_object_get(file, "devices"))
         return err_new(ERR_NOT_FOUND, "there are no gpus");
     /* So that an older hook for gpus does not add them again. */
     (void)json_array_append_new(env, json_string(CDI_VISIBLE "=void"));
     (void)json_array_append_new(env, json_string(generation));
-    cdi_driver_edits(edits, root, target);
+    cdi_driver_edits(edits, o->root, o->target);
     json_put(file, "containerEdits", TAKE(edits));
     TRY(cdi_file_check(file));
     *ret = TAKE(file);

@@ -16,12 +16,19 @@
 /* Checks a file against the specification. ERR_INVALID names the place, and what would be right. */
 struct err *cdi_file_check(const json_t *file) MUST_CHECK;
 
+struct cdi_file_options {
+    const char *kind; /* of the devices; NULL: CDI_KIND */
+    const struct driver_root *root;
+    const struct cdi_target *target;
+    int64_t now_s; /* for CDI_GENERATION */
+};
+
 /*
  * The file for these gpus and their MIG instances, by index, by UUID and together (`all`). Its
  * version is the lowest that fits, so that older engines read it. The caller owns `*ret`.
  */
-struct err *cdi_file_make(const struct gpu *gpus, size_t n, const struct driver_root *root,
-                          const struct cdi_target *target, int64_t now_s, json_t **ret) MUST_CHECK;
+struct err *cdi_file_make(const struct gpu *gpus, size_t n, const struct cdi_file_options *o,
+                          json_t **ret) MUST_CHECK;
 
 /* The files of the directories, in the order of rising priority (cdi_file_linux.c). */
 struct cdi_source {

@@ -174,7 +174,8 @@ static void a_file_names_gpus_by_index_uuid_and_together(void **state)
     AUTO_FREE char *env = NULL;
 
     (void)state;
-    assert_null(cdi_file_make(gpus, 3, root, &lib64, 77, &file));
+    assert_null(cdi_file_make(
+        gpus, 3, &(struct cdi_file_options){.root = root, .target = &lib64, .now_s = 77}, &file));
     got = list_devices(file);
     env = json_format(json_at(file, "containerEdits", "env", NULL));
     assert_string_equal(
@@ -196,7 +197,9 @@ static void without_gpus_there_is_no_file(void **state)
 {
     AUTO(driver_root_freep) struct driver_root *root = make_root();
     json_t *file = NULL;
-    AUTO(err_freep) struct err *e = cdi_file_make(NULL, 0, root, &lib64, 1, &file);
+    AUTO(err_freep)
+    struct err *e = cdi_file_make(
+        NULL, 0, &(struct cdi_file_options){.root = root, .target = &lib64, .now_s = 1}, &file);
 
     (void)state;
     assert_int_equal(err_code(e), ERR_NOT_FOUND);
@@ -354,7 +357,8 @@ static void a_written_file_is_read_back(void **state)
     AUTO(json_freep) json_t *file = NULL;
 
     (void)state;
-    assert_null(cdi_file_make(&gpu, 1, root, &lib64, 1, &file));
+    assert_null(cdi_file_make(
+        &gpu, 1, &(struct cdi_file_options){.root = root, .target = &lib64, .now_s = 1}, &file));
     for (size_t i = 0; i < COUNT(names); i++) {
         struct made_tree t = {0};
         AUTO(cdi_sources_done) struct cdi_sources s = {0};

@@ -1,0 +1,228 @@
+"""mete kube node: device plugins for a kubelet, played by the official gRPC library (fake_kubelet.py)."""
+
+import contextlib
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+
+from harness import BUILD, METE, ROOT, check, equal, execute, patience, wait
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = "/usr/bin/python3"  # Debian's, which has python3-grpcio
+PROTO = os.path.join(ROOT, "src", "kubelet", "proto", "deviceplugin.proto")
+
+REPLICAS = """
+version: v1
+flags:
+  plugin: {deviceListStrategy: [envvar, volume-mounts, cdi-annotations], deviceIDStrategy: index}
+sharing:
+  timeSlicing:
+    renameByDefault: true
+    failRequestsGreaterThanOne: %s
+    resources: [{name: nvidia.com/gpu, replicas: 4, devices: [0, 1]}]
+"""
+
+
+class Kubelet:
+    """A process fake_kubelet.py in the directory of a Node."""
+
+    def __init__(self, directory):
+        self.process = subprocess.Popen([PYTHON, os.path.join(HERE, "fake_kubelet.py"), directory, PROTO], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.lines = queue.Queue()
+        self.seen = []
+        threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True).start()
+
+    def read(self, stream):
+        for line in stream:
+            self.lines.put(json.loads(line))
+
+    def find(self, fits, what):
+        """The first line that fits, of those that were not found yet."""
+        def look():
+            while not self.lines.empty():
+                self.seen.append(self.lines.get())
+            return next((line for line in self.seen if fits(line)), None)
+        line = wait(look, what)
+        self.seen.remove(line)
+        return line
+
+    def registered(self, resource):
+        return self.find(lambda line: line.get("registered") == resource, f"a registration of {resource}")
+
+    def devices(self, resource, fits=lambda devices: True):
+        return self.find(lambda line: line.get("resource") == resource and line["devices"] is not None and fits(line["devices"]),
+                         f"a list of devices of {resource}")["devices"]
+
+    def call(self, method, resource, request=None):
+        self.process.stdin.write(json.dumps({"call": method, "resource": resource, "request": request or {}}) + "\n")
+        self.process.stdin.flush()
+        return self.find(lambda line: "answer" in line or "error" in line, f"an answer of {method}")
+
+    def allocate(self, resource, *ids):
+        return self.call("Allocate", resource, {"container_requests": [{"devices_ids": ids}]})
+
+    def prefer(self, resource, available, size, must=()):
+        answer = self.call("GetPreferredAllocation", resource, {"container_requests": [
+            {"available_deviceIDs": available, "must_include_deviceIDs": must, "allocation_size": size}]})
+        return answer["answer"]["container_responses"][0].get("deviceIDs", [])
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+
+
+class Node:
+    """mete kube node, with directories of its own."""
+
+    def __init__(self, gpus="emulated:8xH100", config=None):
+        self.dir = tempfile.mkdtemp(prefix="mete-test-")
+        self.plugins = os.path.join(self.dir, "kubelet", "device-plugins")
+        os.makedirs(self.plugins)
+        self.argv = [METE, "kube", "node", "--kubelet-dir", os.path.join(self.dir, "kubelet"), "--cdi-dir", os.path.join(self.dir, "cdi"),
+                     "--data", self.dir, "--gpus", gpus]
+        if config:
+            path = os.path.join(self.dir, "config.yaml")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(config)
+            self.argv += ["--config", path]
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(self.argv, stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.dir, "log"), "a"))
+
+    def stop(self):
+        self.process.terminate()
+        equal(self.process.wait(timeout=60 * patience()), 0)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if error:
+            print(open(os.path.join(self.dir, "log"), encoding="utf-8").read())
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.dir)
+
+    def cdi(self):
+        with open(os.path.join(self.dir, "cdi", "mete.dev-gpu.json"), encoding="utf-8") as f:
+            return json.load(f)
+
+    def set_gpu(self, index, *faults):
+        machine = os.path.join(self.dir, "gpusim", "machine.bin")
+        r = execute([os.path.join(BUILD, "gpusim", "gpusim"), "set", machine, str(index), *faults])
+        equal(r.code, 0, r)
+
+
+@contextlib.contextmanager
+def kubelet(node):
+    k = Kubelet(node.plugins)
+    try:
+        yield k
+    finally:
+        k.kill()
+
+
+def test_kube_node_serves_gpus_to_a_kubelet():
+    with Node() as n, kubelet(n) as k:
+        told = k.registered("nvidia.com/gpu")
+        equal((told["version"], told["options"]), ("v1beta1", {"get_preferred_allocation_available": True}))
+        devices = k.devices("nvidia.com/gpu")
+        equal([d["health"] for d in devices], ["Healthy"] * 8)
+        check(all(d["id"].startswith("GPU-") for d in devices), devices)
+        equal({tuple(d["numa"]) for d in devices}, {(0,), (1,)})
+        ids = [d["id"] for d in devices]
+        answer = k.allocate("nvidia.com/gpu", ids[2], ids[5])["answer"]["container_responses"]
+        equal(answer, [{"cdi_devices": [{"name": f"mete.dev/gpu={ids[i]}"} for i in (2, 5)]}])
+        known = {d["name"] for d in n.cdi()["devices"]}
+        equal((n.cdi()["kind"], set(ids) - known), ("mete.dev/gpu", set()))
+        equal(k.allocate("nvidia.com/gpu", "GPU-of-another-machine"),
+              {"error": 'nvidia.com/gpu has no device "GPU-of-another-machine"', "code": "INVALID_ARGUMENT"})
+        equal(k.call("Unknown", "nvidia.com/gpu"), {"error": "unknown method /v1beta1.DevicePlugin/Unknown", "code": "UNIMPLEMENTED"})
+
+
+def test_kube_node_tells_of_sick_gpus_and_of_their_recovery():
+    with Node("emulated:2xH100") as n, kubelet(n) as k:
+        ids = [d["id"] for d in k.devices("nvidia.com/gpu")]
+        n.set_gpu(1, "lost=1")
+        k.devices("nvidia.com/gpu", lambda list: [d["health"] for d in list] == ["Healthy", "Unhealthy"])
+        equal(k.allocate("nvidia.com/gpu", ids[1]), {"error": f"device {ids[1]} of nvidia.com/gpu is not healthy", "code": "UNAVAILABLE"})
+        check("answer" in k.allocate("nvidia.com/gpu", ids[0]))
+        n.set_gpu(1, "lost=0")
+        k.devices("nvidia.com/gpu", lambda list: [d["health"] for d in list] == ["Healthy"] * 2)
+
+
+def test_kube_node_registers_again_with_each_new_kubelet():
+    with Node("emulated:2xH100") as n:
+        with kubelet(n) as k:
+            before = k.devices("nvidia.com/gpu")
+        with kubelet(n) as k:  # it removed the plugin's socket
+            k.registered("nvidia.com/gpu")
+            equal(k.devices("nvidia.com/gpu"), before)
+            n.process.send_signal(signal.SIGKILL)
+            n.process.wait()
+            k.find(lambda line: line.get("resource") and line["devices"] is None, "the end of the stream")
+            n.start()
+            k.registered("nvidia.com/gpu")
+            equal(k.devices("nvidia.com/gpu"), before, "ids stay over restarts")
+            os.remove(os.path.join(n.plugins, "mete-nvidia.com-gpu"))
+            k.registered("nvidia.com/gpu")
+            equal(k.devices("nvidia.com/gpu"), before)
+        n.stop()
+        equal(os.listdir(n.plugins), ["kubelet.sock"], "the plugin's socket is gone")
+
+
+def test_kube_node_shares_gpus_as_nvidias_configuration_says():
+    with Node("emulated:4xH100", REPLICAS % "false") as n, kubelet(n) as k:
+        whole = [d["id"] for d in k.devices("nvidia.com/gpu")]
+        shared = [d["id"] for d in k.devices("nvidia.com/gpu.shared")]
+        equal((len(whole), len(shared)), (2, 8))
+        uuids = [shared[0].split("::")[0], shared[4].split("::")[0]]
+        equal(shared, [f"{u}::{i}" for u in uuids for i in range(4)])
+        answer = k.allocate("nvidia.com/gpu.shared", shared[1], shared[2], shared[4])["answer"]["container_responses"][0]
+        equal(answer["envs"], [{"key": "NVIDIA_VISIBLE_DEVICES", "value": "/var/run/nvidia-container-devices"}])
+        equal([m["container_path"] for m in answer["mounts"]], [f"/var/run/nvidia-container-devices/{i}" for i in range(2)])
+        equal([a["value"] for a in answer["annotations"]], [f"mete.dev/gpu={uuids[0]},mete.dev/gpu={uuids[1]}"])
+        # Of the second gpu fewer replicas are given.
+        equal(k.prefer("nvidia.com/gpu.shared", shared[2:], 1), [shared[4]])
+        equal(sorted(k.prefer("nvidia.com/gpu.shared", shared[3:], 2)), shared[4:6])
+    with Node("emulated:4xH100", REPLICAS % "true") as n, kubelet(n) as k:
+        shared = [d["id"] for d in k.devices("nvidia.com/gpu.shared")]
+        refused = k.allocate("nvidia.com/gpu.shared", *shared[:2])
+        equal((refused["code"], "failRequestsGreaterThanOne" in refused["error"]), ("UNAVAILABLE", True), refused)
+        check("answer" in k.allocate("nvidia.com/gpu.shared", shared[0]))
+
+
+def test_kube_node_prefers_gpus_that_are_linked():
+    profile = os.path.join(tempfile.gettempdir(), f"mete-pairs-{os.getpid()}.yaml")
+    with open(profile, "w", encoding="utf-8") as f:
+        f.write("gpus:\n- {count: 4, model: H100, links: pairs}\n")
+    try:
+        with Node(f"emulated:{profile}") as n, kubelet(n) as k:
+            ids = [d["id"] for d in k.devices("nvidia.com/gpu")]
+            equal(k.prefer("nvidia.com/gpu", ids, 2), ids[:2])
+            equal(k.prefer("nvidia.com/gpu", ids[1:], 2), ids[2:], "a pair, not two halves")
+            equal(k.prefer("nvidia.com/gpu", ids[1:], 1), [ids[1]], "the pair stays whole for others")
+            equal(sorted(k.prefer("nvidia.com/gpu", ids, 2, [ids[3]])), sorted(ids[2:]))
+    finally:
+        os.remove(profile)
+
+
+def test_kube_node_refuses_what_it_cannot_do():
+    for gpus, config, said in (
+            ("emulated:2xH100", "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}", "sharing.mps"),
+            ("emulated:2xH100", "version: v1\nflags: {plugin: {deviceListStrategy: magic}}", 'deviceListStrategy: "magic": want envvar'),
+            ("emulated:2xH100", "version: v2", 'version: "v2": want v1'), ("none", None, "--gpus wants auto or emulated:PROFILE")):
+        n = Node(gpus, config)
+        r = execute(n.argv)
+        shutil.rmtree(n.dir)
+        check(r.code != 0 and said in r.err, said, r)
