@@ -29,6 +29,7 @@ struct slurm_submit {
     bool waits;             /* --wait */
     bool is_quiet;          /* --quiet */
     bool ignores_pbs;       /* --ignore-pbs */
+    bool mounts_home;       /* --container-mount-home */
     bool asks_help;         /* --help */
     bool asks_usage;        /* --usage */
     bool asks_version;      /* --version */

@@ -75,6 +75,7 @@ SUBMIT_SWITCH(is_test)
 SUBMIT_SWITCH(waits)
 SUBMIT_SWITCH(is_quiet)
 SUBMIT_SWITCH(ignores_pbs)
+SUBMIT_SWITCH(mounts_home)
 SUBMIT_SWITCH(asks_help)
 SUBMIT_SWITCH(asks_usage)
 SUBMIT_SWITCH(asks_version)
@@ -104,7 +105,17 @@ const struct submit_option submit_options[] = {
     {"container-image", 0, YES, NULL, 0, submit_container, "image"},
     {"container-mounts", 0, YES, NULL, 0, submit_container, "mounts"},
     {"container-workdir", 0, YES, NULL, 0, submit_container, "workDir"},
-    {"container-writable", 0, NO, NULL, 0, submit_container, "isWritable"},
+    {"container-writable", 0, NO, NULL, 0, submit_accept, NULL},
+    {"container-readonly", 0, NO, NULL, 0, submit_container, "isReadOnly"},
+    {"container-env", 0, YES, NULL, 0, submit_container, "variables"},
+    {"container-mount-home", 0, NO, NULL, 0, submit_mounts_home, NULL},
+    {"no-container-mount-home", 0, NO, NULL, 0, submit_accept, NULL},
+    {"container-remap-root", 0, NO, NULL, 0, submit_refuse, "jobs run as their user"},
+    {"no-container-remap-root", 0, NO, NULL, 0, submit_accept, NULL},
+    {"no-container-entrypoint", 0, NO, NULL, 0, submit_accept, NULL},
+    {"container-entrypoint", 0, NO, NULL, 0, submit_refuse, "the script alone runs"},
+    {"container-name", 0, YES, NULL, 0, submit_refuse, "containers end with their job"},
+    {"container-save", 0, YES, NULL, 0, submit_refuse, "containers end with their job"},
     {"contiguous", 0, NO, NULL, 0, submit_refuse, "nodes have no order"},
     {"core-spec", 'S', YES, "CORE_SPEC", 0, submit_refuse, "cores cannot be set aside"},
     {"cores-per-socket", 0, YES, NULL, 0, submit_refuse, WHY_TOPOLOGY},

@@ -158,6 +158,19 @@ static void sbatch_put_arguments(struct sbatch *b)
         json_array_append_new(arguments, json_string(b->s.words.arguments.at[i]));
 }
 
+/* The home directory is that of the submitting shell. */
+static struct err *sbatch_put_home(struct sbatch *b)
+{
+    const char *home = slurm_variable("HOME");
+
+    if (!b->submit.mounts_home)
+        return NULL;
+    if (!home || *home != '/')
+        return err_new(ERR_INVALID, "--container-mount-home: $HOME is not set");
+    json_put_text(json_object_at(b->submit.spec, "container"), "home", home);
+    return NULL;
+}
+
 static void sbatch_put_environment(struct sbatch *b)
 {
     json_t *environment;
@@ -314,7 +327,7 @@ static struct err *sbatch_apply(struct sbatch *b)
         return err_new(ERR_INVALID,
                        "'%s' can't be reached now, or it is an invalid entry for --cluster.",
                        b->submit.cluster);
-    return NULL;
+    return sbatch_put_home(b);
 }
 
 /* Submits, and tells the result. */

@@ -51,7 +51,12 @@ static const struct field container_fields[] = {
     F_STRING("image", "The image of the job's processes.", .size_max = TEXT_MAX),
     F_STRING("mounts", "SOURCE:TARGET[:ro], with commas.", .size_max = LINE_MAX_BYTES),
     F_PATH("workDir", "The working directory in the container."),
-    F_BOOL("isWritable", "The root file system of the container can be written."),
+    F_PATH("home", "The home directory of the user, mounted at its path; absent: it is not."),
+    F_STRING("variables",
+             "Names of variables that the job has from its submission, though the image has them, "
+             "with commas.",
+             .size_max = LINE_MAX_BYTES),
+    F_BOOL("isReadOnly", "The root file system of the container cannot be written."),
     F_END,
 };
 

@@ -11,6 +11,7 @@
 #include "kinds/object/tree_cache.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_ask.h"
+#include "kinds/slurm/slurm_container.h"
 #include "kinds/slurm/slurm_job.h"
 #include "kinds/slurm/slurm_pod.h"
 #include "model/index_set.h"
@@ -121,7 +122,7 @@ static size_t environment_size(const json_t *spec)
 /* Requests that restrict and that are not implemented are refused by their names. */
 static struct err *check_known(const struct change *c)
 {
-    static const char *const refused[] = {"container", "mailType"};
+    static const char *const refused[] = {"mailType"};
     const json_t *spec = json_object_get(c->after, "spec");
     AUTO(causes_done) struct causes causes = {0};
 
@@ -183,6 +184,7 @@ static struct err *check_request(const struct change *c)
     TRY(check_names(c));
     TRY(slurm_ask_read(spec, &ask));
     TRY(slurm_node_terms(spec, &terms));
+    TRY(slurm_container_check(spec));
     TRY(check_known(c));
     return check_fits(c, &ask);
 }

@@ -65,5 +65,19 @@ enum {
  */
 #define HOST_PROCESS_ANNOTATION "mete.dev/host-process"
 
+/*
+ * The annotation of a pod whose one container, of an image, runs a batch script: the input and
+ * output are files of a user of the machine, and not a log. A JSON object: "stdin", "stdout",
+ * "stderr", "openMode" and "umask" as above, and
+ *   "uid"        the user of the machine: files and hostPaths are opened with the user's rights
+ *   "variables"  names of variables that the job has from its submission, though the image has them
+ */
+#define BATCH_CONTAINER_ANNOTATION "mete.dev/batch-container"
+
+/* Annotation of such a pod: the text of its script, which a volume shows at SLURM_SCRIPT_PATH. */
+#define SLURM_SCRIPT_ANNOTATION "mete.dev/slurm-script"
+#define SLURM_SCRIPT_DIR        "/run/mete/job"
+#define SLURM_SCRIPT_FILE       "slurm_script"
+
 /* Adds a cause for each rule beyond the schema that `spec` breaks. */
 void slurm_job_validate(const json_t *spec, const struct path *at, struct causes *causes);

@@ -10,6 +10,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 #include "kinds/slurm/slurm_ask.h"
+#include "kinds/slurm/slurm_container.h"
 #include "kinds/slurm/slurm_env.h"
 #include "model/quantity.h"
 #include "model/slurm_pattern.h"
@@ -97,17 +98,16 @@ char *slurm_stdin_path(const struct slurm_element *e)
     return pattern ? expand_path(e, pattern) : mem_strdup("/dev/null");
 }
 
-/* The value of HOST_PROCESS_ANNOTATION. */
-static char *host_process(const struct slurm_element *e)
+/* The members of HOST_PROCESS_ANNOTATION, without the script. */
+static json_t *process_streams(const struct slurm_element *e)
 {
     const json_t *spec = json_object_get(e->job, "spec");
-    AUTO(json_freep) json_t *process = json_object();
+    json_t *process = json_object();
     AUTO_FREE char *in = slurm_stdin_path(e);
     AUTO_FREE char *out = slurm_stdout_path(e);
     AUTO_FREE char *err = slurm_stderr_path(e);
     const char *mode = json_text(spec, "openMode");
 
-    json_put_text(process, "script", json_text(spec, "script"));
     json_put_text(process, "stdin", in);
     json_put_text(process, "stdout", out);
     if (!text_equal(out, err))
@@ -115,7 +115,7 @@ static char *host_process(const struct slurm_element *e)
     json_put_text(process, "openMode", mode ? mode : "truncate");
     if (json_object_get(spec, "umask"))
         json_put_int(process, "umask", json_int(spec, "umask", 0));
-    return json_format(process);
+    return process;
 }
 
 /* ---- metadata ---- */
@@ -186,7 +186,6 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     const char *user = json_text_at(e->job, "metadata", "annotations", POD_USER, NULL);
     const char *reservation = json_text_filled(json_object_get(e->job, "spec"), "reservation");
     AUTO_FREE char *name = slurm_pod_name(e);
-    AUTO_FREE char *process = host_process(e);
     AUTO(json_freep) json_t *account = slurm_account_facts(e, ask);
     AUTO_FREE char *facts = json_format(account);
     AUTO_FREE char *environment = slurm_env(e, ask);
@@ -200,7 +199,6 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     }
     json_put_text(labels, QUEUE_LABEL, e->queue);
     json_put_text(annotations, POD_USER, user ? user : "");
-    json_put_text(annotations, HOST_PROCESS_ANNOTATION, process);
     json_put_text(annotations, SLURM_ACCOUNT_ANNOTATION, facts);
     json_put_text(annotations, SLURM_ENVIRONMENT_ANNOTATION, environment);
     json_put_text(annotations, QUEUE_RESERVATION, reservation);
@@ -256,17 +254,35 @@ static void put_resources(json_t *pod, json_t *container, const struct slurm_ask
         pod_ask_for(pod, container, &ask->gpus);
 }
 
-static json_t *make_container(json_t *pod, const struct slurm_element *e,
-                              const struct slurm_ask *ask)
+/* The container of a process of the machine. */
+static void put_host(json_t *pod, json_t *container, const json_t *spec, json_t *process)
 {
-    const json_t *spec = json_object_get(e->job, "spec");
-    json_t *container = json_object();
+    AUTO_FREE char *text = NULL;
 
-    json_put_text(container, "name", "main");
+    json_put_text(process, "script", json_text(spec, "script"));
+    text = json_format(process);
+    json_put_text(json_object_at(json_object_at(pod, "metadata"), "annotations"),
+                  HOST_PROCESS_ANNOTATION, text);
     json_put_text(container, "image", "host");
     if (json_array_size(json_object_get(spec, "arguments")) > 0)
         json_put(container, "command", json_deep_copy(json_object_get(spec, "arguments")));
     json_put_text(container, "workingDir", json_text(spec, "workDir"));
+    json_put_int(json_object_at(json_object_at(pod, "spec"), "securityContext"), "runAsUser",
+                 json_int_at(spec, "user", "uid", NULL));
+}
+
+static json_t *make_container(json_t *pod, const struct slurm_element *e,
+                              const struct slurm_ask *ask)
+{
+    const json_t *spec = json_object_get(e->job, "spec");
+    AUTO(json_freep) json_t *process = process_streams(e);
+    json_t *container = json_object();
+
+    json_put_text(container, "name", "main");
+    if (slurm_has_container(spec))
+        slurm_container_put(pod, container, spec, process);
+    else
+        put_host(pod, container, spec, process);
     put_resources(pod, container, ask);
     return container;
 }
@@ -286,8 +302,6 @@ json_t *slurm_pod_make(const struct slurm_element *e)
                                 make_container(pod, e, &ask)); /* fresh: cannot fail */
     json_put_text(pod_spec, "restartPolicy", "Never");
     json_put_int(pod_spec, "terminationGracePeriodSeconds", KILL_WAIT_S);
-    json_put_int(json_object_at(pod_spec, "securityContext"), "runAsUser",
-                 json_int_at(spec, "user", "uid", NULL));
     if (minutes > 0)
         json_put_int(pod_spec, "activeDeadlineSeconds", minutes * 60);
     put_nodes(pod_spec, spec, &ask);

@@ -236,6 +236,7 @@ static void create_in(struct pod *p, struct container *c, const struct container
     AUTO(json_freep) json_t *config = NULL;
     AUTO(json_freep) json_t *intent = NULL;
     AUTO(json_freep) json_t *host = NULL;
+    AUTO(json_freep) json_t *batch = NULL;
     AUTO_FREE char *id = container_id(p, c, c->attempt);
     AUTO_FREE char *logs = pod_log_dir(p);
     AUTO_FREE char *log_path = mem_format("%s/%s/%" PRId64 ".log", logs, c->name, c->attempt);
@@ -244,7 +245,10 @@ static void create_in(struct pod *p, struct container *c, const struct container
 
     if (!e)
         e = pod_host_process(p, &host);
-    if (e && err_code(e) == ERR_INVALID && pod_is_host_process(p)) { /* as the runtime's refusal */
+    if (!e)
+        e = pod_batch(p, &batch);
+    if (e && err_code(e) == ERR_INVALID && (pod_is_host_process(p) || pod_is_batch(p))) {
+        /* as the runtime's refusal */
         container_refused(p, c, e);
         return;
     }
@@ -255,6 +259,7 @@ static void create_in(struct pod *p, struct container *c, const struct container
     intent = make_intent(p, c);
     create.intent = intent;
     create.host = host;
+    create.batch = batch;
     set_streams(pod_container_spec(p, c), config, &create);
     container_move(c, CONTAINER_CREATING);
     r->ops->create(r->self, &create, container_create_on_created, pending_new(p, c));
@@ -323,6 +328,13 @@ static struct err *make_root(void *message)
     return m->make_stage(&m->stage);
 }
 
+/* A batch job whose files are not there ends: nobody waits for them. */
+static bool is_refusal(const struct pod *p, const struct err *e)
+{
+    return pod_is_batch(p) && (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_FORBIDDEN ||
+                               err_code(e) == ERR_INVALID);
+}
+
 static void on_rooted(void *message, const struct err *e)
 {
     struct rooting *m = message;
@@ -335,7 +347,9 @@ static void on_rooted(void *message, const struct err *e)
         LOG(WARN, "CDI files are not used", S("cause", m->cdi->problem));
     if (c && c->state == CONTAINER_CREATING) {
         container_move(c, CONTAINER_WAITING); /* not created yet */
-        if (e && p->life != POD_STOPPING)
+        if (e && p->life != POD_STOPPING && is_refusal(p, e))
+            container_refused(p, c, e);
+        else if (e && p->life != POD_STOPPING)
             container_refuse_for(p, c, e);
         else if (p->life != POD_STOPPING)
             create_in(p, c, &place);
@@ -374,7 +388,8 @@ static struct err *plan_stage(const struct pod *p, const struct container *c, st
     const struct pods_options *o = &p->set->o;
     const json_t *spec = pod_container_spec(p, c);
     bool is_host = !container_image(spec);
-    const struct host_user *user = is_host ? &p->prepared->users[c - p->containers] : NULL;
+    const struct host_user *user =
+        is_host || pod_is_batch(p) ? &p->prepared->users[c - p->containers] : NULL;
     AUTO_FREE char *dir = container_stage_dir(p, c);
     AUTO(json_freep)
     json_t *env = is_host ? spec_base_env(user, o->host->hostname) : json_object();
@@ -386,6 +401,7 @@ static struct err *plan_stage(const struct pod *p, const struct container *c, st
                                    .dir = dir,
                                    .rootfs = o->rootfs,
                                    .user = user,
+                                   .is_host = is_host,
                                    .uid_base = p->uid_base};
 
     TRY(env_add(&vars, env));

@@ -273,7 +273,14 @@ bool pod_is_host_process(const struct pod *p);
 /* Reads the annotation; NULL: it has none. ERR_INVALID: not a pod of one container of image `host`.
  * The caller owns `*ret`. */
 struct err *pod_host_process(const struct pod *p, json_t **ret) MUST_CHECK;
-/* The file with the output of such a pod, as the user named it; NULL: none. The caller frees it. */
+/* Is the pod a batch script in a container (BATCH_CONTAINER_ANNOTATION)? The same for pods of one
+ * container of an image. */
+bool pod_is_batch(const struct pod *p);
+struct err *pod_batch(const struct pod *p, json_t **ret) MUST_CHECK;
+/* The uid of the user of this machine whose script it is; NO_HOST_USER: another pod. */
+struct err *pod_batch_owner(const struct pod *p, uid_t *ret) MUST_CHECK;
+/* The file with the output of one of these pods, as the user named it; NULL: none. The caller frees
+ * it. */
 char *pod_output_path(const struct pod *p);
 
 /* container_create.c: from the container's turn to the runtime's create */

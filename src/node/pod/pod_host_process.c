@@ -1,45 +1,78 @@
-/* pod_host_process.c - pods that are a process of the host, started without an OCI runtime */
+/*
+ * pod_host_process.c - pods whose streams are files of a user: processes of the host, started
+ * without an OCI runtime, and batch scripts in a container
+ */
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "kinds/slurm/slurm_job.h"
 #include "node/pod/pod.h"
 
-static const char *process_text(const struct pod *p)
+static const char *process_text(const struct pod *p, const char *annotation)
 {
-    return json_text_at(p->object, "metadata", "annotations", HOST_PROCESS_ANNOTATION, NULL);
+    return json_text_at(p->object, "metadata", "annotations", annotation, NULL);
 }
 
 bool pod_is_host_process(const struct pod *p)
 {
-    return process_text(p) != NULL;
+    return process_text(p, HOST_PROCESS_ANNOTATION) != NULL;
 }
 
-struct err *pod_host_process(const struct pod *p, json_t **ret)
+bool pod_is_batch(const struct pod *p)
 {
-    const char *text = process_text(p);
+    return process_text(p, BATCH_CONTAINER_ANNOTATION) != NULL;
+}
+
+/* Reads the annotation of a pod with one container, of the image `host` or of another. */
+static struct err *process_read(const struct pod *p, const char *annotation, bool is_host,
+                                json_t **ret)
+{
+    const char *text = process_text(p, annotation);
     const json_t *containers = json_at(p->object, "spec", "containers", NULL);
     AUTO(json_freep) json_t *process = NULL;
     struct err *e = NULL;
 
-    if (!text) {
-        *ret = NULL;
+    *ret = NULL;
+    if (!text)
         return NULL;
-    }
     e = json_parse(str_of(text), &process);
     if (e)
-        return err_wrap(e, "annotation " HOST_PROCESS_ANNOTATION);
-    if (p->n_containers != 1 || container_image(json_array_get(containers, 0)))
-        return err_new(ERR_INVALID, "annotation " HOST_PROCESS_ANNOTATION
-                                    ": the pod is not one container of the image 'host'");
+        return err_wrap(e, "annotation %s", annotation);
+    if (p->n_containers != 1 || !container_image(json_array_get(containers, 0)) != is_host)
+        return err_new(ERR_INVALID, "annotation %s: the pod is not one container of %s", annotation,
+                       is_host ? "the image 'host'" : "an image");
     *ret = TAKE(process);
+    return NULL;
+}
+
+struct err *pod_host_process(const struct pod *p, json_t **ret)
+{
+    return process_read(p, HOST_PROCESS_ANNOTATION, true, ret);
+}
+
+struct err *pod_batch(const struct pod *p, json_t **ret)
+{
+    return process_read(p, BATCH_CONTAINER_ANNOTATION, false, ret);
+}
+
+struct err *pod_batch_owner(const struct pod *p, uid_t *ret)
+{
+    AUTO(json_freep) json_t *batch = NULL;
+    int64_t uid = 0;
+
+    TRY(pod_batch(p, &batch));
+    uid = json_int(batch, "uid", -1);
+    if (batch && (uid < 0 || uid >= UINT32_MAX))
+        return err_new(ERR_INVALID, "annotation %s: no uid", BATCH_CONTAINER_ANNOTATION);
+    *ret = batch ? (uid_t)uid : NO_HOST_USER;
     return NULL;
 }
 
 char *pod_output_path(const struct pod *p)
 {
     AUTO(json_freep) json_t *process = NULL;
-    AUTO(err_freep) struct err *e = pod_host_process(p, &process);
+    AUTO(err_freep)
+    struct err *e = pod_is_batch(p) ? pod_batch(p, &process) : pod_host_process(p, &process);
     const char *path = e ? NULL : json_text(process, "stdout");
 
     return path ? mem_strdup(path) : NULL;

@@ -144,6 +144,8 @@ static struct err *preparation_plan(struct pod *p, struct preparation *ret)
         ret->uids[i] = NO_HOST_USER;
         if (!container_image(spec))
             TRY(spec_uid(p->object, spec, &ret->uids[i]));
+        else
+            TRY(pod_batch_owner(p, &ret->uids[i]));
     }
     return pod_plan_volumes(p, ret->uid_base, &ret->volumes);
 }

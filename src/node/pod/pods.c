@@ -83,7 +83,7 @@ void pods_each_log(const struct pods *set,
             AUTO_FREE char *log = container_log_path(p, c, c->attempt);
             AUTO_FREE char *words = container_words_path(p, c);
 
-            if (c->state == CONTAINER_RUNNING && !pod_is_host_process(p))
+            if (c->state == CONTAINER_RUNNING && !pod_is_host_process(p) && !pod_is_batch(p))
                 fn(arg, id, log, words);
         }
     }

@@ -80,7 +80,7 @@ struct crun_attempt *attempt_new(struct crun *r, const char *id, const json_t *i
 {
     struct crun_attempt *b = mem_alloc(sizeof(*b));
 
-    *b = (struct crun_attempt){.r = r, .pidfd = -1, .sync_fd = -1};
+    *b = (struct crun_attempt){.r = r, .pidfd = -1, .sync_fd = -1, .outputs = {-1, -1}};
     b->sync_text.cap = SYNC_TEXT_MAX;
     b->id = mem_strdup(id);
     b->kind = oci_kind_of(json_text(intent, "runtime"));
@@ -105,6 +105,8 @@ void attempt_free(struct crun_attempt *b)
     err_free(b->create_error);
     json_decref(b->intent);
     vec_done(&b->removals);
+    for (size_t i = 0; i < COUNT(b->outputs); i++)
+        fd_close(b->outputs[i]);
     free(b->log_path);
     free(b->bundle);
     free(b->id);

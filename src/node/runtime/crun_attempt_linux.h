@@ -99,6 +99,9 @@ struct crun_attempt {
     bool has_stdin; /* from the creation, as are: */
     bool is_stdin_once;
     bool has_terminal;
+    bool has_files; /* streams are files of a user, and conmon passes them on */
+    int outputs[2]; /* these files until the creation's end; -1: none */
+    gid_t groups[2];
     json_t *intent;
     enum runtime_state state;
     struct runtime_exit exit;

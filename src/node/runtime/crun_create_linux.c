@@ -12,11 +12,14 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
+#include "node/as_user.h"
 #include "node/runtime/crun_attempt_linux.h"
 
 enum {
     ROOM_MIN_BYTES = 1 << 20,
-    ROOM_MIN_FILES = 64
+    ROOM_MIN_FILES = 64,
+    UMASK_DEFAULT = 022
 };
 
 struct creation {
@@ -29,6 +32,8 @@ struct creation {
     char *config;
     int64_t hook_uid; /* of the root that hooks run as; -1: none does */
     char *log_dir;
+    char *batch; /* JSON; NULL: there is a log */
+    int streams[3];
     int lock_fd;
     int sync_fd; /* the fifo `monitor`, to read; and: */
     int monitor_fd;
@@ -75,6 +80,25 @@ static struct err *open_to_hooks(const struct creation *p, const char *config_pa
     return NULL;
 }
 
+/* Opens the files that a batch script reads and writes, with the rights of their user. */
+static struct err *open_streams(struct creation *p)
+{
+    AUTO(json_freep) json_t *batch = NULL;
+    struct user_streams s = {0};
+    struct host_user user = {0};
+
+    if (!p->batch)
+        return NULL;
+    TRY(json_parse(str_of(p->batch), &batch));
+    TRY(host_user_read((uid_t)json_int(batch, "uid", -1), &user));
+    s = (struct user_streams){.input = json_text(batch, "stdin"),
+                              .output = json_text(batch, "stdout"),
+                              .errors = json_text(batch, "stderr"),
+                              .is_append = text_equal(json_text(batch, "openMode"), "append"),
+                              .umask = (mode_t)json_int(batch, "umask", UMASK_DEFAULT)};
+    return as_user_open(&user, &s, p->streams);
+}
+
 static struct err *creation_prepare(void *message)
 {
     struct creation *p = message;
@@ -89,11 +113,14 @@ static struct err *creation_prepare(void *message)
     if (file_exists(mark))
         return err_new(ERR_INTERNAL, "attempt %s was started before", p->id);
     TRY(file_write(config_path, 0600, str_of(p->config)));
+    TRY(open_streams(p));
     return p->hook_uid < 0 ? NULL : open_to_hooks(p, config_path);
 }
 
 static void creation_free(struct creation *p)
 {
+    for (size_t i = 0; i < COUNT(p->streams); i++)
+        fd_close(p->streams[i]);
     fd_close(p->lock_fd);
     fd_close(p->sync_fd);
     fd_close(p->monitor_fd);
@@ -104,6 +131,7 @@ static void creation_free(struct creation *p)
     free(p->intent);
     free(p->config);
     free(p->log_dir);
+    free(p->batch);
     free(p);
 }
 
@@ -133,6 +161,30 @@ static enum err_code code_of_failure(const struct crun_attempt *b, struct str wo
                    memmem(words.at, words.size, no_space, strlen(no_space))
                ? ERR_NO_SPACE
                : ERR_INVALID;
+}
+
+/* Takes the outputs of a batch script from the creation. */
+static void attempt_take_outputs(struct crun_attempt *b, struct creation *p)
+{
+    for (size_t i = 0; i < COUNT(b->outputs); i++) {
+        struct stat is = {0};
+
+        if (b->has_files && fstat(p->streams[i + 1], &is) == 0 && S_ISREG(is.st_mode)) {
+            b->outputs[i] = fd_take(&p->streams[i + 1]);
+            b->groups[i] = is.st_gid;
+        }
+    }
+}
+
+/* The runtime has given the files to the program's user and group: they keep their own group. */
+static void attempt_close_outputs(struct crun_attempt *b)
+{
+    for (size_t i = 0; i < COUNT(b->outputs); i++) {
+        if (b->outputs[i] >= 0 && fchown(b->outputs[i], (uid_t)-1, b->groups[i]) < 0)
+            LOG(WARN, "output keeps its new group", S("id", b->id));
+        fd_close(b->outputs[i]);
+        b->outputs[i] = -1;
+    }
 }
 
 static void attempt_close_sync(struct crun_attempt *b)
@@ -177,6 +229,7 @@ static void attempt_read_sync(struct crun_attempt *b)
         return;
     if (json_int(answer, "data", -1) > 0) {
         b->state = RUNTIME_CREATED;
+        attempt_close_outputs(b);
         attempt_close_sync(b);
         attempt_finish(b, NULL);
         return;
@@ -204,6 +257,7 @@ static void attempt_not_created(struct crun_attempt *b)
 {
     AUTO(err_freep) struct err *e = TAKE(b->create_error);
 
+    attempt_close_outputs(b);
     attempt_close_sync(b);
     b->state = RUNTIME_INTENDED;
     attempt_finish(b, e);
@@ -286,7 +340,8 @@ static struct err *attempt_start_conmon(struct crun_attempt *b, struct creation 
     AUTO_FREE char *pidfile = attempt_path(b, "pidfile");
     AUTO_FREE char *exits = mem_format("%s/exits", r->dir);
     AUTO_FREE char *last_dir = attempt_last_dir(b);
-    AUTO_FREE char *log = mem_format("k8s-file:%s", b->log_path);
+    AUTO_FREE char *log =
+        b->has_files ? mem_strdup("passthrough") : mem_format("k8s-file:%s", b->log_path);
     const char *argv[64] = {r->conmon_path,
                             "--sync",
                             "--api-version",
@@ -320,12 +375,14 @@ static struct err *attempt_start_conmon(struct crun_attempt *b, struct creation 
     struct proc_options o = {.argv = argv, .env = env, .cwd = b->bundle, .is_session = true};
 
     add_streams(argv, b);
-    if (r->o.log_max_bytes > 0)
+    if (r->o.log_max_bytes > 0 && !b->has_files)
         add_pair(argv, "--log-size-max", log_max);
     b->sync_fd = p->sync_fd;
     p->sync_fd = -1;
     /* conmon inherits the read end too, so that it can still write after our death. */
-    memcpy(o.fds, (const int[PROC_FDS_MAX]){-1, -1, -1, p->monitor_fd, p->lock_fd, b->sync_fd},
+    memcpy(o.fds,
+           (const int[PROC_FDS_MAX]){p->streams[0], p->streams[1], p->streams[2], p->monitor_fd,
+                                     p->lock_fd, b->sync_fd},
            sizeof(o.fds));
     o.n_fds = 6;
     b->sync_io = loop_io_new(r->o.loop, b->sync_fd, on_sync, b);
@@ -345,6 +402,8 @@ static void on_creation_prepared(void *message, const struct err *e)
     }
     if (!e)
         failed = attempt_start_conmon(b, p);
+    if (!e && !failed)
+        attempt_take_outputs(b, p);
     creation_free(p);
     if (e || failed) {
         b->state = RUNTIME_INTENDED;
@@ -405,6 +464,7 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
     b->has_stdin = c->has_stdin;
     b->is_stdin_once = c->is_stdin_once;
     b->has_terminal = c->has_terminal;
+    b->has_files = c->batch != NULL;
     p = mem_alloc(sizeof(*p));
     *p = (struct creation){.r = r,
                            .id = mem_strdup(c->id),
@@ -415,6 +475,8 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
                            .config = json_format(c->config),
                            .hook_uid = hook_uid_of(c->config),
                            .log_dir = mem_strndup(c->log_path, (size_t)(slash - c->log_path)),
+                           .batch = c->batch ? json_format(c->batch) : NULL,
+                           .streams = {-1, -1, -1},
                            .lock_fd = -1,
                            .sync_fd = -1,
                            .monitor_fd = -1};

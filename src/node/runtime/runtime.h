@@ -58,6 +58,8 @@ struct runtime_create {
     json_t *config;       /* config.json of the bundle */
     const json_t *host;   /* value of HOST_PROCESS_ANNOTATION; NULL: a container */
     const char *log_path; /* CRI format; the directory is created */
+    const json_t *batch;  /* value of BATCH_CONTAINER_ANNOTATION: there is no log, the streams are
+                             files of a user; NULL: a log */
     bool has_stdin;       /* stdin stays open, for attach */
     bool is_stdin_once;   /* stdin ends with the first attached client */
     bool has_terminal;

@@ -195,6 +195,29 @@ static void add_mounts(const struct stage *stage, struct spec_mount *mounts, siz
     }
 }
 
+static bool batch_names(const json_t *batch, const char *name)
+{
+    return json_has_text(json_object_get(batch, "variables"), name);
+}
+
+/* The image of a batch script keeps its variables, as PATH, but those that the user names. */
+static struct err *keep_image_env(const struct pod *p, const json_t *env, json_t *own)
+{
+    AUTO(json_freep) json_t *batch = NULL;
+    const char *name;
+    json_t *value;
+    void *next;
+
+    TRY(pod_batch(p, &batch));
+    if (!batch)
+        return NULL;
+    json_object_foreach_safe (own, next, name, value)
+        if (json_object_get(env, name) && !text_starts_with(name, "SLURM_") &&
+            !batch_names(batch, name))
+            (void)json_object_del(own, name); /* a member: cannot fail */
+    return NULL;
+}
+
 /* `*ret_own`: variables of the manifest; `*ret`: these and variables of the image or this machine.
  */
 static struct err *build_env(const struct pod *p, const json_t *spec, const struct image *image,
@@ -208,6 +231,8 @@ static struct err *build_env(const struct pod *p, const json_t *spec, const stru
     AUTO(json_freep) json_t *own = image ? json_object() : json_incref(env);
 
     TRY(env_add(&in, own));
+    if (image)
+        TRY(keep_image_env(p, env, own));
     if (image)
         (void)json_object_update(env, own);
     *ret_own = TAKE(own);
@@ -271,6 +296,7 @@ static struct err *add_words(const struct pod *p, const struct container *c,
 struct parts {
     const struct image *image; /* NULL: the image `host` */
     const struct host_user *user;
+    struct host_user owner; /* of a batch script, as `user` */
     struct spec_mount *mounts;
     size_t n_mounts;
     json_t *own_env;
@@ -298,6 +324,21 @@ static void parts_done(struct parts *x)
     free(x->device_dir);
 }
 
+/* A batch script in a container has the groups of its user on this machine. */
+static void parts_find_user(const struct pod *p, const struct container *c, const struct root *root,
+                            struct parts *x)
+{
+    const struct host_user *of_host = &p->prepared->users[c - p->containers];
+
+    x->user = root ? &root->found : of_host;
+    if (!root || !pod_is_batch(p))
+        return;
+    x->owner = root->found;
+    memcpy(x->owner.groups, of_host->groups, sizeof(of_host->groups));
+    x->owner.n_groups = of_host->n_groups;
+    x->user = &x->owner;
+}
+
 static struct err *parts_collect(const struct pod *p, const struct container *c,
                                  const struct container_place *place, struct parts *x)
 {
@@ -313,7 +354,7 @@ static struct err *parts_collect(const struct pod *p, const struct container *c,
     x->rootfs = root ? mem_format("%s/root", root->dir) : mem_strdup(o->rootfs);
     x->sys_dir = mem_format("%s/" HOST_SYS_DIR, o->dir);
     x->device_dir = mem_format("%s/" HOST_DEVICE_DIR, o->dir);
-    x->user = root ? &root->found : &p->prepared->users[c - p->containers];
+    parts_find_user(p, c, root, x);
     if (root)
         x->image = o->images->find(o->images->arg, container_image(spec));
     if (root && !x->image)
@@ -348,7 +389,7 @@ struct err *container_build(const struct pod *p, const struct container *c,
                              .mounts = x.mounts,
                              .n_mounts = x.n_mounts,
                              .edits = x.edits,
-                             .is_script = pod_is_host_process(p),
+                             .is_script = pod_is_host_process(p) || pod_is_batch(p),
                              .has_userns = place->root && p->has_userns,
                              .uid_base = p->uid_base,
                              .sys_dir = x.sys_dir,

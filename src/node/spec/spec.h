@@ -37,7 +37,7 @@ struct spec_input {
     const struct spec_mount *mounts;
     size_t n_mounts;
     const json_t *edits; /* cdi.h */
-    bool is_script;      /* a host process: its script may have no arguments */
+    bool is_script;      /* `command` are the arguments of a script, perhaps none, as they are */
     bool has_userns;     /* uid 0 inside is `uid_base` */
     uint32_t uid_base;
     const char *sys_dir;    /* for images: the directory bound at /sys */

@@ -170,7 +170,7 @@ static struct err *put_args(const struct spec_input *in, json_t *process)
         if (json_array_size(own) == 0)
             add_words(in->image->command, NULL, args);
     }
-    add_words(command, env, args);
+    add_words(command, in->is_script ? NULL : env, args);
     add_words(own, env, args);
     if (json_array_size(args) > 0 || in->is_script)
         return NULL;

@@ -5,7 +5,6 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "node/as_user.h"
 #include "node/runtime/userns.h"
 #include "node/volume/bind.h"
 
@@ -194,45 +194,16 @@ static struct err *open_source(const struct bind *b, int root, int *ret)
     return open_sub_path(b, fd, ret);
 }
 
-/* ---- rights ---- */
-
-/*
- * Makes this thread alone act as `user` on files: the raw system calls change only the calling
- * thread, and an fsuid other than 0 removes the file capabilities. setfsuid reports no errors, so
- * the ids are read back.
- */
-static struct err *bind_become(const struct host_user *user)
-{
-    if (syscall(SYS_setgroups, user->n_groups, user->groups) < 0)
-        return err_errno(errno, "take the groups of %s", user->name);
-    (void)setfsgid(user->gid);
-    (void)setfsuid(user->uid);
-    if ((uid_t)setfsuid((uid_t)-1) != user->uid || (gid_t)setfsgid((gid_t)-1) != user->gid)
-        return err_new(ERR_INTERNAL, "files cannot be opened as %s", user->name);
-    return NULL;
-}
-
-/* Makes the thread root again. A failure ends the process, as it would open later files with wrong
- * rights. */
-static void become_root(void)
-{
-    (void)setfsuid(0);
-    (void)setfsgid(0);
-    if (setfsuid((uid_t)-1) != 0 || setfsgid((gid_t)-1) != 0 ||
-        syscall(SYS_setgroups, (size_t)0, NULL) < 0)
-        abort();
-}
-
 static struct err *open_as(const struct bind *b, int root, int *ret)
 {
     struct err *e = NULL;
 
     if (!b->has_user || b->user.uid == 0)
         return open_source(b, root, ret);
-    e = bind_become(&b->user);
+    e = as_user_begin(&b->user);
     if (!e)
         e = open_source(b, root, ret);
-    become_root();
+    as_user_end();
     return e;
 }
 

@@ -147,7 +147,7 @@ static struct err *stage_plan_one(const struct stage_input *in, const json_t *it
 
 struct err *stage_plan(const struct stage_input *in, struct stage *ret)
 {
-    AUTO(stage_done) struct stage s = {.dir = mem_strdup(in->dir), .is_host = in->user != NULL};
+    AUTO(stage_done) struct stage s = {.dir = mem_strdup(in->dir), .is_host = in->is_host};
     const json_t *item = NULL;
     size_t i = 0;
 

@@ -30,7 +30,9 @@ struct stage_input {
     const json_t *env;            /* variables for $(NAME) in a subPathExpr */
     const char *dir;              /* DATA/node/pods/UID/binds/CONTAINER-ATTEMPT */
     const char *rootfs;           /* the host's root without hidden directories, for host paths */
-    const struct host_user *user; /* of the image `host`; NULL: another image */
+    const struct host_user *user; /* with whose rights hostPaths are opened: of the image `host`, or
+                                     the owner of a batch container; NULL: another image */
+    bool is_host;                 /* the image `host` */
     uint32_t uid_base;
 };
 

@@ -59,6 +59,7 @@ static char *plan(const char *mounts, const struct host_user *user, uint32_t uid
                                    .dir = "/b",
                                    .rootfs = "/host",
                                    .user = user,
+                                   .is_host = user != NULL,
                                    .uid_base = uid_base};
     AUTO(stage_done) struct stage s = {0};
     AUTO(err_freep) struct err *e = stage_plan(&in, &s);

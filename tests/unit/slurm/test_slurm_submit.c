@@ -84,9 +84,10 @@ static void makes_the_spec(void **state)
          "{\"beginTime\":\"2026-11-24T12:30:00Z\",\"gpus\":\"h100:2\",\"gpusPerNode\":\"1\","
          "\"cpusPerTask\":3}"},
         {"#!/bin/sh\n",
-         {"--container-image=ubuntu", "--container-mounts=/a:/b", "--container-writable",
-          "--open-mode=a"},
-         "{\"container\":{\"image\":\"ubuntu\",\"mounts\":\"/a:/b\",\"isWritable\":true},"
+         {"--container-image=ubuntu", "--container-mounts=/a:/b", "--container-readonly",
+          "--container-env=PATH", "--no-container-mount-home", "--open-mode=a"},
+         "{\"container\":{\"image\":\"ubuntu\",\"mounts\":\"/a:/b\",\"isReadOnly\":true,"
+         "\"variables\":\"PATH\"},"
          "\"openMode\":\"append\"}"},
     };
 

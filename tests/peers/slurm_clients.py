@@ -1,0 +1,219 @@
+"""The programs that people submit by, unchanged from PyPI, against Mete under the names of Slurm's commands: submitit,
+Snakemake, dask-jobqueue, Parsl, torchx and Lightning's environment. Nextflow is not there: PyPI and Maven Central have
+its launcher and its parts, and the launcher downloads the program itself from its own site.
+
+build/peers/clients is their virtual environment."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+from harness import ROOT, Mete, check, execute
+
+PLACE = os.path.join(ROOT, "build", "peers", "clients")
+PACKAGES = {
+    "submitit": ["submitit==1.5.4"],
+    "snakemake": ["snakemake==9.27.1", "snakemake-executor-plugin-slurm==2.8.0"],
+    "dask": ["dask-jobqueue==0.9.0"],
+    "parsl": ["parsl==2026.10.26"],
+    "torchx": ["torchx==0.7.0", "setuptools<81"],
+}
+
+
+def install(name):
+    if not os.path.exists(os.path.join(PLACE, "bin", "python")):
+        subprocess.run([sys.executable, "-m", "venv", PLACE], check=True)
+    subprocess.run([os.path.join(PLACE, "bin", "pip"), "install", "-q", *PACKAGES[name]], check=True)
+
+
+class Site:
+    """A machine with Mete, where Slurm's commands are in $PATH."""
+
+    def __init__(self, m):
+        self.m = m
+        self.links = os.path.join(m.dir, "links")
+        self.dir = os.path.join(m.dir, "work")
+        os.mkdir(self.dir)
+        m.mete("slurm-links", self.links, env={"PATH": "/nonexistent"}.items())
+        path = os.pathsep.join([self.links, os.path.join(PLACE, "bin"), "/usr/bin", "/bin"])
+        self.env = {**m.env, "PATH": path, "HOME": self.dir, "XDG_CACHE_HOME": os.path.join(self.dir, "cache")}
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write(textwrap.dedent(text))
+        return self.path(name)
+
+    def call(self, *argv, deadline_s=600):
+        return execute(list(argv), env=self.env, cwd=self.dir, deadline_s=deadline_s)
+
+    def python(self, text):
+        """Runs a program with the client's packages; it ends with the line `fine`."""
+        r = self.call("python", self.write("client.py", text))
+        check(r.code == 0 and r.out.endswith("fine\n"), r, self.call("squeue", "-a", "-t", "all").out)
+
+    def ok(self, *argv):
+        r = self.call(*argv)
+        check(r.code == 0, r)
+        return r.out
+
+
+def run(name, test):
+    install(name)
+    with Mete("emulated:2xH100") as m:
+        test(Site(m))
+
+
+# ---- submitit ----
+
+SUBMITIT = """
+    import os, sys, time
+    import submitit
+    from submitit.helpers import Checkpointable
+
+    class Patient(submitit.helpers.Checkpointable):
+        def __call__(self, path):
+            with open(path, "a") as f:
+                f.write("begun\\n")
+            count = len(open(path).readlines())
+            if count == 1:
+                time.sleep(600)
+            return count
+
+    def double(n):
+        env = submitit.JobEnvironment()
+        assert env.global_rank == 0 and env.num_tasks == 1, env
+        return 2 * n, os.environ["SLURM_ARRAY_TASK_ID"]
+
+    if __name__ == "__main__":
+        executor = submitit.AutoExecutor(folder="log-%j", cluster="slurm")
+        executor.update_parameters(timeout_min=10, slurm_array_parallelism=10, mem_gb=0.05, cpus_per_task=1)
+        jobs = executor.map_array(double, range(100))
+        assert [j.result() for j in jobs] == [(2 * i, str(i)) for i in range(100)]
+        slow = executor.submit(time.sleep, 600)
+        while slow.state != "RUNNING":
+            time.sleep(0.5)
+        slow.cancel(check=False)
+        while not slow.done(force_check=True):
+            time.sleep(0.5)
+        assert slow.state == "CANCELLED", slow.state
+        failed = executor.submit(int, "x")
+        assert "ValueError" in str(failed.exception())
+        again = executor.submit(Patient(), os.path.abspath("attempts"))
+        while not os.path.exists("attempts"):
+            time.sleep(0.5)
+        again._interrupt(timeout=True)
+        assert again.result() == 2
+        print("fine")
+"""
+
+
+def submitit():
+    run("submitit", lambda site: site.python(SUBMITIT))
+
+
+# ---- Snakemake ----
+
+SNAKEFILE = """
+    SAMPLES = [str(i) for i in range(15)]
+    rule all:
+        input: "sum"
+    rule make:
+        output: "made/{i}"
+        resources: mem_mb=50, runtime=5
+        shell: "echo {wildcards.i} >{output}"
+    rule square:
+        input: "made/{i}"
+        output: "square/{i}"
+        threads: 1
+        resources: mem_mb=50, runtime=5, slurm_extra="'--comment=mine'"
+        shell: "read n <{input}; echo $((n * n)) >{output}"
+    rule sum:
+        input: expand("square/{i}", i=SAMPLES)
+        output: "sum"
+        resources: mem_mb=50, runtime=5
+        shell: "cat {input} | awk '{{ n += $1 }} END {{ print n }}' >{output}"
+    rule bad:
+        output: "never"
+        resources: mem_mb=50, runtime=5
+        shell: "echo it went wrong >&2; exit 3"
+"""
+
+
+def snakemake():
+    run("snakemake", runs_workflows)
+
+
+def runs_workflows(site):
+    site.write("Snakefile", SNAKEFILE)
+    words = ["snakemake", "--executor", "slurm", "--jobs", "30", "--latency-wait", "10", "--slurm-init-seconds-before-status-checks", "3",
+             "--slurm-no-account", "--default-resources", "slurm_partition=main"]
+    for way in (["--slurm-status-command", "sacct"], ["--slurm-status-command", "squeue"], ["--slurm-array-jobs", "all"]):
+        r = site.call(*words, *way)
+        with open(site.path("sum"), encoding="utf-8") as f:
+            check(r.code == 0 and f.read() == "1015\n", way, r)
+        site.ok("rm", "-r", "sum", "made", "square")
+    r = site.call(*words, "never")
+    check(r.code == 1 and "SLURM status is: 'FAILED'" in r.err, r)
+
+
+# ---- dask-jobqueue ----
+
+DASK = """
+    from dask.distributed import Client
+    from dask_jobqueue import SLURMCluster
+
+    if __name__ == "__main__":
+        with SLURMCluster(cores=1, processes=1, memory="300MB", walltime="00:10:00", interface="lo", queue="main",
+                          job_extra_directives=["--comment=dask"], local_directory="/tmp") as cluster:
+            with Client(cluster) as client:
+                cluster.scale(2)
+                client.wait_for_workers(2, timeout=300)
+                assert sum(client.gather(client.map(lambda n: n * n, range(100)))) == 328350
+                cluster.adapt(minimum=1, maximum=1)
+                while len(client.scheduler_info()["workers"]) > 1:
+                    client.gather(client.map(lambda n: n + 1, range(10), pure=False))
+        print("fine")
+"""
+
+
+def dask():
+    run("dask", lambda site: site.python(DASK))
+
+
+# ---- Parsl ----
+
+PARSL = """
+    import parsl
+    from parsl.config import Config
+    from parsl.executors import HighThroughputExecutor
+    from parsl.launchers import {launcher}
+    from parsl.providers import SlurmProvider
+
+    @parsl.python_app
+    def square(n):
+        import os
+        return n * n, os.environ["SLURM_JOB_ID"]
+
+    if __name__ == "__main__":
+        provider = SlurmProvider(partition="main", exclusive=False, cores_per_node=1, mem_per_node=1, init_blocks=2, max_blocks=2,
+                                 walltime="00:10:00", launcher={launcher}())
+        executor = HighThroughputExecutor(address="127.0.0.1", max_workers_per_node=1, provider=provider)
+        with parsl.load(Config(executors=[executor], run_dir="runs")):
+            found = [f.result(timeout=300) for f in [square(i) for i in range(40)]]
+        assert [n for n, _ in found] == [i * i for i in range(40)], found
+        print("fine")
+"""
+
+
+def parsl():
+    def runs_blocks(site):
+        for launcher in ("SingleNodeLauncher", "SrunLauncher"):
+            site.python(PARSL.format(launcher=launcher))
+    run("parsl", runs_blocks)
+
+
+PEERS = {"submitit": submitit, "snakemake": snakemake, "dask": dask, "parsl": parsl}
