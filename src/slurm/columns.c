@@ -7,27 +7,36 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "model/index_set.h"
 
 enum {
-    WIDTH_LONG_NAME = 20
+    WIDTH_LONG_NAME = 20,
+    LINES_MAX = 1000000 /* of indexes in a table */
 };
 
 /* ---- cells ---- */
 
+static void cell_add(const struct slurm_column *column, const json_t *row,
+                     const struct slurm_view *v, struct buf *out)
+{
+    const json_t *member = column->key ? json_object_get(row, column->key) : NULL;
+
+    if (column->write)
+        column->write(row, v, out);
+    else if (json_is_integer(member))
+        buf_printf(out, "%" PRId64, (int64_t)json_integer_value(member));
+    else if (json_is_string(member) && json_string_length(member) > 0)
+        buf_add_text(out, json_string_value(member));
+    else
+        buf_add_text(out, text_or_empty(column->absent));
+}
+
 char *slurm_cell_text(const struct slurm_column *column, const json_t *row,
                       const struct slurm_view *v)
 {
-    const json_t *member = column->key ? json_object_get(row, column->key) : NULL;
     struct buf out = {0};
 
-    if (column->write)
-        column->write(row, v, &out);
-    else if (json_is_integer(member))
-        buf_printf(&out, "%" PRId64, (int64_t)json_integer_value(member));
-    else if (json_is_string(member) && json_string_length(member) > 0)
-        buf_add_text(&out, json_string_value(member));
-    else
-        buf_add_text(&out, text_or_empty(column->absent));
+    cell_add(column, row, v, &out);
     return buf_steal(&out);
 }
 
@@ -164,74 +173,146 @@ void slurm_format_done(struct slurm_format *f)
     *f = (struct slurm_format){0};
 }
 
+/* ---- lines ---- */
+
+/* A walk over rows. A row whose `member` is a set of indexes gives a line for each index. */
+struct line_walk {
+    const json_t *rows;
+    const char *member; /* NULL: a line for each row */
+    size_t next_row;
+    size_t n_lines;
+    struct index_set set; /* of `line` */
+    size_t next_index;
+    json_t *line; /* copy of the row, with the index instead of the set; NULL: none */
+};
+
+static void walk_done(struct line_walk *w)
+{
+    index_set_done(&w->set);
+    json_decref(w->line);
+    w->line = NULL;
+}
+
+/* Has the row's set of indexes a line for each of them? */
+static bool walk_open(struct line_walk *w, json_t *row)
+{
+    const char *text = w->member ? json_text(row, w->member) : NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    walk_done(w);
+    if (!text)
+        return false;
+    e = index_set_parse(str_of(text), INDEX_SET_MAX, &w->set);
+    if (e)
+        return false;
+    w->next_index = 0;
+    w->line = json_copy(row);
+    return true;
+}
+
+/* Borrowed until the next call; NULL: no more lines. */
+static const json_t *walk_next(struct line_walk *w)
+{
+    for (;;) {
+        json_t *row;
+
+        while (w->line && w->next_index < w->set.n_words * 64 && w->n_lines < LINES_MAX) {
+            size_t index = w->next_index++;
+
+            if (!index_set_has(&w->set, index))
+                continue;
+            w->n_lines++;
+            json_put_int(w->line, w->member, (int64_t)index);
+            return w->line;
+        }
+        row = json_array_get(w->rows, w->next_row++);
+        if (!row || !walk_open(w, row)) {
+            w->n_lines++;
+            return row;
+        }
+    }
+}
+
 /* ---- tables ---- */
 
-static void format_add(const struct slurm_format *f, const struct slurm_cell *cell, int width,
-                       const char *text, struct buf *out)
+static void add_blanks(struct buf *out, size_t n)
 {
-    int size = (int)strlen(text);
+    static const char blanks[] = "                                ";
 
-    if (width == 0)
-        buf_add_text(out, text);
-    else if (f->cut == SLURM_CUT_PLUS && size > width)
-        buf_printf(out, "%.*s+", width - 1, text);
-    else if (cell->is_right)
-        buf_printf(out, "%*.*s", width, width, text);
-    else
-        buf_printf(out, "%-*.*s", width, width, text);
+    for (; n >= sizeof(blanks); n -= sizeof(blanks) - 1)
+        buf_add(out, blanks, sizeof(blanks) - 1);
+    buf_add(out, blanks, n);
+}
+
+static void format_add(const struct slurm_format *f, const struct slurm_cell *cell, int width,
+                       const struct buf *text, struct buf *out)
+{
+    size_t size = width > 0 && text->size > (size_t)width ? (size_t)width : text->size;
+    size_t blanks = width > 0 ? (size_t)width - size : 0;
+    bool is_marked = size < text->size && f->cut == SLURM_CUT_PLUS;
+
+    if (cell->is_right)
+        add_blanks(out, blanks);
+    if (size > 0)
+        buf_add(out, text->at, is_marked ? size - 1 : size);
+    if (is_marked)
+        buf_add_char(out, '+');
+    if (!cell->is_right)
+        add_blanks(out, blanks);
     buf_add_text(out, text_or_empty(cell->suffix));
 }
 
-/* The width of column `i`; `texts` has the cells of all lines, `n` a line. */
-static int format_width(const struct slurm_cell *cell, char *const *texts, size_t n, size_t lines,
-                        size_t i)
+/* The width of the cell's column. `text` is scratch space. */
+static int format_width(const struct slurm_format *f, const struct slurm_cell *cell,
+                        const json_t *rows, const struct slurm_view *v, struct buf *text)
 {
-    size_t longest = 1;
+    AUTO(walk_done) struct line_walk w = {.rows = rows, .member = f->expanded};
+    size_t longest = strlen(cell->column->header);
+    const json_t *line;
 
     if (cell->width != SLURM_WIDTH_LONGEST)
         return cell->width;
-    for (size_t line = 0; line < lines; line++) {
-        size_t size = texts[line * n + i] ? strlen(texts[line * n + i]) : 0;
-
-        longest = size > longest ? size : longest;
+    while ((line = walk_next(&w))) {
+        buf_clear(text);
+        cell_add(cell->column, line, v, text);
+        longest = text->size > longest ? text->size : longest;
     }
+    longest = longest > 0 ? longest : 1;
     return longest < SLURM_WIDTH_LARGEST ? (int)longest : SLURM_WIDTH_LARGEST;
 }
 
-/* The cells of all lines; the first line has the headers. */
-static char **format_texts(const struct slurm_format *f, const json_t *rows,
-                           const struct slurm_view *v)
+/* Adds a line: of the headers, if `row` is NULL. `text` is scratch space. */
+static void format_add_line(const struct slurm_format *f, const int *widths, const json_t *row,
+                            const struct slurm_view *v, struct buf *text, struct buf *out)
 {
-    size_t n = f->cells.n;
-    size_t count = json_array_size(rows);
-    char **texts = mem_alloc((count + 1) * (n + 1) * sizeof(*texts));
+    buf_add_text(out, text_or_empty(f->prefix));
+    for (size_t i = 0; i < f->cells.n; i++) {
+        const struct slurm_column *column = f->cells.at[i].column;
 
-    for (size_t i = 0; i < n; i++)
-        texts[i] = mem_strdup(f->cells.at[i].column->header);
-    for (size_t row = 0; row < count; row++)
-        for (size_t i = 0; i < n; i++)
-            texts[(row + 1) * n + i] =
-                slurm_cell_text(f->cells.at[i].column, json_array_get(rows, row), v);
-    return texts;
+        buf_clear(text);
+        if (row)
+            cell_add(column, row, v, text);
+        else
+            buf_add_text(text, column->header);
+        format_add(f, &f->cells.at[i], widths[i], text, out);
+    }
+    buf_add_char(out, '\n');
 }
 
 void slurm_format_print(const struct slurm_format *f, const json_t *rows,
                         const struct slurm_view *v, bool has_header, struct buf *out)
 {
-    size_t lines = json_array_size(rows) + 1;
-    size_t n = f->cells.n;
-    char **texts = format_texts(f, rows, v);
+    AUTO(walk_done) struct line_walk w = {.rows = rows, .member = f->expanded};
+    AUTO_FREE int *widths = mem_alloc((f->cells.n + 1) * sizeof(*widths));
+    AUTO(buf_done) struct buf text = {0};
+    const json_t *line;
 
-    for (size_t line = has_header ? 0 : 1; line < lines; line++) {
-        buf_add_text(out, text_or_empty(f->prefix));
-        for (size_t i = 0; i < n; i++)
-            format_add(f, &f->cells.at[i], format_width(&f->cells.at[i], texts, n, lines, i),
-                       texts[line * n + i], out);
-        buf_add_char(out, '\n');
-    }
-    for (size_t i = 0; i < lines * n; i++)
-        free(texts[i]);
-    free(texts);
+    for (size_t i = 0; i < f->cells.n; i++)
+        widths[i] = format_width(f, &f->cells.at[i], rows, v, &text);
+    if (has_header)
+        format_add_line(f, widths, NULL, v, &text, out);
+    while ((line = walk_next(&w)))
+        format_add_line(f, widths, line, v, &text, out);
 }
 
 /* ---- order ---- */
@@ -247,25 +328,17 @@ struct sort_order {
     slurm_rank_fn rank;
 };
 
+/* The value of a cell. */
+struct sort_key {
+    char *text; /* NULL: the number counts */
+    int64_t number;
+};
+
 struct sort_row {
     json_t *row;
     size_t place;
+    struct sort_key *keys; /* of the terms */
 };
-
-static int sort_compare_cells(const struct sort_order *o, const struct slurm_column *column,
-                              const json_t *a, const json_t *b)
-{
-    AUTO_FREE char *x = NULL;
-    AUTO_FREE char *y = NULL;
-    int64_t left = 0;
-    int64_t right = 0;
-
-    if (o->rank && o->rank(column, a, &left) && o->rank(column, b, &right))
-        return left < right ? -1 : left > right;
-    x = slurm_cell_text(column, a, o->view);
-    y = slurm_cell_text(column, b, o->view);
-    return strcmp(x, y);
-}
 
 static int sort_compare(const void *left, const void *right, void *arg)
 {
@@ -273,27 +346,44 @@ static int sort_compare(const void *left, const void *right, void *arg)
     const struct sort_row *a = left;
     const struct sort_row *b = right;
 
-    VEC_EACH (&o->terms, term) {
-        int order = sort_compare_cells(o, term->column, a->row, b->row);
+    for (size_t i = 0; i < o->terms.n; i++) {
+        const struct sort_key *x = &a->keys[i];
+        const struct sort_key *y = &b->keys[i];
+        int order =
+            x->text ? strcmp(x->text, y->text) : (x->number > y->number) - (x->number < y->number);
 
         if (order != 0)
-            return term->is_reversed ? -order : order;
+            return o->terms.at[i].is_reversed ? -order : order;
     }
     return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static void sort_make_keys(const struct sort_order *o, const json_t *row, struct sort_key *keys)
+{
+    for (size_t i = 0; i < o->terms.n; i++) {
+        const struct slurm_column *column = o->terms.at[i].column;
+
+        if (!o->rank || !o->rank(column, row, &keys[i].number))
+            keys[i].text = slurm_cell_text(column, row, o->view);
+    }
 }
 
 static void sort_rows(json_t *rows, struct sort_order *o)
 {
     size_t n = json_array_size(rows);
-    struct sort_row *all = mem_alloc((n + 1) * sizeof(*all));
+    AUTO_FREE struct sort_row *all = mem_alloc((n + 1) * sizeof(*all));
+    AUTO_FREE struct sort_key *keys = mem_alloc((n * o->terms.n + 1) * sizeof(*keys));
 
-    for (size_t i = 0; i < n; i++)
-        all[i] = (struct sort_row){json_incref(json_array_get(rows, i)), i};
+    for (size_t i = 0; i < n; i++) {
+        all[i] = (struct sort_row){json_incref(json_array_get(rows, i)), i, keys + i * o->terms.n};
+        sort_make_keys(o, all[i].row, all[i].keys);
+    }
     qsort_r(all, n, sizeof(*all), sort_compare, o);
     json_array_clear(rows);
     for (size_t i = 0; i < n; i++)
         json_array_append_new(rows, all[i].row);
-    free(all);
+    for (size_t i = 0; i < n * o->terms.n; i++)
+        free(keys[i].text);
 }
 
 struct err *slurm_rows_sort(json_t *rows, const char *spec, const struct slurm_column *columns,

@@ -51,7 +51,9 @@ enum slurm_cut {
 /* {0}: no columns; slurm_format_done frees it. */
 struct slurm_format {
     VEC(struct slurm_cell) cells;
-    char *prefix; /* text before the first cell; owned, NULL: none */
+    char *prefix;         /* text before the first cell; owned, NULL: none */
+    const char *expanded; /* a row whose member of this name is a set of indexes, "0-3,7", is
+                           * printed as a line for each index; NULL: none */
     enum slurm_cut cut;
 };
 
@@ -83,8 +85,8 @@ char *slurm_cell_text(const struct slurm_column *column, const json_t *row,
 
 /*
  * Sorts rows by letters such as "P,t,-p": numbers by value, other cells as text; '-' reverses.
- * `rank` (may be NULL) gives the number of a cell; false: the text counts. The order of equal rows
- * stays. ERR_INVALID: an unknown letter.
+ * `rank` (may be NULL) gives the numbers of a column; false: the texts count. The order of equal
+ * rows stays. ERR_INVALID: an unknown letter.
  */
 typedef bool (*slurm_rank_fn)(const struct slurm_column *column, const json_t *row, int64_t *ret);
 struct err *slurm_rows_sort(json_t *rows, const char *spec, const struct slurm_column *columns,

@@ -204,6 +204,7 @@ static struct err *squeue_read_options(struct squeue *q, const char *(*find)(con
     if (every)
         TRY(num_parse_int64(str_of(every), 1, INT32_MAX, &q->every_s));
     TRY(squeue_read_format(q, find));
+    q->format.expanded = q->is_expanded ? "arrayTaskId" : NULL;
     return squeue_make_query(q, find, user, ids);
 }
 
@@ -244,13 +245,19 @@ static bool squeue_wants(const struct squeue *q, const json_t *row)
     return !reservation || text_equal(json_text(row, "reservation"), reservation);
 }
 
+/* Elements of an array are equal but for their index: a table takes them from one row. */
+static bool squeue_copies_elements(const struct squeue *q)
+{
+    return q->is_expanded && (q->output != SLURM_TABLE || strchr(q->sort, 'K'));
+}
+
 /* The rows that the options want, in order. */
 static struct err *squeue_choose(const struct squeue *q, const json_t *rows,
                                  const struct slurm_view *v, json_t **ret)
 {
     AUTO(json_freep)
-    json_t *all =
-        q->is_expanded ? slurm_job_rows_expand(rows) : json_copy((json_t *)(uintptr_t)rows);
+    json_t *all = squeue_copies_elements(q) ? slurm_job_rows_expand(rows)
+                                            : json_copy((json_t *)(uintptr_t)rows);
     AUTO(json_freep) json_t *chosen = json_array();
 
     for (size_t i = 0; i < json_array_size(all); i++)

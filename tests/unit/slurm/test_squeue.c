@@ -60,6 +60,13 @@ static void prints_tables(void **state)
         {{"--noheader", "-o", "%i %t", "-t", "all"}, "13_[0-2,7%2] PD\n12 R\n18_2 CG\n"},
         {{"-h", "-r", "-S", "i", "-o", "%i %F %K"},
          "12 12 N/A\n13_0 13 0\n13_1 13 1\n13_2 13 2\n13_7 13 7\n18_2 18 2\n"},
+        {{"-h", "-r", "-S", "-K", "-o", "%i %K"},
+         "12 N/A\n13_7 7\n13_2 2\n18_2 2\n13_1 1\n13_0 0\n"},
+        {{"-r", "-S", "-p", "-o", "%#.i|%#j|%5t|"},
+         "JOBID|NAME               |ST   |\n   12|train_a_large_model|R    |\n"
+         " 13_0|sweep              |PD   |\n 13_1|sweep              |PD   |\n"
+         " 13_2|sweep              |PD   |\n 13_7|sweep              |PD   |\n"
+         " 18_2|x                  |CG   |\n"},
         {{"-h", "-S", "-i", "-o", "%.4A<%-3u>%8l|%L|%m"}, NULL},
         {{"-h", "-S", "-i", "-o", "%.4A<%5u>%8l|%L|%m"},
          "  20<bob  >2-00:00:|20:13:19|0\n  13<bob  >UNLIMITE|UNLIMITED|0\n"
