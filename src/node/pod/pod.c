@@ -22,6 +22,9 @@
 static const int64_t BACKOFF_NS = 10 * NS_PER_SEC;
 static const int64_t BACKOFF_MAX_NS = 300 * NS_PER_SEC;
 
+/* Of a host process: its start and its end within it are one write. */
+static const int64_t BRIEF_NS = 30 * NS_PER_MS;
+
 /* ---- queries ---- */
 
 struct container *pod_container(struct pod *p, const char *name)
@@ -180,12 +183,29 @@ void container_changed(struct pod *p, struct container *c, const struct runtime_
 
 /* ---- running ---- */
 
+void pod_tell_started(const struct pod *p, const struct container *c)
+{
+    AUTO_FREE char *text = mem_format("Started container %s", c->name);
+
+    pod_events_add(p->set->events, p->object, c->name, "Normal", "Started", text);
+}
+
+/* Many host processes end at once: their start is told only if they run on for a moment. */
+static void container_tell_start(struct pod *p, const struct container *c)
+{
+    if (!pod_is_host_process(p)) {
+        pod_tell_started(p, c);
+        return;
+    }
+    p->is_brief = true;
+    p->quiet_ns = pod_now_ns(p) + BRIEF_NS;
+}
+
 static void on_started(void *arg, const struct err *e)
 {
     struct pods *set = ((struct pending *)arg)->set;
     struct pod *p = NULL;
     struct container *c = pending_take(arg, &p);
-    AUTO_FREE char *text = NULL;
 
     if (e)
         LOG(ERROR, "container could not be started", S("pod", p ? p->name : ""), E(e));
@@ -196,8 +216,7 @@ static void on_started(void *arg, const struct err *e)
         container_move(c, CONTAINER_RUNNING);
         c->started_ns = loop_wall_ns(p->set->o.loop);
     }
-    text = mem_format("Started container %s", c->name);
-    pod_events_add(p->set->events, p->object, c->name, "Normal", "Started", text);
+    container_tell_start(p, c);
     pod_step(p);
     pods_tell(set);
 }

@@ -107,7 +107,8 @@ struct pod {
 
     json_t *status;   /* as last made */
     json_t *sending;  /* the status in the patch under way */
-    int64_t quiet_ns; /* monotonic: until then, a pod in creation sends no status */
+    int64_t quiet_ns; /* monotonic: until then, a pod in creation sends no status, and a host
+                       * process not that it runs */
     struct client_call *call;
     int64_t call_retry_ns;
     int64_t call_at_ns;
@@ -121,6 +122,7 @@ struct pod {
     enum pod_removal removal;
     int64_t tolerated_ns; /* of an unreachable node, by its containers' intents */
     bool is_past_deadline;
+    bool is_brief;      /* a host process that was started, which nobody was told yet */
     bool is_unsent;     /* the server has not acknowledged `status` */
     bool is_final_sent; /* the server acknowledged a final phase */
     bool is_stepping;
@@ -175,6 +177,7 @@ static inline int64_t pod_now_ns(const struct pod *p)
 }
 
 void pod_step(struct pod *p);
+void pod_tell_started(const struct pod *p, const struct container *c);
 struct container *pod_container(struct pod *p, const char *name);
 const json_t *pod_container_spec(const struct pod *p, const struct container *c);
 bool container_is_live(const struct container *c);

@@ -429,10 +429,15 @@ static void send_patch(struct pod *p)
     client_send(p->set->o.client, &r, on_patched, p, &p->call);
 }
 
-/* Is the status of a pod in creation withheld? Its start follows soon, and saves a patch. */
+/* Is the status of a pod in creation withheld, or of a host process that has just started? Its
+ * start or its end follows soon, and saves a patch. */
 static bool is_quiet(const struct pod *p, int64_t now_ns)
 {
-    if (!text_equal(json_text(p->status, "phase"), "Pending"))
+    const char *phase = json_text(p->status, "phase");
+
+    if (p->is_brief && text_equal(phase, "Running"))
+        return now_ns < p->quiet_ns;
+    if (!text_equal(phase, "Pending"))
         return false;
     for (size_t i = 0; i < p->n_containers; i++)
         if (p->containers[i].wait_reason)
@@ -457,8 +462,12 @@ void pod_status_send(struct pod *p)
     }
     if (!p->is_unsent || p->call || now_ns < p->call_at_ns)
         return;
-    if (!is_quiet(p, now_ns))
-        send_patch(p);
+    if (is_quiet(p, now_ns))
+        return;
+    if (p->is_brief && !is_final(p->status))
+        pod_tell_started(p, &p->containers[0]);
+    p->is_brief = false;
+    send_patch(p);
 }
 
 static void on_deleted(void *arg, const struct err *e, const struct client_reply *reply)
