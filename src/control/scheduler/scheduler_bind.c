@@ -71,7 +71,7 @@ static size_t devices_deal(struct arena *a, const struct sched_pod *p,
     return ledger_deal(a, parts, p->parts.n, p->devices.at, p->devices.n, ret);
 }
 
-static void tell_bound(struct scheduler *s, const struct sched_pod *p)
+void sched_pod_tell_bound(struct scheduler *s, const struct sched_pod *p)
 {
     AUTO_FREE char *message = mem_format("Successfully assigned %s to %s", p->key, p->node);
 
@@ -140,7 +140,8 @@ static void work_is_bound(struct scheduler *s, struct sched_work *w)
     VEC_EACH (&w->pods, p) {
         LOG(INFO, "pod bound", S("pod", (*p)->key), S("node", (*p)->node),
             U("gpus", (*p)->devices.n));
-        tell_bound(s, *p);
+        if (!(*p)->is_slurm)
+            sched_pod_tell_bound(s, *p);
         (*p)->bound_ns = loop_now_ns(s->options.loop);
         observe(&s->options.observer, OBSERVED_WAIT, (*p)->queue,
                 loop_wall_ns(s->options.loop) - (*p)->submit_ns, (*p)->key);

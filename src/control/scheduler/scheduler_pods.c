@@ -8,6 +8,7 @@
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_job.h"
 
 struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key)
 {
@@ -41,6 +42,7 @@ static struct sched_pod *pod_new(struct scheduler *s, const char *key, const jso
     p->uid = mem_strdup(uid ? uid : "");
     p->user = mem_strdup(user ? user : "");
     p->job_id = job_id_of(pod);
+    p->is_slurm = json_text_at(pod, "metadata", "labels", SLURM_JOB_LABEL, NULL) != NULL;
     p->submit_ns = stamp_or(json_text_at(pod, "metadata", "creationTimestamp", NULL), 0);
     map_add(handle, s->pods, p->key, strlen(p->key), p);
     return p;
@@ -346,6 +348,8 @@ static void note_state(struct scheduler *s, struct sched_pod *p, const json_t *p
                 object_condition(pod, POD_IMAGE_PULLED) ? "pulled" : "cached",
                 loop_now_ns(s->options.loop) - p->bound_ns, p->key);
         p->bound_ns = 0;
+        if (p->is_slurm)
+            sched_pod_tell_bound(s, p);
     }
     p->is_running = is_running;
     p->is_deleting = is_deleting;

@@ -89,7 +89,8 @@ struct sched_pod {
     bool is_running;
     bool is_ready;
     bool is_deleting;
-    char *node; /* its placement */
+    bool is_slurm; /* its job has the events; the pod's own come only if it runs for a moment */
+    char *node;    /* its placement */
     VEC(struct device) devices;
     VEC(struct sched_part) parts;
 
@@ -497,6 +498,8 @@ void sched_retry_later(struct scheduler *s);
 
 /* scheduler_bind.c: binds a decision, whole or not at all. */
 void scheduler_carry_out(struct scheduler *s, const struct mete_placement *placement);
+/* Records the Event of the pod's binding. */
+void sched_pod_tell_bound(struct scheduler *s, const struct sched_pod *p);
 /* The watch has told a pod of the workload bound, as decided. */
 void sched_work_seen(struct scheduler *s, struct sched_work *w);
 /*
