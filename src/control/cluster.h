@@ -61,6 +61,7 @@ struct cluster_write {
     const char *subresource; /* of a patch: NULL or "status" */
     json_t *tree;            /* the object, or a strategic merge patch */
     bool must_change;        /* ERR_CONFLICT if the patch changes nothing */
+    bool *ret_is_gone;       /* NULL, or as objects_write has it */
 };
 
 /* A pod to end so that another can start. */

@@ -258,7 +258,8 @@ static struct err *over_store_write_all(void *self, const struct cluster_write *
             .request = request_of(writes[i].resource, writes[i].ns, writes[i].name),
             .type = writes[i].name ? WRITE_PATCH : WRITE_CREATE,
             .tree = writes[i].tree,
-            .must_change = writes[i].must_change};
+            .must_change = writes[i].must_change,
+            .ret_is_gone = writes[i].ret_is_gone};
         all[i].request.subresource = writes[i].subresource;
     }
     e = objects_write_all(c->objects, all, n, a.done, a.arg, ret_version);

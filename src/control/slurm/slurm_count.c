@@ -1,6 +1,8 @@
 /* slurm_count.c - a turn of a SlurmJob: what its pods' ends and its requests change */
 #include "control/slurm/slurm_private.h"
 
+#define GATHER_NS (100 * NS_PER_MS)
+
 static void copy_set(const struct index_set *from, struct index_set *to)
 {
     *to = (struct index_set){.n_words = from->n_words, .count = from->count};
@@ -164,10 +166,30 @@ static bool turn_release(struct sjob_turn *t, struct sjob_pod *p)
     return true;
 }
 
+/* Do ended elements of an array wait for more, to be counted in one write? Their resources are free
+ * already. */
+static bool turn_gathers(struct sjob_turn *t)
+{
+    struct sjob *j = t->job;
+    int64_t now_ns = loop_now_ns(j->jobs->options.loop);
+
+    if (j->ended.n == 0 || j->dependents.n > 0 || j->ended.n >= SJOB_WINDOW ||
+        sjob_turn_ended(t) + j->ended.n >= j->all.count)
+        return false;
+    if (j->gather_ns == 0)
+        j->gather_ns = now_ns;
+    if (now_ns - j->gather_ns >= GATHER_NS)
+        return false;
+    sjob_turn_again(t, j->gather_ns + GATHER_NS - now_ns);
+    return true;
+}
+
 void sjob_turn_count(struct sjob_turn *t)
 {
     struct sjob *j = t->job;
 
+    if (turn_gathers(t))
+        return;
     VEC_EACH (&j->ended, at) {
         struct sjob_pod *p = *at;
 
@@ -184,4 +206,6 @@ void sjob_turn_count(struct sjob_turn *t)
         add_end(t, (size_t)p->index, p->end.state);
         put_end(t, &p->end, p->node);
     }
+    if (t->n_left == 0) /* else the rest has waited enough */
+        j->gather_ns = 0;
 }

@@ -67,6 +67,7 @@ struct sjob_pod {
     struct sjob_end end;
     bool is_deleting; /* the object has a deletionTimestamp */
     bool is_killed;   /* deleted by us */
+    bool is_gone;     /* removed by the write that released it */
     bool is_ended;    /* in `ended` of its job */
     bool is_held;     /* the pod has the annotation of a hold */
     int64_t limit_s;  /* of its spec; 0: none */
@@ -117,6 +118,7 @@ struct sjob {
     struct loop_timer *timer;
     int64_t timer_at_ns; /* monotonic; 0: not set */
     int64_t dirty_ns;    /* monotonic: since when the status differs; 0: it does not */
+    int64_t gather_ns;   /* monotonic: since when ends wait to be counted; 0: none does */
     struct retry create_retry;
     struct retry write_retry;
     size_t writes_max; /* below SJOB_WRITES_MAX after a refused transaction */

@@ -150,7 +150,8 @@ static struct err *turn_write_all(struct sjob_turn *t, json_t *patch)
                                              .ns = j->ns,
                                              .name = (*p)->name,
                                              .tree = release,
-                                             .must_change = true};
+                                             .must_change = true,
+                                             .ret_is_gone = &(*p)->is_gone};
     e = writes_end(a, cluster_write_all(j->jobs->options.cluster, writes, n, a, &j->version));
     free(writes);
     return e;
@@ -202,7 +203,7 @@ static void turn_accept(struct sjob_turn *t)
     VEC_EACH (&t->released, at) {
         if (sjob_has_ended(j, (size_t)(*at)->index))
             keep_past(j, *at);
-        if (!(*at)->is_deleting)
+        if (!(*at)->is_deleting && !(*at)->is_gone)
             delete_pod(j, (*at)->name, (*at)->uid);
         sjob_pod_free(*at);
     }

@@ -114,8 +114,10 @@ struct objects_write {
         WRITE_CREATE,
         WRITE_PATCH /* strategic merge */
     } type;
-    json_t *tree;     /* the object, which the call may change, or the patch */
-    bool must_change; /* ERR_CONFLICT if the patch changes nothing */
+    json_t *tree;      /* the object, which the call may change, or the patch */
+    bool must_change;  /* ERR_CONFLICT if the patch changes nothing */
+    bool *ret_is_gone; /* of a patch of a pod; not NULL: removes the pod, too, if it is over, the
+                        * patch takes its last finalizer and no quota counts it */
 };
 
 /*

@@ -14,6 +14,32 @@ static struct err *write_build(struct change *c, const struct objects_write *w)
     return change_create(c, w->tree);
 }
 
+/* Does the patch take the last thing that keeps a pod which is over? */
+static bool may_be_removed(const struct change *c)
+{
+    return is_pod(c->kind) && !c->is_removal && pod_is_over(c->before) &&
+           meta_has_finalizers(c, c->before) && !meta_has_finalizers(c, c->after);
+}
+
+/* A removal that would write a quota is left to a transaction of its own. */
+static struct err *write_stage(struct change *c, const struct objects_write *w, bool *ret_is_write)
+{
+    if (w->ret_is_gone)
+        *w->ret_is_gone = false;
+    TRY(write_build(c, w));
+    if (w->ret_is_gone && may_be_removed(c)) {
+        c->is_removal = true;
+        TRY(change_stage(c, ret_is_write));
+        *w->ret_is_gone = !c->charged;
+        if (!c->charged)
+            return NULL;
+        change_done(c);
+        change_init(c, c->objects, c->request);
+        TRY(write_build(c, w));
+    }
+    return change_stage(c, ret_is_write);
+}
+
 /* Moves the operations of a change to `all`; the change keeps their texts. */
 static void move_ops(struct change *c, struct txn *all)
 {
@@ -27,8 +53,7 @@ static struct err *stage_all(struct change *changes, const struct objects_write 
     for (size_t i = 0; i < n; i++) {
         bool is_write = false;
 
-        TRY(write_build(&changes[i], &writes[i]));
-        TRY(change_stage(&changes[i], &is_write));
+        TRY(write_stage(&changes[i], &writes[i], &is_write));
         if (is_write)
             move_ops(&changes[i], all);
         else if (writes[i].must_change)
