@@ -116,12 +116,25 @@ static void put_used(const struct rows_report *r, json_t *o, const struct accoun
     put_number(o, "idleCostMicro", r->prices && sums.has_times ? sums.idle_cost_micro : -1);
 }
 
+static void put_canceller(json_t *o, const char *text)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t uid = -1;
+
+    if (!text)
+        return;
+    e = num_parse_int64(str_of(text), 0, UINT32_MAX, &uid);
+    if (!e) /* our own text */
+        json_put_int(o, "cancelledBy", uid);
+}
+
 /* What is known of a Slurm job; absent: no such job. */
 static void put_slurm(json_t *o, const struct account_row *row)
 {
     const char *text = json_text(row->tree, "slurm");
     json_t *slurm = NULL;
 
+    put_canceller(o, json_text(row->tree, "cancelledBy"));
     if (json_object_get(row->tree, "exitSignal"))
         json_put_int(o, "exitSignal", json_int(row->tree, "exitSignal", 0));
     if (!text)

@@ -16,6 +16,7 @@
 #include "slurm/job_json.h"
 #include "slurm/query.h"
 #include "slurm/sacct_columns.h"
+#include "slurm/sacct_use.h"
 #include "slurm/states.h"
 
 #define NO  SLURM_TAKES_NOTHING
@@ -309,19 +310,6 @@ static int64_t stamp_seconds(const json_t *o, const char *key)
     return stamp_or(json_text(o, key), 0) / NS_PER_SEC;
 }
 
-/* The use of an attempt. */
-static void sacct_put_use(json_t *row, const json_t *account)
-{
-    const json_t *time = json_object_get(account, "cpuTime");
-    const json_t *peak = json_object_get(account, "memoryPeakBytes");
-
-    if (json_is_object(time))
-        json_put_int(row, "cpuNs",
-                     json_int(time, "seconds", 0) * NS_PER_SEC + json_int(time, "nanos", 0));
-    if (json_is_integer(peak))
-        json_put_int(row, "memoryPeakBytes", json_integer_value(peak));
-}
-
 static void sacct_put_user(json_t *row, const json_t *account, const json_t *slurm)
 {
     const json_t *user = json_object_get(slurm, "user");
@@ -361,6 +349,8 @@ static json_t *sacct_row_of(const json_t *account)
     json_put_text(row, "state", json_text(account, "state"));
     json_put_int(row, "exitCode", json_int(account, "exitCode", 0));
     json_put_int(row, "exitSignal", json_int(account, "exitSignal", 0));
+    if (json_object_get(account, "cancelledBy"))
+        json_put_int(row, "cancelledBy", json_int(account, "cancelledBy", 0));
     json_put_text(row, "nodes", json_text(account, "node"));
     json_put_int(row, "memoryPerNode", json_int(slurm, "memoryBytes", 0) >> 20);
     json_put_int(row, "timeLimit", limit > 0 ? limit : -1);

@@ -8,6 +8,7 @@
 #include "model/slurm_amount.h"
 #include "model/slurm_time.h"
 #include "slurm/job_columns.h"
+#include "slurm/sacct_use.h"
 #include "slurm/states.h"
 
 /* The part of a name behind the number of the job; NULL: the row is the job. */
@@ -207,19 +208,6 @@ static void field_req_memory(const json_t *row, const struct slurm_view *v, stru
     buf_add_text(out, text);
 }
 
-static void field_max_rss(const json_t *row, const struct slurm_view *v, struct buf *out)
-{
-    char text[SLURM_AMOUNT_TEXT_SIZE];
-
-    if (!step_of(row) || !json_object_get(row, "memoryPeakBytes"))
-        return;
-    slurm_bytes_format(json_int(row, "memoryPeakBytes", 0), text);
-    if (v->keeps_unit)
-        buf_printf(out, "%" PRId64, json_int(row, "memoryPeakBytes", 0));
-    else
-        buf_add_text(out, text);
-}
-
 /* ---- times ---- */
 
 static void add_stamp(const json_t *row, const char *key, const char *absent,
@@ -289,15 +277,6 @@ static void field_cpu_time_raw(const json_t *row, const struct slurm_view *v, st
     buf_printf(out, "%" PRId64, cpu_seconds(row, v));
 }
 
-static void field_total_cpu(const json_t *row, const struct slurm_view *v, struct buf *out)
-{
-    char text[SLURM_TIME_TEXT_SIZE];
-
-    (void)v;
-    slurm_cpu_time_format(json_int(row, "cpuNs", 0) / NS_PER_MS, text);
-    buf_add_text(out, text);
-}
-
 static int64_t waited_seconds(const json_t *row, const struct slurm_view *v)
 {
     int64_t from = json_int(row, "eligibleTime", json_int(row, "submitTime", v->now_s));
@@ -314,6 +293,22 @@ static void field_planned(const json_t *row, const struct slurm_view *v, struct 
         return;
     slurm_elapsed_format(waited_seconds(row, v), text);
     buf_add_text(out, text);
+}
+
+static void field_planned_cpu(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_TIME_TEXT_SIZE];
+
+    if (step_of(row))
+        return;
+    slurm_elapsed_format(waited_seconds(row, v) * json_int(row, "cpus", 0), text);
+    buf_add_text(out, text);
+}
+
+static void field_planned_cpu_raw(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    if (!step_of(row))
+        buf_printf(out, "%" PRId64, waited_seconds(row, v) * json_int(row, "cpus", 0));
 }
 
 static void field_limit(const json_t *row, const struct slurm_view *v, struct buf *out)
@@ -364,19 +359,19 @@ const struct slurm_column slurm_account_columns[] = {
     FN("AllocNodes", 10, field_alloc_nodes),
     FN("AllocTRES", 10, field_alloc_tres),
     NONE("AssocID", 7),
-    NONE("AveCPU", 10),
+    FN("AveCPU", 10, sacct_ave_cpu),
     NONE("AveCPUFreq", 10),
     NONE("AveDiskRead", 14),
     NONE("AveDiskWrite", 14),
     NONE("AvePages", 10),
-    NONE("AveRSS", 10),
+    FN("AveRSS", 10, sacct_max_rss),
     NONE("AveVMSize", 10),
     NONE("BlockID", 16),
     KEY("Cluster", 10, "cluster", "mete"),
     FN("Comment", 14, field_comment),
     FN("Constraints", 19, field_constraint),
-    NONE("ConsumedEnergy", 14),
-    NONE("ConsumedEnergyRaw", 17),
+    FN("ConsumedEnergy", 14, sacct_energy),
+    FN("ConsumedEnergyRaw", 17, sacct_energy_raw),
     NONE("Container", 19),
     FN("CPUTime", 10, field_cpu_time),
     FN("CPUTimeRAW", 10, field_cpu_time_raw),
@@ -406,24 +401,24 @@ const struct slurm_column slurm_account_columns[] = {
     NONE("MaxPages", 8),
     NONE("MaxPagesNode", 12),
     NONE("MaxPagesTask", 14),
-    FN("MaxRSS", 10, field_max_rss),
-    NONE("MaxRSSNode", 10),
-    NONE("MaxRSSTask", 10),
+    FN("MaxRSS", 10, sacct_max_rss),
+    FN("MaxRSSNode", 10, sacct_max_rss_node),
+    FN("MaxRSSTask", 10, sacct_max_rss_task),
     NONE("MaxVMSize", 10),
     NONE("MaxVMSizeNode", 14),
     NONE("MaxVMSizeTask", 14),
     NONE("McsLabel", 12),
-    NONE("MinCPU", 10),
-    NONE("MinCPUNode", 10),
-    NONE("MinCPUTask", 10),
+    FN("MinCPU", 10, sacct_ave_cpu),
+    FN("MinCPUNode", 10, sacct_min_cpu_node),
+    FN("MinCPUTask", 10, sacct_min_cpu_task),
     FN("NCPUS", 10, field_cpus),
     FN("NNodes", 8, field_nodes),
     FN("NodeList", 15, field_node_list),
-    KEY("NTasks", 8, "tasks", ""),
+    FN("NTasks", 8, sacct_tasks),
     FN("Partition", 10, field_partition),
     FN("Planned", 10, field_planned),
-    NONE("PlannedCPU", 10),
-    NONE("PlannedCPURAW", 13),
+    FN("PlannedCPU", 10, field_planned_cpu),
+    FN("PlannedCPURAW", 13, field_planned_cpu_raw),
     KEY("Priority", 10, "priority", ""),
     FN("QOS", 10, field_qos),
     FN("QOSREQ", 10, field_qos),
@@ -440,6 +435,8 @@ const struct slurm_column slurm_account_columns[] = {
     FN("Reservation", 20, field_reservation),
     NONE("ReservationId", 8),
     FN("Reserved", 10, field_planned),
+    FN("ResvCPU", 10, field_planned_cpu),
+    FN("ResvCPURAW", 10, field_planned_cpu_raw),
     KEY("Restarts", 8, "restarts", "0"),
     FN("Start", 19, field_start),
     FN("State", 10, field_state),
@@ -453,14 +450,22 @@ const struct slurm_column slurm_account_columns[] = {
     NONE("SystemCPU", 10),
     FN("Timelimit", 10, field_limit),
     FN("TimelimitRaw", 10, field_limit_raw),
-    FN("TotalCPU", 10, field_total_cpu),
-    NONE("TRESUsageInAve", 14),
-    NONE("TRESUsageInMax", 14),
-    NONE("TRESUsageInMin", 14),
-    NONE("TRESUsageInTot", 14),
+    FN("TotalCPU", 10, sacct_total_cpu),
+    FN("TRESUsageInAve", 14, sacct_tres_amount),
+    FN("TRESUsageInMax", 14, sacct_tres_amount),
+    FN("TRESUsageInMaxNode", 18, sacct_tres_node),
+    FN("TRESUsageInMaxTask", 18, sacct_tres_task),
+    FN("TRESUsageInMin", 14, sacct_tres_amount),
+    FN("TRESUsageInMinNode", 18, sacct_tres_node),
+    FN("TRESUsageInMinTask", 18, sacct_tres_task),
+    FN("TRESUsageInTot", 14, sacct_tres_amount),
     NONE("TRESUsageOutAve", 15),
     NONE("TRESUsageOutMax", 15),
+    NONE("TRESUsageOutMaxNode", 19),
+    NONE("TRESUsageOutMaxTask", 19),
     NONE("TRESUsageOutMin", 15),
+    NONE("TRESUsageOutMinNode", 19),
+    NONE("TRESUsageOutMinTask", 19),
     NONE("TRESUsageOutTot", 15),
     FN("UID", 6, field_uid),
     FN("User", 9, field_user),

@@ -241,6 +241,8 @@ static void put_state(json_t *row, const struct sjob *j, const struct element_ro
     json_put_int(row, "exitCode", e->past ? e->past->end.code : 0);
     json_put_int(row, "exitSignal", e->past ? e->past->end.signal : 0);
     json_put_int(row, "derivedExitCode", e->past ? e->past->end.code : 0);
+    if (e->state == SJOB_CANCELLED && json_at(j->object, "spec", "cancelledBy", NULL))
+        json_put_int(row, "cancelledBy", json_int_at(j->object, "spec", "cancelledBy", NULL));
     if (node) {
         json_put_text(row, "nodes", node);
         json_put_text(row, "batchHost", node);

@@ -225,10 +225,30 @@ static void turn_refused(struct sjob_turn *t, const struct err *e)
     sjob_poke_in(j, retry_failed(&j->write_retry, loop_now_ns(j->jobs->options.loop)));
 }
 
+/* Notes at a pod that has started who cancels it: accounting reads it at the pod's end. */
+static void note_canceller(struct sjob *j, const struct sjob_pod *p)
+{
+    const struct cluster_target target = {.resource = "pods", .ns = j->ns, .name = p->name};
+    const json_t *uid = json_at(j->object, "spec", "cancelledBy", NULL);
+    AUTO_FREE char *text = uid ? mem_format("%" PRId64, (int64_t)json_integer_value(uid)) : NULL;
+    AUTO(json_freep) json_t *patch = json_object();
+    struct cluster_answer a = slurm_answer(j->jobs);
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!text || !p->node)
+        return;
+    json_put_text(json_object_at(json_object_at(patch, "metadata"), "annotations"),
+                  SLURM_CANCELLED_ANNOTATION, text);
+    e = writes_end(a, cluster_patch(j->jobs->options.cluster, &target, patch, a));
+    if (e && err_code(e) != ERR_NOT_FOUND)
+        LOG(WARN, "accounting will not know who cancelled", S("pod", p->key), E(e));
+}
+
 static void turn_kill(struct sjob_turn *t)
 {
     VEC_EACH (&t->killed, p) {
         (*p)->is_killed = true;
+        note_canceller(t->job, *p);
         delete_pod(t->job, (*p)->name, (*p)->uid);
     }
 }

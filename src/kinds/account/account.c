@@ -412,6 +412,9 @@ static void put_row(const struct subject *s, int64_t attempt, struct account_spa
     if (end->signal > 0)
         json_put_int(row, "exitSignal", end->signal);
     json_put_text(row, "slurm", json_text(s->entry, "slurm"));
+    json_put_text(
+        row, "cancelledBy",
+        json_text_at(s->pod, "metadata", "annotations", SLURM_CANCELLED_ANNOTATION, NULL));
     json_put_text(row, "cause", end->cause);
     txn_put_owed(s->txn, account_key(account_rows(), key), row, STORE_ABSENT);
 }
@@ -527,6 +530,7 @@ void account_unstarted_in(struct txn *t, const struct account_unstarted *u)
     AUTO(json_freep) json_t *row = json_object();
     AUTO_FREE char *key = mem_format("%0*" PRId64 ".%0*" PRId64 ".%s.%" PRId64, ACCOUNT_TIME_DIGITS,
                                      u->now_ns, ACCOUNT_TIME_DIGITS, u->now_ns, u->uid, u->attempt);
+    AUTO_FREE char *by = NULL;
 
     json_put_text(row, "namespace", u->ns);
     json_put_text(row, "pod", u->name);
@@ -538,6 +542,9 @@ void account_unstarted_in(struct txn *t, const struct account_unstarted *u)
     json_put_int(row, "fromNs", u->now_ns);
     json_put_int(row, "toNs", u->now_ns);
     json_put_text(row, "slurm", u->slurm);
+    if (u->cancelled_by >= 0)
+        by = mem_format("%" PRId64, u->cancelled_by);
+    json_put_text(row, "cancelledBy", by);
     json_put_text(row, "cause", "Cancelled");
     txn_put_owed(t, account_key(account_rows(), key), row, STORE_ABSENT);
 }

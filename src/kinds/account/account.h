@@ -115,10 +115,11 @@ struct account_unstarted {
     const char *uid;
     const char *user;
     const char *job_id;
-    const char *queue; /* NULL: the default queue */
-    const char *slurm; /* the row's member of this name */
-    int64_t attempt;   /* unique for the job */
-    int64_t now_ns;    /* from account_now_ns */
+    const char *queue;    /* NULL: the default queue */
+    const char *slurm;    /* the row's member of this name */
+    int64_t cancelled_by; /* uid; -1: unknown */
+    int64_t attempt;      /* unique for the job */
+    int64_t now_ns;       /* from account_now_ns */
 };
 
 /* Adds a row without duration. */

@@ -104,6 +104,7 @@ static const struct field spec_fields[] = {
              .size_max = LINE_MAX_BYTES),
     F_STRING("cancelled", "Elements that were cancelled, as \"1-3,8\"; \"*\": the whole job.",
              .size_max = LINE_MAX_BYTES),
+    F_INT("cancelledBy", "The uid that cancelled last, written by the server."),
     F_BOOL("requeue", "The job starts anew after the loss of its node."),
     F_MAP("requeues", &any_item,
           "How often a client has asked to start the job (\"*\") or an element anew.",

@@ -193,6 +193,7 @@ struct err *slurm_create_rules(struct change *c)
 {
     if (!is_slurm_job(c->kind))
         return NULL;
+    (void)json_object_del(json_object_get(c->after, "spec"), "cancelledBy"); /* may be absent */
     TRY(put_submitter(c));
     put_user(c);
     TRY(check_request(c));
@@ -213,14 +214,23 @@ static struct err *check_owner(const struct change *c)
 
 static bool is_changeable(const char *key)
 {
-    static const char *const changeable[] = {"hold",      "heldIndexes",
-                                             "cancelled", "requeues",
-                                             "requeue",   "killOnInvalidDependency",
-                                             "mailUser",  "beginTime",
-                                             "deadline",  "comment",
-                                             "nice",      "dependency",
-                                             "name",      "wckey",
-                                             "array",     "timeLimitMinutes"};
+    static const char *const changeable[] = {"hold",
+                                             "heldIndexes",
+                                             "cancelled",
+                                             "cancelledBy",
+                                             "requeues",
+                                             "requeue",
+                                             "killOnInvalidDependency",
+                                             "mailUser",
+                                             "beginTime",
+                                             "deadline",
+                                             "comment",
+                                             "nice",
+                                             "dependency",
+                                             "name",
+                                             "wckey",
+                                             "array",
+                                             "timeLimitMinutes"};
 
     for (size_t i = 0; i < COUNT(changeable); i++)
         if (text_equal(key, changeable[i]))
@@ -296,6 +306,7 @@ static void account_cancelled(struct change *c)
         .uid = json_text(metadata, "uid"),
         .user = json_text_at(metadata, "annotations", POD_USER, NULL),
         .job_id = json_text_at(metadata, "labels", POD_JOB_ID, NULL),
+        .cancelled_by = -1,
     };
     AUTO(json_freep) json_t *facts = NULL;
     AUTO_FREE char *indexes = NULL;
@@ -311,6 +322,8 @@ static void account_cancelled(struct change *c)
     err_free(slurm_ask_read(json_object_get(c->after, "spec"), &ask)); /* does not change */
     facts = slurm_account_facts(&element, &ask);
     indexes = index_set_format(&is);
+    if (json_at(c->after, "spec", "cancelledBy", NULL))
+        row.cancelled_by = json_int_at(c->after, "spec", "cancelledBy", NULL);
     if (json_at(c->after, "spec", "array", NULL)) {
         json_put_int(facts, "arrayJobId", json_int_at(c->after, "status", "jobId", NULL));
         json_put_text(facts, "arrayTaskId", indexes);
@@ -322,6 +335,23 @@ static void account_cancelled(struct change *c)
     account_unstarted_in(&c->txn, &row);
 }
 
+/* Notes who cancels; nobody else writes the member. */
+static void put_canceller(const struct change *c)
+{
+    json_t *was = json_object_get(c->before, "spec");
+    json_t *is = json_object_get(c->after, "spec");
+    int64_t uid = change_host_uid(c);
+
+    if (is_same(json_object_get(was, "cancelled"), json_object_get(is, "cancelled"))) {
+        if (json_object_get(was, "cancelledBy"))
+            json_put_int(is, "cancelledBy", json_int(was, "cancelledBy", 0));
+        else
+            (void)json_object_del(is, "cancelledBy"); /* may be absent */
+    } else if (uid >= 0) {
+        json_put_int(is, "cancelledBy", uid);
+    }
+}
+
 struct err *slurm_update_rules(struct change *c)
 {
     json_t *was = json_object_get(c->before, "spec");
@@ -331,6 +361,7 @@ struct err *slurm_update_rules(struct change *c)
     if (!is_slurm_job(c->kind))
         return NULL;
     TRY(check_owner(c));
+    put_canceller(c);
     if (text_equal(c->request->subresource, "status"))
         account_cancelled(c);
     check_members(is, was, &causes);

@@ -38,6 +38,9 @@ enum {
  */
 #define SLURM_ENVIRONMENT_ANNOTATION "mete.dev/slurm-environment"
 
+/* Annotation of a pod: the uid that cancelled it; its row of accounting has the number. */
+#define SLURM_CANCELLED_ANNOTATION "mete.dev/slurm-cancelled-by"
+
 /*
  * Annotation of a pod: "NUMBER SECONDS": the node sends the signal to the first process once, so
  * long before the end by activeDeadlineSeconds. A node that is down at that time does not send it

@@ -17,9 +17,14 @@ static const char *const jobs_text =
 
 /* 8 ended before; 9 has its use here. */
 static const char *const accounts_text =
-    "[{\"jobId\":8,\"pod\":\"old-x\",\"user\":\"ann\",\"queue\":\"team\",\"node\":\"n2\","
+    "[{\"jobId\":7,\"pod\":\"swept-x\",\"user\":\"ann\",\"state\":\"CANCELLED\","
+    "\"cancelledBy\":1000,\"from\":\"2026-11-23T08:00:00Z\",\"to\":\"2026-11-23T08:00:00Z\","
+    "\"slurm\":{\"name\":\"swept\"}},"
+    "{\"jobId\":8,\"pod\":\"old-x\",\"user\":\"ann\",\"queue\":\"team\",\"node\":\"n2\","
     "\"state\":\"OUT_OF_MEMORY\",\"exitCode\":0,\"exitSignal\":9,\"from\":\"2026-11-24T08:00:00Z\","
-    "\"to\":\"2026-11-24T09:01:01Z\",\"memoryPeakBytes\":1286144,\"cpuTime\":{\"seconds\":61,"
+    "\"to\":\"2026-11-24T09:01:01Z\",\"gpuBusyTime\":{\"seconds\":1830,\"nanos\":500000000},"
+    "\"gpuMemoryPeakBytes\":2147483648,\"gpuEnergyMillijoules\":1234567890,"
+    "\"memoryPeakBytes\":1286144,\"cpuTime\":{\"seconds\":61,"
     "\"nanos\":12000000},\"slurm\":{\"name\":\"old\",\"account\":\"team\",\"partition\":\"main\","
     "\"cpus\":8,\"nodeCount\":1,\"tresRequested\":\"cpu=8,mem=16G,node=1,gres/gpu=2,"
     "gres/gpu:h100=2\",\"timeLimit\":60,\"submitTime\":\"2026-11-24T07:59:00Z\","
@@ -72,7 +77,8 @@ static void prints_tables(void **state)
         {{"-X", "-n", "-P", "-o", "JobIdRaw,State%20", "-s", "F,OOM", "-S", "2026-11-24"},
          "8|OUT_OF_MEMORY\n9|FAILED\n"},
         {{"-o", "JobID,State,NodeList", "--parsable2", "-j", "12", "-X"},
-         "JobID|State|NodeList\n8|OUT_OF_MEMORY|n2\n9|FAILED|n1\n12|RUNNING|n1\n"
+         "JobID|State|NodeList\n7|CANCELLED by 1000|None assigned\n8|OUT_OF_MEMORY|n2\n"
+         "9|FAILED|n1\n12|RUNNING|n1\n"
          "13_[0,1]|PENDING|None assigned\n"},
         {{"-np", "--name=old", "-o", "jobid,elapsed,reqgres,allocgres,maxrss"},
          "8|01:01:01|gres:gpu:2|gres:gpu:2||\n8.batch|01:01:01||gres:gpu:2|1256K|\n"},
@@ -82,6 +88,16 @@ static void prints_tables(void **state)
         {{"-nX", "--name=old", "-o", "jobname%-8,totalcpu,timelimit,user"},
          "old       01:01.012   01:00:00       ann \n"},
         {{"-nXP", "--array", "-s", "PD", "-S", "2026-11-24", "-o", "jobid"}, "13_0\n13_1\n"},
+        {{"-nP", "--name=old", "-o",
+          "jobid,avecpu,averss,mincpunode,maxrsstask,ntasks,consumedenergy"},
+         "8||||||1.23M\n8.batch|00:01:01|1256K|n2|0|1|1.23M\n"},
+        {{"-nP", "--name=old", "-o", "tresusageintot,tresusageinmaxnode"},
+         "|\ncpu=00:01:01,energy=1234567,gres/gpumem=2G,gres/gpuutil=50,mem=1256K|"
+         "cpu=n2,energy=n2,gres/gpumem=n2,gres/gpuutil=n2,mem=n2\n"},
+        {{"-nXP", "--name=done", "-o", "planned,plannedcpuraw,consumedenergyraw"},
+         "00:00:10|20|\n"},
+        {{"-nXP", "--name=swept", "-S", "2026-11-23", "-o", "jobid,state"},
+         "7|CANCELLED by 1000\n"},
         {{"-nX", "--name=none"}, ""},
     };
 
