@@ -70,6 +70,8 @@ static const struct rule cluster_rules[] = {
     {ROLE_VIEW, "gpus", READ},
     {ROLE_VIEW, "queues", READ},
     {ROLE_VIEW, "queues/status", "get"},
+    {ROLE_VIEW, "slurmqoses", READ},
+    {ROLE_VIEW, "slurmusers", READ},
     {ROLE_VIEW, "reservations", READ},
     {ROLE_VIEW, "reservations/status", "get"},
     {ROLE_VIEW, "clusterpolicies", READ},

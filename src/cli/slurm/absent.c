@@ -34,7 +34,6 @@ static struct err *absent_run(struct cli *c)
 
 ABSENT(srun, "run a step of a job (Slurm)");
 ABSENT(salloc, "allocate nodes (Slurm)");
-ABSENT(sacctmgr, "manage accounts (Slurm)");
 ABSENT(sattach, "attach to a step (Slurm)");
 ABSENT(sbcast, "copy a file to the nodes of a job (Slurm)");
 ABSENT(sdiag, "print figures of the controller (Slurm)");

@@ -55,6 +55,8 @@ const struct kind *const kinds[] = {
     &kind_queue,
     &kind_reservation,
     &kind_slurmjob,
+    &kind_slurmuser,
+    &kind_slurmqos,
     &kind_workload,
     &kind_node_metrics,
     &kind_pod_metrics,

@@ -10,6 +10,7 @@
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/label_selector.h"
+#include "kinds/kind/slurm_fields.h"
 #include "kinds/kind/tables.h"
 #include "kinds/pod/pod_asks.h"
 #include "kinds/queue.h"
@@ -37,10 +38,15 @@ static struct err *check_duration(const char *text)
 #define F_DURATION(n, text, ...) \
     F_STRING(n, text, .size_max = 64, .check = check_duration, ##__VA_ARGS__)
 
-/* A queue's name must be a label value too, for the label of its pods. */
+/* A queue's name is a label value, of its pods. Accounts of Slurm have underscores, too. */
 static struct err *queue_check_name(const char *name)
 {
-    TRY(name_check_subdomain(name));
+    AUTO_FREE char *plain = mem_strdup(name);
+
+    for (char *at = plain; *at; at++)
+        if (*at == '_')
+            *at = '-';
+    TRY(name_check_subdomain(plain));
     return name_check_label_value(name);
 }
 
@@ -132,6 +138,11 @@ static const struct field spec_fields[] = {
            .is_set_list = true),
     F_OBJECT("namespaceSelector", label_selector_fields,
              "Namespaces whose pods may use the queue, by label; with neither: all."),
+    F_OBJECT("slurm", slurm_account_fields,
+             "The queue as an account of Slurm: qualities of service, limits."),
+    F_MAP("slurmParameters", &string_item,
+          "Parameters of slurm.conf by name (PriorityWeightAge...); only in `root`.",
+          .items_max = 256),
     F_OBJECT("fairness", fairness_fields, "Fair share among all queues; only in `root`."),
     F_OBJECT("moves", moves_fields,
              "Moves of running jobs that give a waiting job room in one piece; only in `root`."),
@@ -299,11 +310,12 @@ static void validate_root(const json_t *object, const struct path *at, struct ca
     json_t *value;
 
     json_object_foreach (json_object_get(object, "spec"), key, value) {
-        if (text_equal(key, "fairness") || text_equal(key, "moves") ||
+        if (text_equal(key, "fairness") || text_equal(key, "moves") || text_equal(key, "slurm") ||
+            text_equal(key, "slurmParameters") ||
             (text_equal(key, "weight") && json_integer_value(value) == 1))
             continue;
         cause_forbidden(causes, PATH(at, key),
-                        "the queue root has spec.fairness and spec.moves only: no job is in it");
+                        "the queue root has settings of all queues only: no job is in it");
     }
 }
 
@@ -327,6 +339,9 @@ static void queue_validate(const json_t *object, struct causes *causes)
                             PATH(at, "namespaceSelector"), causes);
     if (json_object_get(spec, "fairness"))
         cause_forbidden(causes, PATH(at, "fairness"), "is set in the queue root, for all queues");
+    if (json_object_get(spec, "slurmParameters"))
+        cause_forbidden(causes, PATH(at, "slurmParameters"),
+                        "is set in the queue root, for all queues");
     if (json_object_get(spec, "moves"))
         cause_forbidden(causes, PATH(at, "moves"), "is set in the queue root, for all queues");
 }

@@ -10,6 +10,7 @@
 #include "kinds/object/objects_private.h"
 #include "kinds/object/tree_cache.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_accounts.h"
 #include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_container.h"
 #include "kinds/slurm/slurm_job.h"
@@ -91,15 +92,12 @@ static struct err *check_names(const struct change *c)
 {
     const json_t *spec = json_object_get(c->after, "spec");
     const char *partitions = json_text_filled(spec, "partition");
-    const char *qos = json_text_filled(spec, "qos");
     const char *reservation = json_text_filled(spec, "reservation");
     struct str rest = str_of(partitions);
 
     while (rest.at)
         if (!str_equal(str_cut(&rest, ','), STR(SLURM_PARTITION)))
             return err_new(ERR_INVALID, "Invalid partition name specified");
-    if (qos && !text_equal(qos, "normal"))
-        return err_new(ERR_INVALID, "Invalid qos specification");
     if (json_text_filled(spec, "licenses"))
         return err_new(ERR_INVALID, "Invalid license specification");
     if (reservation &&
@@ -107,6 +105,19 @@ static struct err *check_names(const struct change *c)
                            objects_key(kind_find("mete.dev", "reservations"), "", reservation)))
         return err_new(ERR_INVALID, "Requested reservation is invalid");
     return NULL;
+}
+
+/* A slurm_books.find. */
+static json_t *find_book(void *arg, const char *plural, const char *name)
+{
+    const struct change *c = arg;
+    const struct kind *k = kind_find("mete.dev", plural);
+    const struct store_object *o =
+        k ? store_get_applied(c->objects->store, objects_key(k, "", name)) : NULL;
+    json_t *tree = NULL;
+    AUTO(err_freep) struct err *e = o ? tree_cache_get(c->objects->trees, o, &tree) : NULL;
+
+    return e ? NULL : tree;
 }
 
 static size_t environment_size(const json_t *spec)
@@ -177,7 +188,8 @@ static struct err *check_fits(const struct change *c, const struct slurm_ask *as
 
 static struct err *check_request(const struct change *c)
 {
-    const json_t *spec = json_object_get(c->after, "spec");
+    json_t *spec = json_object_get(c->after, "spec");
+    const struct slurm_books books = {find_book, (void *)(uintptr_t)c};
     AUTO(json_freep) json_t *terms = NULL;
     struct slurm_ask ask;
 
@@ -186,6 +198,7 @@ static struct err *check_request(const struct change *c)
     TRY(slurm_node_terms(spec, &terms));
     TRY(slurm_container_check(spec));
     TRY(check_known(c));
+    TRY(slurm_accounts_admit(&books, spec));
     return check_fits(c, &ask);
 }
 

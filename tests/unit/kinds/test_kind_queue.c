@@ -73,8 +73,8 @@ static void says_what_is_wrong_with_a_queue(void **state)
         {"a", "{\"fairness\":{\"order\":\"Shares\"}}",
          "spec.fairness: Forbidden: is set in the queue root, for all queues"},
         {"root", "{\"stopped\":true}",
-         "spec.stopped: Forbidden: the queue root has spec.fairness and spec.moves only: no job is "
-         "in it"},
+         "spec.stopped: Forbidden: the queue root has settings of all queues only: no job is in "
+         "it"},
         {"root", "{\"fairness\":{\"order\":\"x\"}}",
          "spec.fairness.order: Unsupported value: \"x\": supported values: \"Shares\", "
          "\"Priority\""},
