@@ -260,6 +260,7 @@ static struct err *exec_handle(struct call *c, bool is_attach)
     if (!o)
         return objects_not_found(c->kind, c->name);
     pod = core_tree(c->core, o);
+    TRY(call_check_pod_user(c, pod));
     return begin_session(c, pod, is_attach);
 }
 

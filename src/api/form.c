@@ -6,6 +6,13 @@
 
 #include "base/mem.h"
 #include "kinds/object/objects.h"
+#include "kinds/slurm/slurm_hide.h"
+#include "kinds/slurm/slurm_job.h"
+
+static bool form_may_be_slurm(const struct kind *k)
+{
+    return text_equal(k->plural, "pods") || text_equal(k->plural, "slurmjobs");
+}
 
 struct err *form_parse(const struct call *c, struct form *ret)
 {
@@ -20,8 +27,16 @@ struct err *form_parse(const struct call *c, struct form *ret)
                 "includeObject: unsupported value '%.32s': want None, Metadata or Object", include);
         (void)memcpy(f.include, include, strlen(include) + 1);
     }
+    if (!c->who.is_admin && !c->who.node && form_may_be_slurm(c->kind))
+        f.reader = mem_strdup(c->who.user);
     *ret = f;
     return NULL;
+}
+
+void form_done(struct form *f)
+{
+    free(f->reader);
+    *f = (struct form){0};
 }
 
 static void add_json(const json_t *json, struct buf *b)
@@ -31,11 +46,14 @@ static void add_json(const json_t *json, struct buf *b)
     buf_add_text(b, text);
 }
 
-/* The object in the API version of the form. New reference. */
+/* The object in the API version of the form, without what the reader may not read. New reference.
+ */
 static json_t *in_version(const struct form *f, const json_t *tree)
 {
     json_t *own;
 
+    if (f->reader && slurm_is_of_another(tree, f->reader))
+        return slurm_hide(tree);
     if (!f->kind->from_kept)
         return json_incref((json_t *)(uintptr_t)tree);
     own = json_deep_copy(tree);
@@ -83,11 +101,24 @@ void form_add_tree(const struct form *f, struct core *core, const json_t *tree, 
         json_array_append(trees, (json_t *)(uintptr_t)tree);
         out = table_of(f, core, trees, version_of(tree));
     } else if (f->as == AS_METADATA) {
-        out = form_metadata(tree);
+        AUTO(json_freep) json_t *own = in_version(f, tree);
+
+        out = form_metadata(own);
     } else {
         out = in_version(f, tree);
     }
     add_json(out, b);
+}
+
+/* May the stored text go out as it is? Only the pods of Slurm jobs have the label. */
+static bool form_is_text(const struct form *f, const struct store_object *o)
+{
+    static const char label[] = "\"" SLURM_JOB_LABEL "\"";
+
+    if (f->as != AS_OBJECT || f->kind->from_kept)
+        return false;
+    return !f->reader || (text_equal(f->kind->plural, "pods") &&
+                          !memmem(o->bytes.at, o->bytes.size, label, sizeof(label) - 1));
 }
 
 void form_add_object(const struct form *f, struct core *core, const struct store_object *o,
@@ -98,7 +129,7 @@ void form_add_object(const struct form *f, struct core *core, const struct store
 
     if (version > 0)
         as.version = version;
-    if (f->as == AS_OBJECT && !f->kind->from_kept) {
+    if (form_is_text(f, o)) {
         objects_format(&as, b);
         return;
     }

@@ -7,10 +7,12 @@ struct form {
     enum wants_as as;
     const struct kind *kind;
     char include[12]; /* includeObject of a table: None, Metadata, Object */
+    char *reader;     /* user from whom others' Slurm jobs are hidden; NULL: nothing is */
 };
 
-/* Reads the form from Accept and includeObject. */
+/* Reads the form from Accept and includeObject, and whose eyes it is for. */
 struct err *form_parse(const struct call *c, struct form *ret) MUST_CHECK;
+void form_done(struct form *f);
 
 /* Adds a single object; `version` replaces its resourceVersion (0: keep). */
 void form_add_object(const struct form *f, struct core *core, const struct store_object *o,

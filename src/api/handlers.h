@@ -68,6 +68,10 @@ struct err *handle_node_images(struct call *c);
 struct err *handle_pod_exec(struct call *c);
 struct err *handle_pod_attach(struct call *c);
 
+/* pod_user.c */
+/* ERR_FORBIDDEN: the session would reach processes of another user of the machine. */
+struct err *call_check_pod_user(const struct call *c, const json_t *pod) MUST_CHECK;
+
 /* portforward.c */
 struct err *handle_pod_portforward(struct call *c);
 

@@ -46,6 +46,7 @@ struct lister {
 static void lister_free(struct lister *l)
 {
     loop_timer_free(l->timer);
+    form_done(&l->form);
     selection_done(&l->selection);
     store_list_done(&l->list);
     json_decref(l->view);

@@ -242,6 +242,7 @@ struct err *handle_pod_log(struct call *c)
     if (!o)
         return objects_not_found(c->kind, c->name);
     pod = core_tree(c->core, o);
+    TRY(call_check_pod_user(c, pod));
     TRY(make_question(c, pod, open));
     options.node = json_text_at(pod, "spec", "nodeName", NULL);
     if (!options.node || *options.node == '\0')

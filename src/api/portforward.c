@@ -109,5 +109,6 @@ struct err *handle_pod_portforward(struct call *c)
     if (!o)
         return objects_not_found(c->kind, c->name);
     pod = core_tree(c->core, o);
+    TRY(call_check_pod_user(c, pod));
     return portforward_begin(c, pod);
 }

@@ -62,7 +62,7 @@ struct err *handle_get(struct call *c)
 {
     AUTO(buf_done) struct buf b = {0};
     const struct store_object *o;
-    struct form form = {0};
+    AUTO(form_done) struct form form = {0};
     int64_t version = 0;
 
     if (query_bool(&c->query, "watch") && !c->subresource)

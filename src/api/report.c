@@ -68,7 +68,8 @@ struct err *handle_report(struct call *c)
     const struct report_maker *maker = core_report(c->core, c->route->path);
     AUTO(json_freep) json_t *parameters = json_object();
     AUTO(json_freep) json_t *namespaces = NULL;
-    struct report_question q = {.parameters = parameters, .user = c->who.user};
+    struct report_question q = {
+        .parameters = parameters, .user = c->who.user, .is_admin = c->who.is_admin};
     struct report_call *r;
     struct err *e;
 

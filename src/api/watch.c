@@ -55,6 +55,7 @@ static void watcher_free(struct watcher *w)
     loop_timer_free(w->timeout);
     loop_timer_free(w->bookmark);
     store_list_done(&w->initial);
+    form_done(&w->form);
     selection_done(&w->selection);
     free(w->ns);
     free(w);

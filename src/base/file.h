@@ -28,6 +28,9 @@ static inline int fd_take(int *fd)
  * file is missing. ERR_TOO_LARGE: the file is larger. */
 struct err *file_read(const char *path, size_t cap, struct buf *ret) MUST_CHECK;
 
+/* The same of an open descriptor, from its offset on, which stays open; `name` is for messages. */
+struct err *file_read_fd(int fd, const char *name, size_t cap, struct buf *ret) MUST_CHECK;
+
 /* The version of a file: differs once the file is written or replaced, within the clock resolution
  * of its file system. */
 struct file_mark {

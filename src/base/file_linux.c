@@ -45,28 +45,34 @@ struct file_mark file_mark_of(const char *path)
                                   st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec};
 }
 
-struct err *file_read(const char *path, size_t cap, struct buf *ret)
+struct err *file_read_fd(int fd, const char *name, size_t cap, struct buf *ret)
 {
-    AUTO(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     AUTO(buf_done) struct buf text = {.cap = cap ? cap : 1};
     char part[16384];
     ssize_t n;
 
-    if (fd < 0)
-        return err_errno(errno, "open %s", path);
     while ((n = read(fd, part, sizeof(part))) != 0) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return err_errno(errno, "read %s", path);
+            return err_errno(errno, "read %s", name);
         if ((size_t)n > cap - text.size)
-            return err_new(ERR_TOO_LARGE, "read %s: larger than %zu bytes", path, cap);
+            return err_new(ERR_TOO_LARGE, "read %s: larger than %zu bytes", name, cap);
         buf_add(&text, part, (size_t)n);
     }
     buf_add(&text, "", 0); /* an empty file gives an empty text, not NULL */
     *ret = text;
     text = (struct buf){0};
     return NULL;
+}
+
+struct err *file_read(const char *path, size_t cap, struct buf *ret)
+{
+    AUTO(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+    if (fd < 0)
+        return err_errno(errno, "open %s", path);
+    return file_read_fd(fd, path, cap, ret);
 }
 
 static struct err *write_all(int fd, const char *path, struct str bytes)

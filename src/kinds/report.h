@@ -12,6 +12,7 @@ struct report_question {
     const json_t *parameters; /* the request's parameters: an object of texts */
     const json_t *namespaces; /* namespaces that the caller may see (array of names); NULL: all */
     const char *user;         /* the caller */
+    bool is_admin;            /* the caller sees what only a job's user may see */
 };
 
 /* May the caller see what is in the namespace? `namespaces` as in a question. */

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "kinds/slurm/slurm_hide.h"
 #include "meter/meter_private.h"
 
 enum {
@@ -21,6 +22,7 @@ struct rows_report {
     char after[ACCOUNT_KEY_SIZE];
     int64_t now_ns;
     json_t *filter; /* the parameters ids, name and states */
+    char *reader;   /* submit lines of others are hidden from it; NULL: none is */
     json_t *items;
     size_t n_seen;
     bool is_over; /* no rows are left */
@@ -34,6 +36,7 @@ static void rows_free(struct report *report)
     question_done(&r->q);
     prices_free(r->prices);
     json_decref(r->filter);
+    free(r->reader);
     json_decref(r->items);
     free(r);
 }
@@ -129,7 +132,7 @@ static void put_canceller(json_t *o, const char *text)
 }
 
 /* What is known of a Slurm job; absent: no such job. */
-static void put_slurm(json_t *o, const struct account_row *row)
+static void put_slurm(const struct rows_report *r, json_t *o, const struct account_row *row)
 {
     const char *text = json_text(row->tree, "slurm");
     json_t *slurm = NULL;
@@ -140,6 +143,8 @@ static void put_slurm(json_t *o, const struct account_row *row)
     if (!text)
         return;
     err_free(json_parse(str_of(text), &slurm)); /* our own text */
+    if (r->reader && !text_equal(r->reader, row->user))
+        slurm_hide_facts(slurm);
     if (slurm)
         json_put(o, "slurm", slurm);
 }
@@ -162,7 +167,7 @@ static json_t *row_tree(const struct rows_report *r, const struct account_row *r
     put_number(o, "exitCode", row->exit_code);
     put_text(o, "cause", row->cause);
     put_text(o, "state", slurm_state_of(row->cause));
-    put_slurm(o, row);
+    put_slurm(r, o, row);
     put_used(r, o, row);
     return o;
 }
@@ -364,6 +369,7 @@ struct err *meter_rows(void *meter, const struct report_question *q, report_done
                               .arg = arg,
                               .now_ns = now_ns,
                               .filter = json_deep_copy(q->parameters),
+                              .reader = q->is_admin ? NULL : mem_strdup(text_or_empty(q->user)),
                               .items = json_array()};
     if (*question.after)
         memcpy(r->after, question.after, sizeof(r->after));

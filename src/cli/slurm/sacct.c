@@ -31,6 +31,7 @@ static struct err *sacct_get_accounts(struct slurm_command *s, const char *path,
         e = slurm_call(s, &call, &page);
         buf_done(&url);
         TRY(e);
+        slurm_clean(json_object_get(page, "items"));
         (void)json_array_extend(all, json_array_at(page, "items")); /* arrays: cannot fail */
         more = json_text_at(page, "metadata", "continue", NULL);
         free(next);

@@ -1,6 +1,7 @@
 /* sbatch.c - sbatch: submits a batch script */
 
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/loop.h"
@@ -57,8 +58,12 @@ static struct err *sbatch_read_file(struct sbatch *b)
 {
     const char *file = sbatch_file(b);
     struct buf text = {0};
-    struct err *e = file_read(file ? file : "/dev/stdin", SLURM_SCRIPT_MAX, &text);
+    struct err *e = NULL;
 
+    if (file)
+        e = file_read(file, SLURM_SCRIPT_MAX, &text);
+    else /* a path to it could not be opened where another user made the pipe */
+        e = file_read_fd(STDIN_FILENO, "standard input", SLURM_SCRIPT_MAX, &text);
     if (!e) {
         b->text = buf_steal(&text);
         return NULL;

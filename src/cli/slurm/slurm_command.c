@@ -14,7 +14,8 @@
 #include "kinds/slurm/slurm_rows.h"
 
 enum {
-    USER_TEXT_MAX = 16384
+    USER_TEXT_MAX = 16384,
+    MESSAGE_MAX = 2000 /* bytes of a line: messages repeat the user's words */
 };
 
 const char *slurm_variable(const char *name)
@@ -74,7 +75,7 @@ static void slurm_print_lines(struct slurm_command *s, const char *text)
         AUTO_FREE char *clean = text_escape(line, TEXT_ESCAPE_LINE);
 
         if (line.size > 0)
-            (void)fprintf(s->cli->err, "%s: error: %s\n", s->name, clean);
+            (void)fprintf(s->cli->err, "%s: error: %.*s\n", s->name, MESSAGE_MAX, clean);
     }
 }
 
@@ -120,6 +121,33 @@ struct err *slurm_call(struct slurm_command *s, const struct call *call, json_t 
     return e;
 }
 
+static bool is_plain(struct str text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.at[i] < 0x20 || text.at[i] > 0x7e) /* bytes from 0x80 on are negative, or large */
+            return false;
+    return true;
+}
+
+void slurm_clean(json_t *tree)
+{
+    struct str text = {json_string_value(tree), json_string_length(tree)};
+    const char *key;
+    json_t *member;
+    size_t i;
+
+    if (json_is_string(tree) && !is_plain(text)) {
+        AUTO_FREE char *clean = text_escape(text, TEXT_ESCAPE_LINE);
+
+        (void)json_string_set(tree, clean); /* clean text is UTF-8 */
+    }
+    json_object_foreach (tree, key, member)
+        if (!text_equal(key, "script") && !text_equal(key, "environment"))
+            slurm_clean(member);
+    json_array_foreach (tree, i, member)
+        slurm_clean(member);
+}
+
 struct err *slurm_rows(struct slurm_command *s, const char *path, const char *what, json_t **ret)
 {
     AUTO(json_freep) json_t *answer = NULL;
@@ -130,6 +158,7 @@ struct err *slurm_rows(struct slurm_command *s, const char *path, const char *wh
     rows = json_object_get(answer, what);
     if (!rows)
         return err_new(ERR_INTERNAL, "the server's answer has no \"%s\"", what);
+    slurm_clean(rows);
     *ret = json_incref(rows);
     return NULL;
 }

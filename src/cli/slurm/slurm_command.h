@@ -38,7 +38,11 @@ struct err *slurm_command_open(struct slurm_command *s) MUST_CHECK;
  * failure)"; then `cause` is in parentheses on a second line. */
 struct err *slurm_call(struct slurm_command *s, const struct call *call, json_t **ret) MUST_CHECK;
 
-/* GETs a report of rows and gives its member `what`. New reference. */
+/* Makes the texts of rows harmless lines (text_escape.h): others have chosen names and comments.
+ * The members script and environment stay as they are. */
+void slurm_clean(json_t *rows);
+
+/* GETs a report of rows, cleaned, and gives its member `what`. New reference. */
 struct err *slurm_rows(struct slurm_command *s, const char *path, const char *what,
                        json_t **ret) MUST_CHECK;
 

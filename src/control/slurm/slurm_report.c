@@ -16,6 +16,7 @@ struct report {
     struct slurm_filter filter;
     json_t *parameters;
     json_t *namespaces; /* NULL: all */
+    char *reader;
     report_done_fn done;
     void *arg;
     json_t *rows;
@@ -29,6 +30,7 @@ static void report_free(struct report *r)
     vec_done(&r->filter.ids);
     json_decref(r->parameters);
     json_decref(r->namespaces);
+    free(r->reader);
     json_decref(r->rows);
     free(r);
 }
@@ -191,9 +193,12 @@ struct err *slurm_report_begin(void *slurm, const struct report_question *q, rep
     *r = (struct report){.slurm = s,
                          .parameters = json_deep_copy(q->parameters),
                          .namespaces = q->namespaces ? json_deep_copy(q->namespaces) : NULL,
+                         .reader = q->user ? mem_strdup(q->user) : NULL,
                          .done = done,
                          .arg = done_arg,
                          .rows = json_array()};
+    r->filter.is_admin = q->is_admin;
+    r->filter.reader = r->reader;
     e = read_question(r);
     if (e) {
         report_free(r);

@@ -1,6 +1,7 @@
 /* slurm_report_jobs.c - rows of SlurmJobs: waiting elements as one row, all others each */
 #include "control/slurm/slurm_report_private.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_hide.h"
 #include "kinds/slurm/slurm_rows.h"
 
 /* What differs between the rows of a job. */
@@ -91,6 +92,12 @@ const char *slurm_pod_reason(const struct slurm_jobs *s, const char *key, const 
     if (r.message && *r.message)
         *ret_message = mem_strdup(r.message);
     return word_of(r.code);
+}
+
+/* Script and environment are for the job's user and administrators. */
+static bool shows_details(const struct slurm_filter *f, const struct sjob *j)
+{
+    return f->is_detailed && (f->is_admin || !slurm_is_of_another(j->object, f->reader));
 }
 
 static void put_copied(json_t *row, const struct sjob *j, bool is_detailed)
@@ -262,7 +269,7 @@ static void add_row(const struct sjob *j, const struct slurm_filter *f, const st
         return;
     row = json_object();
     put_identity(row, j, e);
-    put_copied(row, j, f->is_detailed);
+    put_copied(row, j, shows_details(f, j));
     put_user(row, j);
     put_state(row, j, e);
     put_times(row, j, e);
@@ -349,6 +356,38 @@ static void add_known_end(const struct sjob *j, const struct slurm_filter *f, js
         add_row(j, f, &e, rows);
 }
 
+/* Elements of an array that never had a pod, or that ended before the server's start: a row for
+ * each state. */
+static void add_known_elements(const struct sjob *j, const struct slurm_filter *f, json_t *rows)
+{
+    const struct {
+        const struct index_set *set;
+        enum sjob_state state;
+    } ends[] = {{&j->completed, SJOB_COMPLETED},
+                {&j->failed, SJOB_FAILED},
+                {&j->cancelled, SJOB_CANCELLED}};
+    AUTO(index_set_done) struct index_set told = {0};
+
+    VEC_EACH (&j->past, past)
+        (void)index_set_add(&told, (size_t)past->index);
+    for (size_t k = 0; k < COUNT(ends); k++) {
+        AUTO(index_set_done) struct index_set untold = {0};
+        AUTO_FREE char *indexes = NULL;
+        struct element_row e = {.state = ends[k].state, .index = -1};
+
+        if (!slurm_filter_state(f, sjob_state_names[e.state]))
+            continue;
+        for (size_t i = 0; i < ends[k].set->n_words * 64; i++)
+            if (index_set_has(ends[k].set, i) && !index_set_has(&told, i))
+                (void)index_set_add(&untold, i);
+        if (untold.count == 0)
+            continue;
+        indexes = index_set_format(&untold);
+        e.indexes = indexes;
+        add_row(j, f, &e, rows);
+    }
+}
+
 void slurm_add_job_rows(struct sjob *j, const struct slurm_filter *f, json_t *rows)
 {
     const json_t *spec = json_object_get(j->object, "spec");
@@ -369,6 +408,8 @@ void slurm_add_job_rows(struct sjob *j, const struct slurm_filter *f, json_t *ro
         add_known_end(j, f, rows);
         return;
     }
+    if (j->is_array)
+        add_known_elements(j, f, rows);
     VEC_EACH (&j->past, past) {
         const struct element_row e = {.state = past->end.state, .index = past->index, .past = past};
 

@@ -17,6 +17,8 @@ struct slurm_filter {
     const char *name;
     const char *states;
     bool is_detailed;
+    bool is_admin;
+    const char *reader; /* reads details of the own jobs; an administrator: of all */
     bool has_ids;
     VEC(struct slurm_wanted_id) ids;
 };

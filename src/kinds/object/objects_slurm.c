@@ -365,12 +365,19 @@ static void put_canceller(const struct change *c)
     }
 }
 
+static bool is_slurm_pod(const struct change *c)
+{
+    return is_pod(c->kind) && json_text_at(c->before, "metadata", "labels", SLURM_JOB_LABEL, NULL);
+}
+
 struct err *slurm_update_rules(struct change *c)
 {
     json_t *was = json_object_get(c->before, "spec");
     json_t *is = json_object_get(c->after, "spec");
     AUTO(causes_done) struct causes causes = {0};
 
+    if (is_slurm_pod(c))
+        return check_owner(c);
     if (!is_slurm_job(c->kind))
         return NULL;
     TRY(check_owner(c));
@@ -393,9 +400,5 @@ struct err *slurm_update_rules(struct change *c)
 
 struct err *slurm_delete_rules(const struct change *c)
 {
-    bool is_ours =
-        is_slurm_job(c->kind) ||
-        (is_pod(c->kind) && json_text_at(c->before, "metadata", "labels", SLURM_JOB_LABEL, NULL));
-
-    return is_ours ? check_owner(c) : NULL;
+    return is_slurm_job(c->kind) || is_slurm_pod(c) ? check_owner(c) : NULL;
 }

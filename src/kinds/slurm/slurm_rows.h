@@ -8,7 +8,8 @@
  *
  * Parameters of "jobs": `ids` (numbers and elements with commas: "12,13_4"), `user`, `partition`,
  * `account`, `name`, `states` (with commas; "all"; absent: PENDING, RUNNING, SUSPENDED and
- * COMPLETING), `detail` ("1": also the members marked with +). Pods and Jobs of the other doors are
+ * COMPLETING), `detail` ("1": also the members marked with +, of the caller's
+ * own jobs; administrators: of all). Pods and Jobs of the other doors are
  * rows, too. Jobs that ended are rows for SLURM_JOB_AGE_S; the accounting has all.
  *
  * A row of "jobs" (waiting elements of an array are one row):

@@ -91,6 +91,21 @@ bool launch_become(const struct native_plan *p)
            (!p->has_no_new_privileges || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
 }
 
+/* Leaves the job's user no descriptor of ours: paths as /proc/self/fd/4 would open it anew. */
+static bool drop_descriptors(int report_fd)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return false;
+    for (int fd = 0; fd < REPORT_FD; fd++)
+        if (dup2(null, fd) != fd)
+            return false;
+    if (report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0)
+        return false;
+    return syscall(SYS_close_range, REPORT_FD + 1, ~0U, 0) == 0;
+}
+
 static bool open_as(const char *path, int flags, int target)
 {
     int fd = open(path ? path : "/dev/null", flags | O_NOCTTY | O_CLOEXEC, 0666);
@@ -98,17 +113,17 @@ static bool open_as(const char *path, int flags, int target)
     return fd >= 0 && dup2(fd, target) == target;
 }
 
-static void open_streams(const struct native_plan *p, int report_fd)
+static void open_streams(const struct native_plan *p)
 {
     const int flags = O_WRONLY | O_CREAT | (p->is_append ? O_APPEND : O_TRUNC);
     bool is_one = !p->errors || (p->output && strcmp(p->errors, p->output) == 0);
 
     if (!open_as(p->input, O_RDONLY, 0))
-        launch_child_fail(report_fd, LAUNCH_INPUT);
+        launch_child_fail(REPORT_FD, LAUNCH_INPUT);
     if (!open_as(p->output, flags, 1))
-        launch_child_fail(report_fd, LAUNCH_OUTPUT);
+        launch_child_fail(REPORT_FD, LAUNCH_OUTPUT);
     if (is_one ? dup2(1, 2) != 2 : !open_as(p->errors, flags, 2))
-        launch_child_fail(report_fd, LAUNCH_ERRORS);
+        launch_child_fail(REPORT_FD, LAUNCH_ERRORS);
 }
 
 static const char *path_of(const char *const *env)
@@ -162,14 +177,13 @@ _Noreturn void launch_child(const struct launch_task *t, const struct native_pla
         launch_child_fail(report_fd, LAUNCH_CGROUP);
     if (t->is_oom_score_reset)
         launch_reset_oom_score();
-    if (!launch_become(p))
-        launch_child_fail(report_fd, LAUNCH_IDENTITY);
-    if (chdir(p->cwd) != 0)
-        launch_child_fail(report_fd, LAUNCH_DIRECTORY);
-    open_streams(p, report_fd);
-    if ((report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0) ||
-        syscall(SYS_close_range, REPORT_FD + 1, ~0U, 0) != 0)
+    if (!drop_descriptors(report_fd))
         launch_child_fail(report_fd, LAUNCH_FDS);
+    if (!launch_become(p))
+        launch_child_fail(REPORT_FD, LAUNCH_IDENTITY);
+    if (chdir(p->cwd) != 0)
+        launch_child_fail(REPORT_FD, LAUNCH_DIRECTORY);
+    open_streams(p);
     launch_run(args, p->env); /* a script's path is args[0] */
     launch_child_fail(REPORT_FD, LAUNCH_EXEC);
 }

@@ -1,0 +1,50 @@
+/*
+ * pod_user.c - sessions with processes that run as another user of the machine
+ *
+ * A container of the image `host` has the uid of its user, and a command in it, too: the right to
+ * create pods in a namespace is no right to act as another user of the machine. The pods of a Slurm
+ * job are for its user in every way.
+ */
+
+#include <inttypes.h>
+
+#include "api/handlers.h"
+#include "base/mem.h"
+#include "kinds/slurm/slurm_hide.h"
+
+/* The uid of the first container of the image `host`; -1: the pod has none. */
+static int64_t host_uid_of(const json_t *pod)
+{
+    const json_t *spec = json_object_get(pod, "spec");
+    const json_t *containers = json_object_get(spec, "containers");
+    int64_t uid = json_int_at(spec, "securityContext", "runAsUser", NULL);
+
+    for (size_t i = 0; i < json_array_size(containers); i++) {
+        const json_t *container = json_array_get(containers, i);
+        const json_t *own = json_at(container, "securityContext", "runAsUser", NULL);
+
+        if (text_equal(json_text(container, "image"), "host"))
+            return own ? json_integer_value(own) : uid;
+    }
+    return -1;
+}
+
+struct err *call_check_pod_user(const struct call *c, const json_t *pod)
+{
+    bool acts = text_equal(c->subresource, "exec") || text_equal(c->subresource, "attach");
+    int64_t uid = host_uid_of(pod);
+
+    if (c->who.is_admin)
+        return NULL;
+    if (slurm_is_of_another(pod, c->who.user))
+        return err_new(ERR_FORBIDDEN,
+                       "pods \"%s\" is forbidden: User \"%s\" cannot %s the pod of another user's "
+                       "Slurm job",
+                       c->name, c->who.user, text_equal(c->subresource, "log") ? "read" : "reach");
+    if (acts && uid >= 0 && uid != c->who.host_uid)
+        return err_new(ERR_FORBIDDEN,
+                       "pods \"%s\" is forbidden: User \"%s\" cannot act as uid %" PRId64
+                       ", which its processes have",
+                       c->name, c->who.user, uid);
+    return NULL;
+}
