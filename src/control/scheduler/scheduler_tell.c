@@ -16,6 +16,7 @@ enum {
 };
 
 #define TELL_PAUSE_NS (INT64_C(100) * NS_PER_MS)
+#define TELL_SLURM_NS (INT64_C(5) * NS_PER_SEC) /* since the making of a Slurm job's pod */
 #define TELL_SAME_NS \
     (INT64_C(10) * NS_PER_SEC) /* between two messages to one pod with the same code */
 
@@ -145,12 +146,25 @@ static bool is_news(struct scheduler *s, const struct sched_pod *p, const struct
     return false;
 }
 
+/* Most pods of a Slurm array wait for a short time, and squeue asks for the reason itself. */
+static bool is_told_later(struct scheduler *s, const struct sched_pod *p)
+{
+    if (!p->is_slurm || p->is_told || loop_wall_ns(s->options.loop) - p->submit_ns >= TELL_SLURM_NS)
+        return false;
+    s->has_postponed = true;
+    return true;
+}
+
 /* Looks at one pod, writes a new reason, and moves the pod to the end of its list. */
 static void tell_pod(struct scheduler *s, struct sched_pod *p)
 {
     struct mete_reason r;
 
     scheduler_unlist(s, p);
+    if (is_told_later(s, p)) {
+        scheduler_list_waiting(s, p);
+        return;
+    }
     if (!scheduler_why(s, p->key, p->uid, true, &r))
         return; /* placed: leaves the list */
     if (is_news(s, p, &r)) {
