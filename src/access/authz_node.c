@@ -1,16 +1,18 @@
 /*
  * authz_node.c - the rights of nodes
  *
- * A node's rights follow its pods. A node reads its own Node, the pods bound to it, and the
- * ConfigMaps and Secrets that these pods name. The node writes its own Node, its own Lease and its
- * pods' status, deletes its pods, and creates events.
+ * A node's rights follow its pods. A node reads its own Node, the pods bound to it, the ConfigMaps
+ * and Secrets that these pods name, and the SlurmJobs that they belong to. The node writes its own
+ * Node, its own Lease and its pods' status, deletes its pods, and creates events.
  */
 
 #include "access/authz_private.h"
 #include "base/json.h"
+#include "base/json_pool.h"
 #include "base/mem.h"
 #include "kinds/node_lease.h"
 #include "kinds/object/objects.h"
+#include "kinds/slurm/slurm_job.h"
 #include "model/selector.h"
 
 static bool is_kind(const struct access *a, const char *plural)
@@ -40,18 +42,29 @@ static bool list_selects(const struct access *a, const char *path, const char *n
     return false;
 }
 
+static bool is_bound_to(const struct store_object *o, const char *node)
+{
+    struct str text = {0};
+    struct str value = {0};
+    AUTO(json_freep) json_t *pod = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+    enum json_peeked found = json_peek(o->bytes, &text, "spec", "nodeName", NULL);
+
+    if (found == PEEK_ABSENT)
+        return false;
+    if (found == PEEK_FOUND && json_peek_string(text, &value))
+        return str_equal(value, str_of(node));
+    e = objects_decode(o, &pod);
+    return !e && text_equal(json_text_at(pod, "spec", "nodeName", NULL), node);
+}
+
 static bool pod_is_bound_to(const struct store *s, const char *ns, const char *name,
                             const char *node)
 {
     const struct store_object *o =
         store_get(s, (struct store_key){.group = "", .resource = "pods", .ns = ns, .name = name});
-    AUTO(json_freep) json_t *pod = NULL;
-    AUTO(err_freep) struct err *e = NULL;
 
-    if (!o)
-        return false;
-    e = objects_decode(o, &pod);
-    return !e && text_equal(json_text_at(pod, "spec", "nodeName", NULL), node);
+    return o && is_bound_to(o, node);
 }
 
 static bool text_is(const json_t *object, const char *key, const char *text)
@@ -222,6 +235,36 @@ static bool allows_named(const struct store *s, const struct identity *who, cons
     return name && a_pod_names(s, a, name, who->node);
 }
 
+static bool is_pod_of_slurm_job(const struct store_object *o, const char *job)
+{
+    struct str text = {0};
+    struct str value = {0};
+
+    return json_peek(o->bytes, &text, "metadata", "labels", SLURM_JOB_LABEL, NULL) == PEEK_FOUND &&
+           json_peek_string(text, &value) && str_equal(value, str_of(job));
+}
+
+/* May the node read a SlurmJob? While one of the job's pods, whose names begin with the job's, is
+ * bound to the node. */
+static bool allows_slurm_job(const struct store *s, const struct identity *who,
+                             const struct access *a)
+{
+    const struct store_range range = {.group = "", .resource = "pods", .ns = a->ns};
+    const struct store_key key = {
+        .group = "", .resource = "pods", .ns = a->ns, .name = text_or_empty(a->name)};
+    const struct store_object *o;
+
+    if (a->subresource || !a->ns || !a->name || !text_equal(a->verb, "get"))
+        return false;
+    o = store_get(s, key);
+    if (!o)
+        o = store_next(s, &range, &key);
+    for (; o && text_starts_with(o->key.name, a->name); o = store_next(s, &range, &o->key))
+        if (is_pod_of_slurm_job(o, a->name) && is_bound_to(o, who->node))
+            return true;
+    return false;
+}
+
 bool authz_node_allows(const struct store *s, const struct identity *who, const struct access *a)
 {
     if (is_kind(a, "nodes"))
@@ -234,6 +277,8 @@ bool authz_node_allows(const struct store *s, const struct identity *who, const 
         return is_subresource(a, "token") && text_equal(a->verb, "create");
     if (is_kind(a, "configmaps") || is_kind(a, "secrets"))
         return allows_named(s, who, a);
+    if (text_equal(a->kind->group, "mete.dev") && text_equal(a->kind->plural, "slurmjobs"))
+        return allows_slurm_job(s, who, a);
     if (text_equal(a->kind->group, "coordination.k8s.io") && text_equal(a->kind->plural, "leases"))
         return allows_lease(who, a);
     return false;

@@ -27,20 +27,6 @@ static void put_count(json_t *all, const char *name, int64_t value)
     put(all, name, text);
 }
 
-static void put_submitted(json_t *all, const json_t *spec)
-{
-    const json_t *list = json_object_get(spec, "environment");
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *text = text_or_empty(json_string_value(json_array_get(list, i)));
-        const char *equals = strchr(text, '=');
-        AUTO_FREE char *name = equals ? mem_strndup(text, (size_t)(equals - text)) : NULL;
-
-        if (name && *name)
-            json_put(all, name, json_string(equals + 1));
-    }
-}
-
 static void put_job(json_t *all, const struct slurm_element *e)
 {
     const json_t *spec = json_object_get(e->job, "spec");
@@ -151,7 +137,6 @@ char *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask)
     const char *name;
     json_t *value;
 
-    put_submitted(all, spec);
     put_job(all, e);
     put_options(all, spec);
     put_sizes(all, ask);

@@ -1,4 +1,4 @@
-/* slurm_env.h - the environment of a batch script: the variables of the submission, and SLURM_* */
+/* slurm_env.h - the variables SLURM_* of a batch script, over those of the submission */
 #pragma once
 
 #include "kinds/slurm/slurm_ask.h"

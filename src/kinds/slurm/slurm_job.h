@@ -34,7 +34,8 @@ enum {
 
 /*
  * Annotation of a pod: variables of its containers, a JSON array of "NAME=VALUE". The node sets
- * them as they are, and adds those that are known only there (node/spec/env.h).
+ * those of the submission, which it reads from the SlurmJob, then these as they are, and adds those
+ * that are known only there (node/spec/env.h).
  */
 #define SLURM_ENVIRONMENT_ANNOTATION "mete.dev/slurm-environment"
 
@@ -60,6 +61,7 @@ enum {
  *   "script"    text of the program: the node writes it to a file that the user may read and
  *               execute, and runs this file with the container's `command` as its arguments;
  *               absent: the container's `command` is executed
+ *   "jobScript" true: the same with the script of the pod's SlurmJob, which the node reads there
  *   "stdin"     path of the input; absent: /dev/null
  *   "stdout"    path of the output; "stderr": of the errors, absent: the same file
  *   "openMode"  "truncate" or "append"

@@ -259,7 +259,7 @@ static void put_host(json_t *pod, json_t *container, const json_t *spec, json_t 
 {
     AUTO_FREE char *text = NULL;
 
-    json_put_text(process, "script", json_text(spec, "script"));
+    json_put_bool(process, "jobScript", true);
     text = json_format(process);
     json_put_text(json_object_at(json_object_at(pod, "metadata"), "annotations"),
                   HOST_PROCESS_ANNOTATION, text);

@@ -162,6 +162,7 @@ struct pods {
     struct loop_timer *disk_timer; /* pod_disk.c */
     uint64_t disk_round;
     struct fetch *fetches;
+    struct array_jobs *array_jobs;
     struct pending *pending;
     struct loop_timer *fence; /* pod_fence.c; NULL: the node has no fence */
     int64_t held_to_ns;       /* of the node's lease; monotonic */
@@ -273,8 +274,8 @@ void pods_refresh(void *arg, const struct ref_watch *w);
 /* pod_host_process.c */
 /* Is the pod a process of the host, started without an OCI runtime (HOST_PROCESS_ANNOTATION)? */
 bool pod_is_host_process(const struct pod *p);
-/* Reads the annotation; NULL: it has none. ERR_INVALID: not a pod of one container of image `host`.
- * The caller owns `*ret`. */
+/* Reads the annotation, with the script; NULL: it has none. ERR_INVALID: not a pod of one container
+ * of image `host`. ERR_NOT_FOUND: the pod's Slurm job is gone. The caller owns `*ret`. */
 struct err *pod_host_process(const struct pod *p, json_t **ret) MUST_CHECK;
 /* Is the pod a batch script in a container (BATCH_CONTAINER_ANNOTATION)? The same for pods of one
  * container of an image. */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "kinds/slurm/slurm_job.h"
 #include "node/pod/pod.h"
+#include "node/pod/refs.h"
 
 static const char *process_text(const struct pod *p, const char *annotation)
 {
@@ -47,7 +48,18 @@ static struct err *process_read(const struct pod *p, const char *annotation, boo
 
 struct err *pod_host_process(const struct pod *p, json_t **ret)
 {
-    return process_read(p, HOST_PROCESS_ANNOTATION, true, ret);
+    AUTO(json_freep) json_t *process = NULL;
+    const char *script;
+
+    TRY(process_read(p, HOST_PROCESS_ANNOTATION, true, &process));
+    if (json_bool(process, "jobScript", false)) {
+        script = json_text(refs_slurm_spec(p->refs, p->object), "script");
+        if (!script)
+            return err_new(ERR_NOT_FOUND, "the Slurm job with the script is gone");
+        json_put_text(process, "script", script);
+    }
+    *ret = TAKE(process);
+    return NULL;
 }
 
 struct err *pod_batch(const struct pod *p, json_t **ret)
@@ -72,7 +84,8 @@ char *pod_output_path(const struct pod *p)
 {
     AUTO(json_freep) json_t *process = NULL;
     AUTO(err_freep)
-    struct err *e = pod_is_batch(p) ? pod_batch(p, &process) : pod_host_process(p, &process);
+    struct err *e = pod_is_batch(p) ? pod_batch(p, &process)
+                                    : process_read(p, HOST_PROCESS_ANNOTATION, true, &process);
     const char *path = e ? NULL : json_text(process, "stdout");
 
     return path ? mem_strdup(path) : NULL;

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/retry.h"
 #include "base/stamp.h"
+#include "node/pod/array_jobs.h"
 #include "node/pod/pod.h"
 #include "node/pod/refs.h"
 #include "node/spec/cdi.h"
@@ -189,6 +190,12 @@ static void pod_start_on_fetched(void *arg, const struct err *e, const struct cl
         failed = json_parse(reply->body, &object);
     if (failed && err_code(failed) == ERR_NOT_FOUND)
         err_free(TAKE(failed)); /* a missing object fails later, if it is needed */
+    if (object && refs_is_slurm_job(f->ref)) {
+        json_t *whole = object;
+
+        object = array_jobs_put(f->set->array_jobs, whole);
+        json_decref(whole);
+    }
     if (p && object)
         (void)json_object_set(p->refs, f->ref, object);
     if (p && failed && !p->fetch_error)
@@ -205,6 +212,22 @@ static void pod_start_on_fetched(void *arg, const struct err *e, const struct cl
         start_making(p);
     }
     pod_step(p);
+}
+
+/* An element of an array finds its job here, once another one has fetched it. */
+static void take_known(struct pod *p, json_t *refs)
+{
+    const char *uid = refs_slurm_uid(p->object);
+    json_t *job = uid ? array_jobs_find(p->set->array_jobs, uid) : NULL;
+
+    for (size_t i = json_array_size(refs); job && i-- > 0;) {
+        const char *ref = json_string_value(json_array_get(refs, i));
+
+        if (!refs_is_slurm_job(ref))
+            continue;
+        (void)json_object_set(p->refs, ref, job);
+        (void)json_array_remove(refs, i); /* `i` is in range */
+    }
 }
 
 static void start_fetching(struct pod *p, const json_t *refs)
@@ -241,6 +264,7 @@ void pod_prepare(struct pod *p)
     e = refs_collect(p->object, refs);
     json_decref(p->refs);
     p->refs = json_object();
+    take_known(p, refs);
     if (e)
         refuse_all(p, config_reason(e), e);
     else if (json_array_size(refs) > 0)

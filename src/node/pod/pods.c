@@ -12,6 +12,7 @@
 #include "kinds/slurm/slurm_job.h"
 #include "model/device.h"
 #include "model/names.h"
+#include "node/pod/array_jobs.h"
 #include "node/pod/pod.h"
 #include "node/pod/prepare.h"
 
@@ -584,6 +585,7 @@ struct pods *pods_new(const struct pods_options *o)
     struct pods *set = mem_alloc(sizeof(*set));
 
     set->o = *o;
+    set->array_jobs = array_jobs_new();
     set->events = pod_events_new(o->loop, o->client, o->node);
     set->ranges = userns_new();
     pods_begin_disk(set);
@@ -605,6 +607,7 @@ void pods_free(struct pods *set)
 
     if (!set)
         return;
+    array_jobs_free(set->array_jobs);
     set->o.runtime->on_change = NULL;
     set->o.mps = NULL; /* daemons go on, as containers do */
     LIST_EACH (set->fetches, f) {

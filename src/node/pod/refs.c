@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "kinds/slurm/slurm_job.h"
 
 static struct err *refs_add_path(json_t *paths, const char *path)
 {
@@ -73,6 +74,31 @@ struct err *refs_collect_volumes(const json_t *pod, json_t *paths)
     return NULL;
 }
 
+/* The server alone sets the label. */
+static const char *slurm_job_name(const json_t *pod)
+{
+    return json_text_at(pod, "metadata", "labels", SLURM_JOB_LABEL, NULL);
+}
+
+const char *refs_slurm_uid(const json_t *pod)
+{
+    const json_t *owner = NULL;
+    size_t i = 0;
+
+    if (!slurm_job_name(pod))
+        return NULL;
+    json_array_foreach (json_at(pod, "metadata", "ownerReferences", NULL), i, owner)
+        if (json_bool(owner, "controller", false) &&
+            text_equal(json_text(owner, "kind"), "SlurmJob"))
+            return json_text(owner, "uid");
+    return NULL;
+}
+
+bool refs_is_slurm_job(const char *ref)
+{
+    return text_starts_with(ref, "slurmjobs/");
+}
+
 struct err *refs_collect(const json_t *pod, json_t *paths)
 {
     const json_t *spec = json_object_get(pod, "spec");
@@ -80,6 +106,8 @@ struct err *refs_collect(const json_t *pod, json_t *paths)
     size_t i = 0;
 
     TRY(refs_collect_volumes(pod, paths));
+    if (refs_slurm_uid(pod))
+        TRY(refs_add(paths, "slurmjobs", slurm_job_name(pod)));
     json_array_foreach (json_object_get(spec, "imagePullSecrets"), i, item)
         TRY(refs_add(paths, "secrets", json_text(item, "name")));
     json_array_foreach (json_object_get(spec, "initContainers"), i, item)
@@ -141,7 +169,8 @@ void refs_request(const json_t *pod, const char *ref, struct ref_request *ret)
 
     *ret = (struct ref_request){.method = "GET"};
     if (!refs_is_token(ref)) {
-        ret->path = mem_format("/api/v1/namespaces/%s/%s", ns, ref);
+        ret->path = mem_format("%s/namespaces/%s/%s",
+                               refs_is_slurm_job(ref) ? "/apis/mete.dev/v1" : "/api/v1", ns, ref);
         return;
     }
     ret->method = "POST";
@@ -164,6 +193,17 @@ const json_t *refs_find(const json_t *objects, const char *plural, const char *n
     AUTO_FREE char *path = mem_format("%s/%s", plural, name ? name : "");
 
     return json_object_get(objects, path);
+}
+
+/* Another job of the name may have come since. */
+const json_t *refs_slurm_spec(const json_t *objects, const json_t *pod)
+{
+    const char *uid = refs_slurm_uid(pod);
+    const json_t *job = uid ? refs_find(objects, "slurmjobs", slurm_job_name(pod)) : NULL;
+
+    return text_equal(uid, json_text_at(job, "metadata", "uid", NULL))
+               ? json_object_get(job, "spec")
+               : NULL;
 }
 
 static int digit_of(char c)

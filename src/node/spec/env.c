@@ -266,7 +266,20 @@ static void put_seconds(json_t *env, const char *name, int64_t ns)
     json_put_text(env, name, text);
 }
 
-/* Adds the variables of a Slurm job. A variable that is not text is left out, as everywhere. */
+/* Adds variables "NAME=VALUE". A variable that is not text is left out, as everywhere. */
+static void add_pairs(const json_t *list, json_t *env)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *one = text_or_empty(json_string_value(json_array_get(list, i)));
+        const char *equals = strchr(one, '=');
+        AUTO_FREE char *name = equals ? mem_strndup(one, (size_t)(equals - one)) : NULL;
+
+        if (name && *name)
+            err_free(put(env, name, str_of(equals + 1)));
+    }
+}
+
+/* Adds the variables of a Slurm job: those of the submission, those of the server, then ours. */
 static void add_slurm(const struct env_input *in, json_t *env)
 {
     static const char *const nodes[] = {"SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME",
@@ -279,14 +292,8 @@ static void add_slurm(const struct env_input *in, json_t *env)
 
     if (!text || e)
         return;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *one = text_or_empty(json_string_value(json_array_get(list, i)));
-        const char *equals = strchr(one, '=');
-        AUTO_FREE char *name = equals ? mem_strndup(one, (size_t)(equals - one)) : NULL;
-
-        if (name && *name)
-            err_free(put(env, name, str_of(equals + 1)));
-    }
+    add_pairs(json_object_get(refs_slurm_spec(in->refs, in->pod), "environment"), env);
+    add_pairs(list, env);
     for (size_t i = 0; i < COUNT(nodes); i++)
         json_put_text(env, nodes[i], in->node);
     if (in->start_ns > 0)

@@ -107,7 +107,8 @@ static void a_job_runs_as_its_user_and_ends_with_its_code(void **state)
     world_must(json_parse(
         str_of(json_text_at(pod, "metadata", "annotations", HOST_PROCESS_ANNOTATION, NULL)),
         &process));
-    assert_string_equal(json_text(process, "script"), "#!/bin/sh\n");
+    assert_null(json_text(process, "script"));
+    assert_true(json_bool(process, "jobScript", false));
     assert_string_equal(json_text(process, "stdout"), "/work/slurm-1.out");
     run_pod("j");
     assert_status("j", "state", "RUNNING");
