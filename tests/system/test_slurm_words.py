@@ -21,7 +21,9 @@ def a_model_is_trained(s):
     job = s.submit("train_model.sh")
     s.wait_state(job, "COMPLETED")
     equal(s.text(f"slurm-{job}.out"), f"{job}\n")
-    rows = s.ok("sacct", "-u", "root", "--format=JobID,Elapsed,ReqGRES,AllocGRES,MaxRSS").splitlines()
+    def rows_of_use():
+        return s.ok("sacct", "-u", "root", "--format=JobID,Elapsed,ReqGRES,AllocGRES,MaxRSS").splitlines()
+    rows = wait(lambda: (lambda r: re.search(r"[KM] $", r[-1]) and r)(rows_of_use()), "accounting has the job's end", 60)
     check(re.match(r"JobID +Elapsed +ReqGRES +AllocGRES +MaxRSS $", rows[0]) and re.match(r"-+ -+ ", rows[1]), rows)
     check(re.match(rf"{job} +00:00:\d\d +gres:gpu:1 +gres:gpu:1 +$", rows[2]), rows)
     check(re.match(rf"{job}\.batch +00:00:\d\d +gres:gpu:1 +\d+[KM] $", rows[3]), rows)

@@ -203,6 +203,8 @@ void sjob_turn_count(struct sjob_turn *t)
         }
         if (p->end.state == SJOB_CANCELLED && !p->node && text_equal(j->reason, "DeadLine"))
             p->end.state = SJOB_DEADLINE;
+        if (!p->node) /* no placement, so no row of accounting yet */
+            (void)index_set_add(&t->unstarted, (size_t)p->index);
         add_end(t, (size_t)p->index, p->end.state);
         put_end(t, &p->end, p->node);
     }
