@@ -801,6 +801,8 @@ static struct err *node_begin(struct node *n)
     TRY(dir_make(n->dir, 0711));
     TRY(begin_modes(n));
     TRY(host_info_read(n->dir, &n->host));
+    if (n->o.cpus > 0)
+        n->host.cpus = n->o.cpus;
     TRY(begin_incidents(n));
     begin_resets(n);
     TRY(host_enter(&mounts, &n->rootfs));

@@ -34,6 +34,7 @@ struct node_options {
     const char *mask_dir;          /* DATA: hidden from containers of the image `host` */
     bool has_emulated_gpus;
     bool is_fenced;        /* without its lease, ends its pods (kinds/node_lease.h) */
+    int64_t cpus;          /* that the node offers; 0: those of the machine */
     const char *cdi_file;  /* to be kept up to date; NULL: none */
     const char *runtime;   /* "auto", "crun" or "runc"; NULL: auto */
     const char *self_path; /* the program that children run, in other roles */

@@ -311,6 +311,7 @@ static void add_flags(const struct join *j, struct child_spec *spec)
 {
     static const char *const passed[] = {"server",
                                          "driver-root",
+                                         "cpus",
                                          "cdi-file",
                                          "runtime",
                                          "gpu-config",
@@ -321,6 +322,7 @@ static void add_flags(const struct join *j, struct child_spec *spec)
                                          "log-format"};
     static const char *const words[] = {"--server",
                                         "--driver-root",
+                                        "--cpus",
                                         "--cdi-file",
                                         "--runtime",
                                         "--gpu-config",

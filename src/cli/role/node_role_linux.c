@@ -15,6 +15,7 @@
 #include "cli/role/join.h"
 #include "cli/role/log_limits.h"
 #include "cli/role/role_linux.h"
+#include "cli/role/up.h"
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
 #include "node/node.h"
@@ -43,6 +44,7 @@ struct hands {
     char *socket;
     char *dir;
     char *driver_root;
+    int64_t cpus; /* 0: those of the machine */
     const char *cdi_file;
     char *machine; /* file of the emulated machine; NULL: the gpus are real */
     char *token;
@@ -114,6 +116,7 @@ static void begin_node(struct hands *h)
         .runtime = h->runtime,
         .self_path = h->self_path,
         .has_emulated_gpus = h->machine != NULL,
+        .cpus = h->cpus,
         .cdi_file = h->cdi_file[0] ? h->cdi_file : NULL,
         .log_max_bytes = h->log_limits.max_bytes,
         .log_max_files = (size_t)h->log_limits.max_files,
@@ -340,6 +343,7 @@ static struct err *node_begin(struct hands *h, struct cli *c)
     h->cdi_file = flag_text(c->in, "cdi-file");
     if (!h->name)
         return cli_usage(c, "node needs --name");
+    TRY(cpus_parse(flag_text(c->in, "cpus"), &h->cpus));
     TRY(role_init(&h->role, c, "node"));
     TRY(role_host_roots(c, &h->host_roots));
     TRY(gpu_config_read(flag_text(c->in, "gpu-config"), &h->sharing));
@@ -439,6 +443,11 @@ static const struct flag node_flags[] = {
      .type = FLAG_TEXT,
      .value = "DIR",
      .doc = "directory below which the GPU driver is installed; empty: / or /run/nvidia/driver",
+     .fallback = ""},
+    {.name = "cpus",
+     .type = FLAG_TEXT,
+     .value = "COUNT",
+     .doc = "CPUs that jobs may ask for on this machine; empty: all of the machine",
      .fallback = ""},
     {.name = "cdi-file",
      .type = FLAG_TEXT,

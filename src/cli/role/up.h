@@ -22,6 +22,7 @@ struct up_options {
     char *log_format;
     char *runtime;      /* "auto", "crun", "runc" */
     char *driver_root;  /* directory; "": to be found */
+    char *cpus;         /* number that the node offers; "": all of the machine */
     char *cdi_file;     /* CDI file to be kept up to date; "": none */
     char *log_max_size; /* of containers; both checked by log_limits_parse */
     char *log_max_files;
@@ -47,6 +48,7 @@ struct up_given {
     const char *log_format;
     const char *runtime;
     const char *driver_root;
+    const char *cpus;
     const char *cdi_file;
     const char *log_max_size;
     const char *log_max_files;
@@ -56,13 +58,16 @@ struct up_given {
 /*
  * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
  * and the members data, gpus, gpuConfig, migConfig, listen, metrics, metricsTls, dashboard,
- * logLevel, logFormat, runtime, driverRoot, cdiFile, containerLogMaxSize, containerLogMaxFiles,
- * learnEvery, learnAfter, networkTiers, schedulerNames, auditReads, auditKeep and hostPathRoots (a
- * list); NULL: none. ERR_BAD_REQUEST names an unknown or malformed member.
+ * logLevel, logFormat, runtime, driverRoot, cpus, cdiFile, containerLogMaxSize,
+ * containerLogMaxFiles, learnEvery, learnAfter, networkTiers, schedulerNames, auditReads, auditKeep
+ * and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names an unknown or malformed member.
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;
 void up_options_done(struct up_options *o);
+
+/* Reads the number of cpus that a node offers. "": `*ret` stays. */
+struct err *cpus_parse(const char *text, int64_t *ret) MUST_CHECK;
 
 /* Reads "127.0.0.1:7443", "[::1]:0", ":7443" (all addresses). Messages begin with `what`. The
  * caller frees `*ret_host`. */

@@ -135,6 +135,7 @@ static struct err *read_options(struct up *u)
     given.log_format = flag_text(in, "log-format");
     given.runtime = flag_text(in, "runtime");
     given.driver_root = flag_text(in, "driver-root");
+    given.cpus = flag_text(in, "cpus");
     given.cdi_file = flag_text(in, "cdi-file");
     given.log_max_size = flag_text(in, "container-log-max-size");
     given.log_max_files = flag_text(in, "container-log-max-files");
@@ -336,6 +337,8 @@ static struct err *start_node(struct up *u)
                  u->node_name,
                  "--gpus",
                  u->gpus,
+                 "--cpus",
+                 u->options.cpus,
                  "--cdi-file",
                  u->options.cdi_file,
                  "--driver-root",
@@ -664,6 +667,12 @@ static const struct flag up_flags[] = {
      .value = "DIR",
      .doc = "directory below which the GPU driver is installed. Default: /, else "
             "/run/nvidia/driver"},
+    {.name = "cpus",
+     .type = FLAG_TEXT,
+     .value = "COUNT",
+     .doc =
+         "CPUs that jobs may ask for on this machine, more or fewer than it has. Default: all of "
+         "the machine"},
     {.name = "cdi-file",
      .type = FLAG_TEXT,
      .value = "FILE",

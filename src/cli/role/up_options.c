@@ -38,7 +38,8 @@ struct err *listen_parse(const char *what, const char *text, char **ret_host, un
 }
 
 enum {
-    LEARN_AFTER_MAX = 1000000
+    LEARN_AFTER_MAX = 1000000,
+    CPUS_MAX = 65536
 };
 
 static const char *const config_keys[] = {"apiVersion",
@@ -54,6 +55,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "logLevel",
                                           "logFormat",
                                           "hostPathRoots",
+                                          "cpus",
                                           "runtime",
                                           "driverRoot",
                                           "cdiFile",
@@ -163,6 +165,13 @@ static struct err *check_audit(const struct up_options *o)
     return NULL;
 }
 
+struct err *cpus_parse(const char *text, int64_t *ret)
+{
+    struct err *e = *text ? num_parse_int64(str_of(text), 1, CPUS_MAX, ret) : NULL;
+
+    return e ? err_wrap(e, "cpus") : NULL;
+}
+
 static struct err *check_words(const struct up_options *o)
 {
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
@@ -188,6 +197,7 @@ static struct err *check_words(const struct up_options *o)
                        o->log_level);
     if (!is_among(runtimes, o->runtime))
         return err_new(ERR_BAD_REQUEST, "runtime \"%s\": want auto, crun or runc", o->runtime);
+    TRY(cpus_parse(o->cpus, &(int64_t){0}));
     if (o->cdi_file[0])
         TRY(cdi_path_check(o->cdi_file));
     if (o->driver_root[0] && text_starts_with(o->gpus, "emulated:"))
@@ -238,6 +248,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.gpu_config = option_choose(given->gpu_config, config, "gpuConfig", "");
     o.log_level = option_choose(given->log_level, config, "logLevel", "info");
     o.runtime = option_choose(given->runtime, config, "runtime", "auto");
+    o.cpus = option_choose(given->cpus, config, "cpus", "");
     o.cdi_file = option_choose(given->cdi_file, config, "cdiFile", "");
     o.driver_root = option_choose(given->driver_root, config, "driverRoot", "");
     o.log_format = option_choose(given->log_format, config, "logFormat", "text");
@@ -281,6 +292,7 @@ void up_options_done(struct up_options *o)
     free(o->log_format);
     free(o->runtime);
     free(o->driver_root);
+    free(o->cpus);
     free(o->cdi_file);
     free(o->log_max_size);
     free(o->log_max_files);

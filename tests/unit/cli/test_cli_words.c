@@ -267,6 +267,8 @@ static void a_configuration_is_read_strictly(void **state)
          "host path root 'data': want an absolute path without '.' and '..'"},
         {"{apiVersion: mete.dev/v1, kind: Config, schedulerNames: 'mine,mete'}",
          "schedulerNames: \"mete\" is there already"},
+        {"{apiVersion: mete.dev/v1, kind: Config, cpus: '0'}",
+         "cpus: number '0': want an integer from 1 to 65536"},
     };
 
     (void)state;
