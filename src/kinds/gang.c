@@ -4,12 +4,16 @@
 
 #include <stdint.h>
 
+#include "kinds/slurm/slurm_ask.h"
+#include "kinds/slurm/slurm_job.h"
+
 const struct gang_source gang_sources[GANG_DOORS] = {
     [GANG_WORKLOAD] = {"native", "scheduling.k8s.io", "workloads", "Workload"},
     [GANG_PODGROUP] = {"native", "scheduling.k8s.io", "podgroups", "PodGroup"},
     [GANG_COSCHEDULING] = {"coscheduling", "scheduling.x-k8s.io", "podgroups", "PodGroup"},
     [GANG_VOLCANO] = {"volcano", "scheduling.volcano.sh", "podgroups", "PodGroup"},
     [GANG_JOB] = {"job", "batch", "jobs", "Job"},
+    [GANG_SLURM] = {"slurm", "mete.dev", "slurmjobs", "SlurmJob"},
 };
 
 static const char *text_of(const char *text)
@@ -70,6 +74,11 @@ static bool gang_read_ref(const json_t *pod, enum gang_door door, struct gang_re
         break;
     case GANG_JOB:
         ret->name = job_of(pod);
+        break;
+    case GANG_SLURM:
+        ret->replica = json_text_at(metadata, "labels", SLURM_GANG_LABEL, NULL);
+        if (ret->replica)
+            ret->name = text_of(json_text_at(metadata, "labels", SLURM_JOB_LABEL, NULL));
         break;
     case GANG_DOORS:
         break;
@@ -146,6 +155,15 @@ static void gang_read_job(const json_t *job, struct gang_rules *ret)
     ret->counts_what_runs = true;
 }
 
+/* An attempt of a SlurmJob starts on all of its nodes at once. */
+static void gang_read_slurm(const json_t *job, struct gang_rules *ret)
+{
+    struct slurm_ask ask = {.nodes = 1};
+
+    err_free(slurm_ask_read(json_object_get(job, "spec"), &ask)); /* was read at the creation */
+    ret->min = ask.nodes;
+}
+
 bool gang_read(const struct gang_ref *ref, const json_t *object, struct gang_rules *ret)
 {
     const json_t *spec = json_object_get(object, "spec");
@@ -171,6 +189,9 @@ bool gang_read(const struct gang_ref *ref, const json_t *object, struct gang_rul
         return true;
     case GANG_JOB:
         gang_read_job(object, ret);
+        return true;
+    case GANG_SLURM:
+        gang_read_slurm(object, ret);
         return true;
     case GANG_COSCHEDULING:
     case GANG_DOORS:

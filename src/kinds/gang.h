@@ -1,9 +1,9 @@
 /*
  * gang.h - gangs: the groups that pods name, and the rules in the groups' objects
  *
- * A pod names its group through one of five doors, each in the words of its origin (docs/gangs.md).
- * Native Workloads and PodGroups are stored in the form of scheduling.k8s.io/v1beta1;
- * kind/kind_gang_old.c has the older forms.
+ * A pod names its group through one of these doors, each in the words of its origin
+ * (docs/gangs.md). Native Workloads and PodGroups are stored in the form of
+ * scheduling.k8s.io/v1beta1; kind/kind_gang_old.c has the older forms.
  */
 #pragma once
 
@@ -17,6 +17,7 @@ enum gang_door {
     GANG_COSCHEDULING, /* a label: a PodGroup of scheduling.x-k8s.io */
     GANG_VOLCANO,      /* an annotation: a PodGroup of scheduling.volcano.sh */
     GANG_JOB,          /* none of these: a Job whose template has annotations of topology.h */
+    GANG_SLURM,        /* SLURM_GANG_LABEL: an attempt of a SlurmJob on several nodes */
     GANG_DOORS
 };
 
@@ -41,7 +42,7 @@ struct gang_ref {
     enum gang_door door;
     const char *name;    /* of the group's object */
     const char *part;    /* GANG_WORKLOAD: the pod group in the Workload; else NULL */
-    const char *replica; /* GANG_WORKLOAD: the replica of the pod group, or NULL */
+    const char *replica; /* GANG_WORKLOAD: the replica of the pod group; GANG_SLURM: the attempt */
 };
 
 /* Reads the pod's reference. False: the pod names no group. */

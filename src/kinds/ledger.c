@@ -14,6 +14,7 @@
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
+#include "kinds/slurm/slurm_job.h"
 
 enum {
     PODS_OF_PART = 64
@@ -404,6 +405,8 @@ static void pod_project(const struct binding *b, const struct ledger_pod *pod, j
     json_put_text(json_object_at(tree, "spec"), "nodeName", pod->node);
     if (devices)
         json_put_text(json_object_at(metadata, "annotations"), POD_DEVICES, devices);
+    if (pod->nodes)
+        json_put_text(json_object_at(metadata, "annotations"), SLURM_NODES_ANNOTATION, pod->nodes);
     if (!text_equal(pod->name, b->p->workload))
         json_put_text(json_object_at(metadata, "annotations"), POD_PLACEMENT, b->part);
     (void)object_set_condition(tree, "PodScheduled", "True", NULL, NULL, b->p->now_ns);

@@ -42,6 +42,7 @@ struct ledger_pod {
     const char *node;
     const struct ledger_container *containers;
     size_t n_containers;
+    const char *nodes;  /* SLURM_NODES_ANNOTATION of the pod; NULL: none */
     const char *claims; /* the pod's annotation mete.dev/claims when its devices were chosen; NULL:
                          * not compared with the present one */
 };

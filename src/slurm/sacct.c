@@ -479,6 +479,7 @@ static int sacct_compare(const void *left, const void *right)
 static json_t *sacct_jobs(const struct sacct *s, const json_t *jobs, const json_t *accounts)
 {
     struct sacct_index x = {.rows = json_array()};
+    AUTO(json_freep) json_t *folded = sacct_fold(accounts);
     json_t *sorted = json_array();
     json_t **all;
     size_t n = 0;
@@ -487,7 +488,7 @@ static json_t *sacct_jobs(const struct sacct *s, const json_t *jobs, const json_
 
     json_array_foreach (jobs, i, one)
         sacct_put(&x, json_copy((json_t *)(uintptr_t)one));
-    json_array_foreach (accounts, i, one)
+    json_array_foreach (folded, i, one)
         sacct_add_account(s, &x, one);
     all = mem_alloc((json_array_size(x.rows) + 1) * sizeof(json_t *));
     json_array_foreach (x.rows, i, one)

@@ -40,6 +40,9 @@ struct err *sacct_read(const struct slurm_words *words, const char *(*find)(cons
 void sacct_print(const struct sacct *s, const json_t *jobs, const json_t *accounts,
                  const struct slurm_view *v, struct buf *out);
 
+/* The rows of accounting with those of a job's nodes as one row for each attempt. New reference. */
+json_t *sacct_fold(const json_t *accounts);
+
 void sacct_done(struct sacct *s);
 
 /* The names of all fields, as sacct --helpformat prints them. */

@@ -24,7 +24,7 @@ submit_read_fn submit_text, submit_count, submit_memory, submit_time, submit_mom
 submit_read_fn submit_off, submit_gres, submit_gpus, submit_hosts, submit_array, submit_nodes;
 submit_read_fn submit_exclusive, submit_signal, submit_nice, submit_chdir, submit_open_mode;
 submit_read_fn submit_mail_type, submit_hold, submit_kill_on_invalid, submit_container;
-submit_read_fn submit_tres_per_task;
+submit_read_fn submit_tres_per_task, submit_no_kill;
 
 /* Adds the warning "--NAME: REASON". */
 void submit_warn(struct slurm_submit *s, const struct submit_option *o, const char *reason);

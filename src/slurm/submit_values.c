@@ -112,6 +112,13 @@ struct err *submit_on(struct slurm_submit *s, const struct submit_option *o, con
     return NULL;
 }
 
+/* "off": a lost node ends the job. */
+struct err *submit_no_kill(struct slurm_submit *s, const struct submit_option *o, const char *value)
+{
+    json_put_bool(s->spec, o->key, !text_equal(value, "off"));
+    return NULL;
+}
+
 struct err *submit_off(struct slurm_submit *s, const struct submit_option *o, const char *value)
 {
     (void)value;

@@ -17,7 +17,8 @@ enum {
 static bool is_seen(const char *key)
 {
     return !text_equal(key, POD_JOB_ID) && !text_equal(key, SLURM_JOB_LABEL) &&
-           !text_equal(key, SLURM_ARRAY_LABEL) && !text_equal(key, SLURM_INDEX_LABEL);
+           !text_equal(key, SLURM_ARRAY_LABEL) && !text_equal(key, SLURM_INDEX_LABEL) &&
+           !text_equal(key, SLURM_RANK_LABEL);
 }
 
 /*

@@ -223,6 +223,7 @@ static struct err *bind_work(struct scheduler *s, struct sched_work *w)
 {
     struct arena *a = arena_new();
     struct ledger_pod *pods = arena_alloc(a, w->pods.n * sizeof(*pods));
+    AUTO_FREE char *nodes = sched_ranks_nodes(w);
     struct ledger_placement placement = {.ns = w->ns,
                                          .workload = w->name,
                                          .pods = pods,
@@ -238,7 +239,7 @@ static struct err *bind_work(struct scheduler *s, struct sched_work *w)
         struct ledger_container *containers = NULL;
 
         pods[i] = (struct ledger_pod){
-            .name = p->name, .uid = p->uid, .node = p->node, .claims = p->claims};
+            .name = p->name, .uid = p->uid, .node = p->node, .nodes = nodes, .claims = p->claims};
         pods[i].n_containers = devices_deal(a, p, &containers);
         pods[i].containers = containers;
     }
@@ -252,6 +253,7 @@ static void work_place(struct scheduler *s, struct sched_work *w, const struct m
 {
     struct arena *a = arena_new();
 
+    sched_ranks_order(w, at);
     for (size_t i = 0; i < at->n_pods && i < w->pods.n; i++) {
         const struct mete_pod_placement *to = &at->pods[i];
         struct sched_pod *p = w->pods.at[i];

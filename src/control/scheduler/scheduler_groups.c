@@ -495,11 +495,15 @@ static bool is_together_same(const json_t *was, const json_t *is)
     return true;
 }
 
-/* Most Jobs are no gang. A Job that is one says so at creation. */
+/* Most Jobs and SlurmJobs are no gang. A Job that is one says so at creation. */
 static bool is_of_use(enum gang_door door, const json_t *object)
 {
     struct topology_level levels[TOPOLOGY_MAX];
+    const struct gang_ref slurm = {.door = GANG_SLURM};
+    struct gang_rules rules;
 
+    if (door == GANG_SLURM)
+        return gang_read(&slurm, object, &rules) && rules.min > 1;
     return door != GANG_JOB ||
            topology_read(json_at(object, "spec", "template", NULL), NULL, levels) > 0;
 }
@@ -533,7 +537,7 @@ static void put_definition(struct scheduler *s, enum gang_door door, const json_
     }
     json_decref(d->tree);
     d->tree = json_incref((json_t *)(uintptr_t)object);
-    if (door != GANG_WORKLOAD && door != GANG_JOB)
+    if (door != GANG_WORKLOAD && door != GANG_JOB && door != GANG_SLURM)
         ensure_group(s, door, ns, name);
     if (!is_same)
         definition_changed(s, key);

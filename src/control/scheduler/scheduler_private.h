@@ -478,6 +478,11 @@ void sched_group_sort_extras(struct scheduler *s, struct sched_group *g,
 /* If the group's gang is being evicted, evicts the extras, too. */
 void sched_group_end_rest(struct scheduler *s, struct sched_group *g);
 
+/* scheduler_ranks.c: before the places are dealt to the workload's pods; their nodes afterwards, a
+ * hostlist that the caller frees (NULL: no Slurm job on several nodes). */
+void sched_ranks_order(struct sched_work *w, const struct mete_placement *at);
+char *sched_ranks_nodes(const struct sched_work *w);
+
 /* scheduler_topology.c */
 void sched_topology_of_group(const struct scheduler *s, struct arena *a,
                              const struct sched_group *g, struct mete_workload *ret);

@@ -139,23 +139,21 @@ void sjob_turn_requeue(struct sjob_turn *t, size_t index)
 }
 
 /* Is the attempt followed by another one? */
-static bool is_requeued(const struct sjob *j, const struct sjob_pod *p)
+static bool is_requeued(const struct sjob *j, size_t index, enum sjob_state state)
 {
-    size_t index = (size_t)p->index;
-
     if (sjob_is_cancelled(j, index))
         return false;
     if (sjob_requeues_asked(j, index) > sjob_requeues_done(j->status, j, index))
         return true;
-    return (p->end.state == SJOB_NODE_FAIL || p->end.state == SJOB_PREEMPTED) &&
+    return (state == SJOB_NODE_FAIL || state == SJOB_PREEMPTED) &&
            json_bool(json_object_get(j->object, "spec"), "requeue", true);
 }
 
 /*
  * Removing the finalizer of a pod that is being deleted deletes it, which writes the quota: at most
- * one such pod a transaction.
+ * one such pod a transaction. False: the pod is released in a later turn.
  */
-static bool turn_release(struct sjob_turn *t, struct sjob_pod *p)
+bool sjob_turn_release(struct sjob_turn *t, struct sjob_pod *p)
 {
     if (t->released.n >= t->job->writes_max || (p->is_deleting && t->has_deleting)) {
         t->n_left++;
@@ -184,10 +182,26 @@ static bool turn_gathers(struct sjob_turn *t)
     return true;
 }
 
+void sjob_turn_end(struct sjob_turn *t, size_t index, const struct sjob_end *end, const char *nodes)
+{
+    if (is_requeued(t->job, index, end->state)) {
+        sjob_turn_requeue(t, index);
+        return;
+    }
+    if (!nodes) /* no placement, so no row of accounting yet */
+        (void)index_set_add(&t->unstarted, index);
+    add_end(t, index, end->state);
+    put_end(t, end, nodes);
+}
+
 void sjob_turn_count(struct sjob_turn *t)
 {
     struct sjob *j = t->job;
 
+    if (j->ask.nodes > 1) {
+        sjob_turn_count_gangs(t);
+        return;
+    }
     if (turn_gathers(t))
         return;
     VEC_EACH (&j->ended, at) {
@@ -195,18 +209,11 @@ void sjob_turn_count(struct sjob_turn *t)
 
         if (p->restarts != sjob_restarts(j->status, j, (size_t)p->index))
             continue; /* the event of the status comes later */
-        if (!turn_release(t, p))
+        if (!sjob_turn_release(t, p))
             continue;
-        if (is_requeued(j, p)) {
-            sjob_turn_requeue(t, (size_t)p->index);
-            continue;
-        }
         if (p->end.state == SJOB_CANCELLED && !p->node && text_equal(j->reason, "DeadLine"))
             p->end.state = SJOB_DEADLINE;
-        if (!p->node) /* no placement, so no row of accounting yet */
-            (void)index_set_add(&t->unstarted, (size_t)p->index);
-        add_end(t, (size_t)p->index, p->end.state);
-        put_end(t, &p->end, p->node);
+        sjob_turn_end(t, (size_t)p->index, &p->end, p->node);
     }
     if (t->n_left == 0) /* else the rest has waited enough */
         j->gather_ns = 0;

@@ -96,16 +96,22 @@ static void read_end(struct sjob_pod *p, const json_t *pod)
 
 static void pod_unsum(const struct sjob_pod *p)
 {
+    if (p->rank > 0)
+        return;
     p->job->n_waiting -= p->state == SJOB_PENDING;
     p->job->n_running -= p->state == SJOB_RUNNING;
+    p->job->n_over -= p->state >= SJOB_COMPLETED;
 }
 
 static void pod_sum(struct sjob_pod *p)
 {
     struct sjob *j = p->job;
 
-    j->n_waiting += p->state == SJOB_PENDING;
-    j->n_running += p->state == SJOB_RUNNING;
+    if (p->rank == 0) {
+        j->n_waiting += p->state == SJOB_PENDING;
+        j->n_running += p->state == SJOB_RUNNING;
+        j->n_over += p->state >= SJOB_COMPLETED;
+    }
     if (p->state >= SJOB_COMPLETED && !p->is_ended) {
         p->is_ended = true;
         vec_add(&j->ended, p);
@@ -115,6 +121,8 @@ static void pod_sum(struct sjob_pod *p)
 static void read_state(struct sjob_pod *p, const json_t *pod)
 {
     const json_t *running = json_object_get(main_state(pod), "running");
+    const json_t *disruption = object_condition(pod, "DisruptionTarget");
+    const char *nodes = json_text_at(pod, "metadata", "annotations", SLURM_NODES_ANNOTATION, NULL);
     bool is_new = p->state == SJOB_PENDING;
 
     p->is_deleting = pod_is_deleting(pod);
@@ -122,6 +130,10 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
     p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
     if (*pod_node(pod) && !p->node)
         p->node = mem_strdup(pod_node(pod));
+    if (nodes && !p->nodes)
+        p->nodes = mem_strdup(nodes);
+    if (p->is_deleting && text_equal(json_text(disruption, "status"), "True"))
+        p->fate = state_of_reason(pod, NULL);
     if (pod_is_terminal(pod) || (p->is_deleting && !p->node)) {
         read_end(p, pod);
         p->state = p->end.state;
@@ -129,7 +141,7 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
         p->state = SJOB_RUNNING;
         p->end.started_ns = stamp_or(json_text(running, "startedAt"), p->end.started_ns);
     }
-    if (!is_new || p->state == SJOB_PENDING)
+    if (!is_new || p->state == SJOB_PENDING || p->rank > 0)
         return;
     if (p->end.started_ns == 0)
         p->end.started_ns = loop_wall_ns(p->job->jobs->options.loop);
@@ -138,13 +150,31 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
     sjob_tell_dependents(p->job);
 }
 
-struct sjob_pod *sjob_find_pod(const struct sjob *j, size_t index)
+struct sjob_pod *sjob_find_rank(const struct sjob *j, size_t index, int64_t rank)
 {
-    int64_t key = (int64_t)index;
+    int64_t slot = (int64_t)index * j->ask.nodes + rank;
     struct sjob_pod *p = NULL;
 
-    map_find(by_index, j->pods, &key, sizeof(key), p);
+    map_find(by_slot, j->pods, &slot, sizeof(slot), p);
     return p;
+}
+
+struct sjob_pod *sjob_find_pod(const struct sjob *j, size_t index)
+{
+    return sjob_find_rank(j, index, 0);
+}
+
+bool sjob_has_pods(const struct sjob *j, size_t index)
+{
+    for (int64_t rank = 0; rank < j->ask.nodes; rank++)
+        if (sjob_find_rank(j, index, rank))
+            return true;
+    return false;
+}
+
+const char *sjob_pod_nodes(const struct sjob_pod *p)
+{
+    return p->nodes ? p->nodes : p->node;
 }
 
 static struct sjob_pod *sjob_pod_new(struct sjob *j, const json_t *pod)
@@ -159,7 +189,9 @@ static struct sjob_pod *sjob_pod_new(struct sjob *j, const json_t *pod)
     p->index = number_at(pod, "labels", SLURM_INDEX_LABEL);
     p->restarts = number_at(pod, "annotations", SLURM_RESTARTS_ANNOTATION);
     map_add(handle, j->jobs->pods, p->key, strlen(p->key), p);
-    map_add(by_index, j->pods, &p->index, sizeof(p->index), p);
+    p->rank = number_at(pod, "labels", SLURM_RANK_LABEL);
+    p->slot = p->index * j->ask.nodes + p->rank;
+    map_add(by_slot, j->pods, &p->slot, sizeof(p->slot), p);
     pod_sum(p);
     return p;
 }
@@ -186,11 +218,12 @@ void sjob_pod_free(struct sjob_pod *p)
     if ((size_t)p->index < j->next_index)
         j->next_index = (size_t)p->index;
     map_remove(handle, j->jobs->pods, p);
-    map_remove(by_index, j->pods, p);
+    map_remove(by_slot, j->pods, p);
     free(p->key);
     free(p->name);
     free(p->uid);
     free(p->node);
+    free(p->nodes);
     free(p);
 }
 
@@ -221,9 +254,10 @@ static bool is_present(const struct sjob *j, const json_t *pod)
     size_t index = (size_t)number_at(pod, "labels", SLURM_INDEX_LABEL);
     int64_t attempt = number_at(pod, "annotations", SLURM_RESTARTS_ANNOTATION);
     int64_t present = sjob_restarts(j->status, j, index);
-    struct sjob_pod *other = sjob_find_pod(j, index);
+    int64_t rank = number_at(pod, "labels", SLURM_RANK_LABEL);
+    struct sjob_pod *other = sjob_find_rank(j, index, rank);
 
-    if (!index_set_has(&j->all, index) || attempt < present ||
+    if (!index_set_has(&j->all, index) || rank >= j->ask.nodes || attempt < present ||
         (attempt == present && sjob_has_ended(j, index)))
         return false;
     if (other && other->restarts < attempt) {
@@ -238,7 +272,7 @@ void sjob_drop_old_pods(struct sjob *j)
     struct sjob_pod *p;
     struct sjob_pod *tmp;
 
-    map_each (by_index, j->pods, p, tmp) {
+    map_each (by_slot, j->pods, p, tmp) {
         int64_t present = sjob_restarts(j->status, j, (size_t)p->index);
 
         if (p->restarts < present ||
@@ -281,7 +315,10 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
     sjob_poke(j);
 }
 
-/* The finalizer was removed by somebody else: the element gets another pod. */
+/*
+ * The finalizer was removed by somebody else: the element gets another pod, and so does an attempt
+ * on several nodes that has not been placed.
+ */
 void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t *last)
 {
     struct sjob_pod *p = find_pod(arg, ns, name);
@@ -289,6 +326,7 @@ void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t 
     slurm_remove_other(arg, ns, name);
     if (!p || !text_equal(p->uid, json_text_at(last, "metadata", "uid", NULL)))
         return;
+    p->job->is_incomplete = p->job->ask.nodes > 1;
     sjob_poke(p->job);
     sjob_pod_free(p);
 }
@@ -324,7 +362,7 @@ void sjob_change_pods(struct sjob *j)
     struct sjob_pod *tmp;
 
     j->is_changed = false;
-    map_each (by_index, j->pods, p, tmp) {
+    map_each (by_slot, j->pods, p, tmp) {
         /* A hold keeps from starting what has not started. */
         bool is_held = p->state == SJOB_PENDING ? sjob_is_held(j, (size_t)p->index) : p->is_held;
 

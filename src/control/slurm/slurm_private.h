@@ -48,22 +48,26 @@ struct sjob_past {
     int64_t index;
     int64_t restarts;
     struct sjob_end end;
-    char *node; /* owned; NULL: none */
+    char *node; /* a hostlist, owned; NULL: none */
 };
 
 struct sjob;
 
 struct sjob_pod {
-    struct map_handle handle;   /* by key, over all jobs */
-    struct map_handle by_index; /* in its job */
+    struct map_handle handle;  /* by key, over all jobs */
+    struct map_handle by_slot; /* in its job */
     struct sjob *job;
     char *key; /* "ns/name" */
     char *name;
     char *uid;
+    int64_t slot;  /* index times the job's nodes, plus rank */
     int64_t index; /* of the element; without an array 0 */
+    int64_t rank;  /* of the node; the pod of rank 0 stands for the attempt */
     int64_t restarts;
     char *node;            /* NULL: not placed */
+    char *nodes;           /* of a job on several nodes: all of them, a hostlist; NULL: `node` */
     enum sjob_state state; /* PENDING, RUNNING or an end */
+    enum sjob_state fate;  /* the end of a pod that is evicted; PENDING: none */
     struct sjob_end end;
     bool is_deleting; /* the object has a deletionTimestamp */
     bool is_killed;   /* deleted by us */
@@ -73,7 +77,10 @@ struct sjob_pod {
     int64_t limit_s;  /* of its spec; 0: none */
 };
 
-/* The elements of a job without an array are the index 0. */
+/*
+ * The elements of a job without an array are the index 0. An attempt has a pod on each node; sums
+ * count attempts, by their pods of rank 0.
+ */
 struct sjob {
     struct map_handle handle; /* by key */
     struct map_handle by_uid;
@@ -92,7 +99,8 @@ struct sjob {
     bool is_array;
     bool is_deleting;
     bool is_over;
-    bool is_changed; /* its pods may differ from its spec */
+    bool is_changed;    /* its pods may differ from its spec */
+    bool is_incomplete; /* attempts may lack pods of ranks above 0 */
 
     struct index_set all;
     struct index_set completed;
@@ -102,9 +110,10 @@ struct sjob {
     struct slurm_ask ask;
     VEC(struct sjob_past) past; /* ends since the server's start, for listings */
 
-    struct sjob_pod *pods; /* by index; those that are tracked */
-    size_t n_waiting;      /* of them: not started */
+    struct sjob_pod *pods; /* by slot; those that are tracked */
+    size_t n_waiting;      /* attempts that have not started */
     size_t n_running;
+    size_t n_over;                /* attempts to be counted */
     VEC(struct sjob_pod *) ended; /* tracked and over: to be counted */
     size_t next_index;            /* all indexes below have a pod or are over */
     int64_t last_start_ns;        /* realtime; 0: none */
@@ -212,7 +221,13 @@ void sjob_tell_dependents(struct sjob *j);
 void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *pod);
 void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t *last);
 void sjob_pod_free(struct sjob_pod *p);
+/* The pod of rank 0. */
 struct sjob_pod *sjob_find_pod(const struct sjob *j, size_t index);
+struct sjob_pod *sjob_find_rank(const struct sjob *j, size_t index, int64_t rank);
+/* Has the element a pod of any rank? */
+bool sjob_has_pods(const struct sjob *j, size_t index);
+/* The nodes of the attempt, a hostlist; NULL: not placed. Borrowed. */
+const char *sjob_pod_nodes(const struct sjob_pod *p);
 /* Brings holds and time limits of the pods to what the spec says. */
 void sjob_change_pods(struct sjob *j);
 void sjob_add_made(struct sjob *j, const json_t *pod); /* before its watch event */
@@ -278,6 +293,14 @@ void sjob_turn_count(struct sjob_turn *t);
 void sjob_turn_cancel(struct sjob_turn *t, size_t index);
 /* Starts an element anew that had ended. */
 void sjob_turn_requeue(struct sjob_turn *t, size_t index);
+
+bool sjob_turn_release(struct sjob_turn *t, struct sjob_pod *p);
+/* The attempt ended: counts its end, or starts the element anew. `nodes` NULL: none. */
+void sjob_turn_end(struct sjob_turn *t, size_t index, const struct sjob_end *end,
+                   const char *nodes);
+
+/* slurm_gang.c: the same for attempts on several nodes */
+void sjob_turn_count_gangs(struct sjob_turn *t);
 
 /* slurm_write.c: writes the status with the finalizers; then deletes pods. False: not written. */
 bool sjob_turn_write(struct sjob_turn *t);

@@ -3,6 +3,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_hide.h"
 #include "kinds/slurm/slurm_rows.h"
+#include "model/hostlist.h"
 
 /* What differs between the rows of a job. */
 struct element_row {
@@ -230,9 +231,23 @@ static const char *end_word(enum sjob_state state)
     return "None";
 }
 
+/* The first node of the list runs the script. */
+static void put_nodes(json_t *row, const char *nodes)
+{
+    struct hostlist names = {0};
+    AUTO(err_freep)
+    struct err *e = nodes ? hostlist_parse(str_of(nodes), HOSTLIST_MAX, &names) : NULL;
+
+    if (nodes && !e && names.names.n > 0) {
+        json_put_text(row, "nodes", nodes);
+        json_put_text(row, "batchHost", names.names.at[0]);
+    }
+    hostlist_done(&names);
+}
+
 static void put_state(json_t *row, const struct sjob *j, const struct element_row *e)
 {
-    const char *node = e->past ? e->past->node : e->pod ? e->pod->node : NULL;
+    const char *nodes = e->past ? e->past->node : e->pod ? sjob_pod_nodes(e->pod) : NULL;
     bool is_held = text_equal(e->reason, "JobHeldUser") || text_equal(e->reason, "JobHeldAdmin");
 
     json_put_text(row, "state", sjob_state_names[e->state]);
@@ -250,11 +265,9 @@ static void put_state(json_t *row, const struct sjob *j, const struct element_ro
     json_put_int(row, "derivedExitCode", e->past ? e->past->end.code : 0);
     if (e->state == SJOB_CANCELLED && json_at(j->object, "spec", "cancelledBy", NULL))
         json_put_int(row, "cancelledBy", json_int_at(j->object, "spec", "cancelledBy", NULL));
-    if (node) {
-        json_put_text(row, "nodes", node);
-        json_put_text(row, "batchHost", node);
-    }
-    if (e->pod && e->pod->is_deleting && e->state == SJOB_RUNNING)
+    put_nodes(row, nodes);
+    if (e->pod && e->state == SJOB_RUNNING &&
+        (e->pod->is_deleting || (j->ask.nodes > 1 && e->pod->state >= SJOB_COMPLETED)))
         (void)json_array_append_new(json_array_at(row, "flags"), json_string("COMPLETING"));
 }
 
@@ -286,11 +299,12 @@ static void add_pods(const struct sjob *j, const struct slurm_filter *f, json_t 
     struct sjob_pod *p;
     struct sjob_pod *tmp;
 
-    map_each (by_index, j->pods, p, tmp) {
+    map_each (by_slot, j->pods, p, tmp) {
         const struct element_row e = {
             .state = SJOB_RUNNING, .index = p->index, .pod = p, .reason = "None"};
 
-        if (p->state != SJOB_PENDING) /* an end that is not counted yet still runs */
+        if (p->rank == 0 &&
+            p->state != SJOB_PENDING) /* an end that is not counted yet still runs */
             add_row(j, f, &e, rows);
     }
 }
@@ -300,8 +314,8 @@ static const struct sjob_pod *waiting_pod(const struct sjob *j)
     struct sjob_pod *p;
     struct sjob_pod *tmp;
 
-    map_each (by_index, j->pods, p, tmp)
-        if (p->state == SJOB_PENDING)
+    map_each (by_slot, j->pods, p, tmp)
+        if (p->rank == 0 && p->state == SJOB_PENDING)
             return p;
     return NULL;
 }

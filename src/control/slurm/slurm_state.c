@@ -129,6 +129,7 @@ static struct sjob *sjob_new(struct slurm_jobs *s, const char *key, const json_t
     j->ask = (struct slurm_ask){.nodes = 1, .tasks = 1, .cpus = 1};
     err_free(slurm_ask_read(json_object_get(job, "spec"), &j->ask)); /* does not change */
     j->timer = loop_timer_new(s->options.loop, on_timer, j);
+    j->is_incomplete = j->ask.nodes > 1;
     j->writes_max = SJOB_WRITES_MAX;
     map_add(handle, s->jobs, j->key, strlen(j->key), j);
     map_add(by_uid, s->jobs_by_uid, j->uid, strlen(j->uid), j);
@@ -276,7 +277,7 @@ void slurm_remove_job(void *arg, const char *ns, const char *name, const json_t 
     map_find_text(handle, s->jobs, key, j);
     if (!j)
         return;
-    map_each (by_index, j->pods, p, tmp)
+    map_each (by_slot, j->pods, p, tmp)
         vec_add(&s->orphans, mem_strdup(p->key));
     sjob_tell_dependents(j);
     sjob_free(j);

@@ -12,11 +12,11 @@ static void turn_cancel_all(struct sjob_turn *t)
 
     if (!text || !*text)
         return;
-    map_each (by_index, j->pods, p, tmp)
+    map_each (by_slot, j->pods, p, tmp)
         if (p->state < SJOB_COMPLETED && !p->is_killed && sjob_is_cancelled(j, (size_t)p->index))
             vec_add(&t->killed, p);
     for (size_t i = 0; i < j->all.n_words * 64; i++)
-        if (index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i) && !sjob_find_pod(j, i) &&
+        if (index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i) && !sjob_has_pods(j, i) &&
             sjob_is_cancelled(j, i))
             sjob_turn_cancel(t, i);
 }
@@ -36,7 +36,7 @@ static void turn_requeue_all(struct sjob_turn *t)
             continue;
         if (p && p->state == SJOB_RUNNING && !p->is_killed)
             vec_add(&t->killed, p);
-        else if (!p && sjob_turn_has_ended(t, i))
+        else if (!sjob_has_pods(j, i) && sjob_turn_has_ended(t, i))
             sjob_turn_requeue(t, i);
     }
 }
@@ -53,7 +53,7 @@ static const char *queue_named(const struct slurm_jobs *s, const char *account)
 }
 
 /* False: not created, and tried again later. */
-static bool make_pod(struct sjob *j, size_t index)
+static bool make_pod(struct sjob *j, size_t index, int64_t rank)
 {
     struct slurm_jobs *s = j->jobs;
     const char *account = json_text_at(j->object, "spec", "account", NULL);
@@ -63,6 +63,7 @@ static bool make_pod(struct sjob *j, size_t index)
         .index = j->is_array ? (int64_t)index : -1,
         .raw_id = sjob_element_id(j, index),
         .restarts = sjob_restarts(j->status, j, index),
+        .rank = rank,
         .queue = queue_named(s, account),
         .eligible_ns = j->eligible_ns,
     };
@@ -84,12 +85,45 @@ static bool make_pod(struct sjob *j, size_t index)
     return false;
 }
 
-/* The number of pods that may be created now. */
+/* Creates the pods that the attempt lacks. False: some were not created. */
+static bool make_attempt(struct sjob *j, size_t index)
+{
+    for (int64_t rank = 0; rank < j->ask.nodes; rank++)
+        if (!sjob_find_rank(j, index, rank) && !make_pod(j, index, rank)) {
+            j->is_incomplete = j->ask.nodes > 1;
+            return false;
+        }
+    return true;
+}
+
+/* Completes attempts whose creation was cut short. False: some pods were not created. */
+static bool complete_attempts(struct sjob *j)
+{
+    VEC(size_t) found = {0};
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+    bool is_done = true;
+
+    if (!j->is_incomplete)
+        return true;
+    map_each (by_slot, j->pods, p, tmp)
+        if (p->rank == 0 && p->state == SJOB_PENDING && !p->is_deleting && !p->is_killed &&
+            sjob_element_wait(j, (size_t)p->index) == SJOB_MAY_START)
+            vec_add(&found, (size_t)p->index);
+    j->is_incomplete = false;
+    for (size_t i = 0; i < found.n && is_done; i++)
+        is_done = make_attempt(j, found.at[i]);
+    vec_done(&found);
+    return is_done;
+}
+
+/* The number of attempts that may begin now. */
 static size_t pod_room(struct sjob *j)
 {
     int64_t limit = json_int_at(j->object, "spec", "array", "limit", NULL);
     size_t n_active = j->n_waiting + j->n_running;
-    size_t room = j->n_waiting < SJOB_WINDOW ? SJOB_WINDOW - j->n_waiting : 0;
+    size_t window = (size_t)j->ask.nodes < SJOB_WINDOW ? SJOB_WINDOW / (size_t)j->ask.nodes : 1;
+    size_t room = j->n_waiting < window ? window - j->n_waiting : 0;
 
     if (limit > 0 && n_active + room > (size_t)limit)
         room = (size_t)limit > n_active ? (size_t)limit - n_active : 0;
@@ -109,13 +143,14 @@ static void make_pods(struct sjob *j)
         sjob_poke_in(j, left_ns);
         return;
     }
-
+    if (!complete_attempts(j))
+        return;
     for (size_t i = j->next_index; i < j->all.n_words * 64 && room > 0; i++) {
-        bool is_open = index_set_has(&j->all, i) && !sjob_has_ended(j, i) && !sjob_find_pod(j, i);
+        bool is_open = index_set_has(&j->all, i) && !sjob_has_ended(j, i) && !sjob_has_pods(j, i);
         enum sjob_verdict v = is_open ? sjob_element_wait(j, i) : SJOB_WAITS;
 
         if (is_open && v == SJOB_MAY_START) {
-            if (!make_pod(j, i))
+            if (!make_attempt(j, i))
                 return;
             room--;
         } else if (is_open) {
@@ -148,7 +183,7 @@ static void turn_never(struct sjob_turn *t)
     if (!json_bool_at(j->object, "spec", "killOnInvalidDependency", NULL))
         return;
     for (size_t i = 0; i < j->all.n_words * 64; i++)
-        if (index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i) && !sjob_find_pod(j, i))
+        if (index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i) && !sjob_has_pods(j, i))
             sjob_turn_cancel(t, i);
 }
 
@@ -173,7 +208,7 @@ static void turn_deadline(struct sjob_turn *t)
 
         if (p && p->state == SJOB_PENDING && !p->is_killed)
             vec_add(&t->killed, p);
-        else if (!p && index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i))
+        else if (index_set_has(&j->all, i) && !sjob_has_pods(j, i) && !sjob_turn_has_ended(t, i))
             sjob_turn_cancel(t, i);
     }
 }

@@ -104,7 +104,7 @@ static struct outcome outcome_of(const struct subject *of)
     o.n = j->all.count;
     o.n_completed = j->completed.count;
     o.n_ended = j->completed.count + j->failed.count + j->cancelled.count;
-    o.n_started = o.n_ended + j->n_running + j->ended.n;
+    o.n_started = o.n_ended + j->n_running + j->n_over;
     return o;
 }
 

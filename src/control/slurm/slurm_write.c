@@ -23,8 +23,8 @@ static void put_elements(struct sjob_turn *t)
     struct sjob_pod *p;
     struct sjob_pod *tmp;
 
-    map_each (by_index, j->pods, p, tmp)
-        if (p->state == SJOB_RUNNING)
+    map_each (by_slot, j->pods, p, tmp)
+        if (p->state == SJOB_RUNNING && p->rank == 0)
             (void)index_set_add(&running, (size_t)p->index);
     for (size_t i = 0; i < j->all.n_words * 64; i++)
         if (index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i) && !index_set_has(&running, i))
@@ -50,7 +50,7 @@ static void fill_running(struct sjob_turn *t)
     json_put_text(t->status, "reason", j->n_running > 0 ? NULL : j->reason);
     if (!p || p->state != SJOB_RUNNING)
         return;
-    json_put_text(t->status, "nodes", p->node);
+    json_put_text(t->status, "nodes", sjob_pod_nodes(p));
     stamp_format_micro(p->end.started_ns, text);
     json_put_text(t->status, "startTime", text);
 }
@@ -129,9 +129,11 @@ static json_t *status_patch(const struct sjob *j, json_t *is, bool *ret_is_chang
 
 /* ---- the transaction ---- */
 
-static struct err *turn_write_all(struct sjob_turn *t, json_t *patch)
+/* A job whose status does not change keeps its version. */
+static struct err *turn_write_all(struct sjob_turn *t, json_t *patch, bool is_change)
 {
     struct sjob *j = t->job;
+    int64_t version = 0;
     AUTO(json_freep)
     json_t *release =
         json_pack("{s:{s:[s]}}", "metadata", "$deleteFromPrimitiveList/finalizers", SLURM_TRACKING);
@@ -152,8 +154,10 @@ static struct err *turn_write_all(struct sjob_turn *t, json_t *patch)
                                              .tree = release,
                                              .must_change = true,
                                              .ret_is_gone = &(*p)->is_gone};
-    e = writes_end(a, cluster_write_all(j->jobs->options.cluster, writes, n, a, &j->version));
+    e = writes_end(a, cluster_write_all(j->jobs->options.cluster, writes, n, a, &version));
     free(writes);
+    if (!e && is_change)
+        j->version = version;
     return e;
 }
 
@@ -170,13 +174,15 @@ static void delete_pod(struct sjob *j, const char *name, const char *uid)
     slurm_reload_later(j->jobs);
 }
 
-static void keep_past(struct sjob *j, struct sjob_pod *p)
+static void keep_past(struct sjob *j, const struct sjob_pod *p)
 {
-    if (j->is_array)
+    const char *nodes = sjob_pod_nodes(p);
+
+    if (j->is_array && p->rank == 0)
         vec_add(&j->past, (struct sjob_past){.index = p->index,
                                              .restarts = p->restarts,
                                              .end = p->end,
-                                             .node = TAKE(p->node)});
+                                             .node = nodes ? mem_strdup(nodes) : NULL});
 }
 
 /* Counts the turn as written; slurm_answer reports if the store takes it back. */
@@ -247,6 +253,8 @@ static void note_canceller(struct sjob *j, const struct sjob_pod *p)
 static void turn_kill(struct sjob_turn *t)
 {
     VEC_EACH (&t->killed, p) {
+        if ((*p)->is_killed)
+            continue; /* for two reasons */
         (*p)->is_killed = true;
         note_canceller(t->job, *p);
         delete_pod(t->job, (*p)->name, (*p)->uid);
@@ -279,7 +287,7 @@ bool sjob_turn_write(struct sjob_turn *t)
     fill_status(t);
     patch = status_patch(j, t->status, &is_change);
     if ((is_change || t->released.n > 0) && is_due(t)) {
-        e = turn_write_all(t, patch);
+        e = turn_write_all(t, patch, is_change);
         if (e) {
             turn_refused(t, e);
             return false;

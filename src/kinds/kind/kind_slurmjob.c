@@ -116,6 +116,7 @@ static const struct field spec_fields[] = {
     F_COUNT("tasksPerNode", "The number of tasks on a node."),
     F_COUNT("cpusPerTask", "The number of cpus of a task."),
     F_COUNT("cpusMin", "The least number of cpus of a node."),
+    F_BOOL("noKill", "The job goes on when it loses a node other than its first one."),
     F_STRING("nodeList", "Nodes that the job must have, as a hostlist.",
              .size_max = LINE_MAX_BYTES),
     F_STRING("excludeNodes", "Nodes that the job may not have, as a hostlist.",

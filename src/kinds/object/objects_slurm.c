@@ -19,7 +19,8 @@
 #include "model/slurm_dependency.h"
 
 enum {
-    ENVIRONMENT_MAX = 192 << 10 /* bytes: an annotation of the pod holds them */
+    ENVIRONMENT_MAX = 192 << 10, /* bytes: an annotation of the pod holds them */
+    SPREAD_MAX = 64              /* nodes of a job that says nothing about them */
 };
 
 bool is_slurm_job(const struct kind *k)
@@ -145,9 +146,6 @@ static struct err *check_known(const struct change *c)
     if (!json_text(spec, "script"))
         cause_forbidden(&causes, PATH(PATH(NULL, "spec"), "script"),
                         "an allocation without a script is not implemented yet");
-    if (json_int(spec, "nodesMin", 1) > 1)
-        cause_forbidden(&causes, PATH(PATH(NULL, "spec"), "nodesMin"),
-                        "a job on several nodes is not implemented yet");
     return causes_err(&causes, c->kind->kind,
                       text_or_empty(json_text_at(c->after, "metadata", "name", NULL)));
 }
@@ -166,24 +164,70 @@ static struct err *check_dependency(const struct change *c)
     return is_right ? NULL : err_new(ERR_INVALID, "Job dependency problem");
 }
 
-/* Could any node hold the job if it were empty? Without nodes nothing is known. */
-static struct err *check_fits(const struct change *c, const struct slurm_ask *ask)
+/* Are there as many nodes as the job asks for that could hold it if they were empty? `*ret_nodes`:
+ * the number of nodes, if not. */
+static struct err *find_fits(const struct change *c, const struct slurm_ask *ask, bool *ret_fits,
+                             int64_t *ret_nodes)
 {
     const struct store_range range = {.group = "", .resource = "nodes"};
     const struct store_object *o = NULL;
-    bool has_nodes = false;
+    int64_t n_fits = 0;
+    int64_t n = 0;
 
+    *ret_fits = false;
     while ((o = store_next_applied(c->objects->store, &range, o ? &o->key : NULL))) {
         AUTO(json_freep) json_t *node = NULL;
 
         TRY(tree_cache_get(c->objects->trees, o, &node));
-        if (slurm_ask_fits_node(ask, node))
-            return NULL;
-        has_nodes = true;
-    }
-    if (!has_nodes)
+        n++;
+        n_fits += slurm_ask_fits_node(ask, node);
+        if (n_fits < ask->nodes)
+            continue;
+        *ret_fits = true;
         return NULL;
-    return err_new(ERR_INVALID, "Requested node configuration is not available");
+    }
+    *ret_nodes = n;
+    return NULL;
+}
+
+/*
+ * Tasks that no node could hold together are spread over as few nodes as possible, unless the job
+ * says how many nodes it wants.
+ */
+static struct err *spread(const struct change *c, int64_t n_nodes, bool *ret_fits)
+{
+    json_t *spec = json_object_at(c->after, "spec");
+    int64_t most = json_int(spec, "tasks", 1);
+    struct slurm_ask ask;
+
+    if (json_object_get(spec, "nodesMin") || json_text_filled(spec, "nodeList"))
+        return NULL;
+    if (most > n_nodes)
+        most = n_nodes;
+    if (most > SPREAD_MAX)
+        most = SPREAD_MAX;
+    for (int64_t n = 2; n <= most && !*ret_fits; n++) {
+        AUTO(err_freep) struct err *e = NULL;
+
+        json_put_int(spec, "nodesMin", n);
+        e = slurm_ask_read(spec, &ask);
+        if (!e) /* else the gpus cannot be divided by this number */
+            TRY(find_fits(c, &ask, ret_fits, &n_nodes));
+    }
+    return NULL;
+}
+
+/* Could empty nodes hold the job? Without nodes nothing is known. */
+static struct err *check_fits(const struct change *c, const struct slurm_ask *ask)
+{
+    int64_t n_nodes = 0;
+    bool fits = false;
+
+    TRY(find_fits(c, ask, &fits, &n_nodes));
+    if (fits || n_nodes == 0)
+        return NULL;
+    TRY(spread(c, n_nodes, &fits));
+    return fits ? NULL : err_new(ERR_INVALID, "Requested node configuration is not available");
 }
 
 static struct err *check_request(const struct change *c)
@@ -195,8 +239,10 @@ static struct err *check_request(const struct change *c)
 
     TRY(check_names(c));
     TRY(slurm_ask_read(spec, &ask));
-    TRY(slurm_node_terms(spec, &terms));
+    TRY(slurm_node_terms(spec, 0, &terms));
     TRY(slurm_container_check(spec));
+    if (ask.nodes > 1 && json_object_get(spec, "container"))
+        return err_new(ERR_INVALID, "a container on several nodes is not available yet");
     TRY(check_known(c));
     TRY(slurm_accounts_admit(&books, spec));
     return check_fits(c, &ask);

@@ -198,20 +198,52 @@ static int64_t at_least_one(const json_t *spec, const char *key)
     return n < 1 ? 1 : n;
 }
 
+/* The number of nodes that the job names; `*ret` is 0 without a list. */
+static struct err *count_listed(const json_t *spec, int64_t *ret)
+{
+    const char *text = json_text_filled(spec, "nodeList");
+    struct hostlist names = {0};
+    AUTO(err_freep)
+    struct err *e = text ? hostlist_parse(str_of(text), HOSTLIST_MAX, &names) : NULL;
+
+    hostlist_sort(&names);
+    *ret = (int64_t)names.names.n;
+    hostlist_done(&names);
+    return e || (text && *ret == 0) ? err_new(ERR_INVALID, "Invalid node name specified") : NULL;
+}
+
+/* A job gets the least number of nodes that it accepts. */
+static struct err *read_nodes(const json_t *spec, struct slurm_ask *ask)
+{
+    int64_t most = json_int(spec, "nodesMax", 0);
+    int64_t per_node = json_int(spec, "tasksPerNode", 0);
+    int64_t tasks = json_int(spec, "tasks", 0);
+    int64_t listed = 0;
+
+    TRY(count_listed(spec, &listed));
+    ask->nodes = at_least_one(spec, "nodesMin");
+    if (listed > ask->nodes)
+        ask->nodes = listed;
+    if (!json_object_get(spec, "nodesMin") && per_node > 0 && tasks > per_node * ask->nodes)
+        ask->nodes = (tasks + per_node - 1) / per_node;
+    if (ask->nodes > SLURM_NODES_MAX || (most > 0 && most < ask->nodes))
+        return err_new(ERR_INVALID, "Node count specification invalid");
+    return NULL;
+}
+
 static struct err *read_tasks(const json_t *spec, struct slurm_ask *ask)
 {
     int64_t per_node = json_int(spec, "tasksPerNode", 0);
-    int64_t most = json_int(spec, "nodesMax", 0);
 
-    ask->nodes = at_least_one(spec, "nodesMin");
-    if (ask->nodes > SLURM_NODES_MAX || (most > 0 && most < ask->nodes))
-        return err_new(ERR_INVALID, "Node count specification invalid");
+    TRY(read_nodes(spec, ask));
     if (json_object_get(spec, "tasks"))
         ask->tasks = at_least_one(spec, "tasks");
     else
         ask->tasks = ask->nodes * (per_node > 0 ? per_node : 1);
     if (ask->tasks < ask->nodes)
         ask->tasks = ask->nodes;
+    if (per_node > 0 && ask->tasks > per_node * ask->nodes)
+        return err_new(ERR_INVALID, "Requested node configuration is not available");
     return NULL;
 }
 
@@ -340,6 +372,39 @@ char *slurm_ask_gres(const struct slurm_ask *ask)
                       gres_count(ask));
 }
 
+int64_t slurm_ask_tasks_on(const struct slurm_ask *ask, int64_t rank)
+{
+    return ask->tasks / ask->nodes + (rank < ask->tasks % ask->nodes);
+}
+
+/* "4", "4(x2)" */
+static void add_times(struct buf *out, int64_t value, int64_t times)
+{
+    if (times == 0)
+        return;
+    buf_printf(out, "%s%" PRId64, out->size > 0 ? "," : "", value);
+    if (times > 1)
+        buf_printf(out, "(x%" PRId64 ")", times);
+}
+
+char *slurm_ask_tasks_text(const struct slurm_ask *ask)
+{
+    int64_t more = ask->tasks % ask->nodes; /* nodes with one task more */
+    struct buf out = {0};
+
+    add_times(&out, ask->tasks / ask->nodes + 1, more);
+    add_times(&out, ask->tasks / ask->nodes, ask->nodes - more);
+    return buf_steal(&out);
+}
+
+char *slurm_ask_cpus_text(const struct slurm_ask *ask)
+{
+    struct buf out = {0};
+
+    add_times(&out, ask->cpus, ask->nodes);
+    return buf_steal(&out);
+}
+
 /* ---- nodes ---- */
 
 static bool is_feature(struct str name)
@@ -415,7 +480,7 @@ struct err *slurm_constraint_terms(const char *constraint, json_t **ret)
 }
 
 /* Adds the names of a hostlist to each term. */
-static struct err *add_names(json_t *terms, const char *text, const char *operator, size_t max)
+static struct err *add_names(json_t *terms, const char *text, const char *operator)
 {
     struct hostlist names = {0};
     AUTO(err_freep) struct err *e = hostlist_parse(str_of(text), HOSTLIST_MAX, &names);
@@ -424,7 +489,7 @@ static struct err *add_names(json_t *terms, const char *text, const char *operat
     VEC_EACH (&names.names, name)
         (void)json_array_append_new(values, json_string(*name)); /* fresh: cannot fail */
     hostlist_done(&names);
-    if (e || json_array_size(values) == 0 || json_array_size(values) > max)
+    if (e || json_array_size(values) == 0)
         return err_new(ERR_INVALID, "Invalid node name specified");
     for (size_t i = 0; i < json_array_size(terms); i++)
         (void)json_array_append_new(json_array_at(json_array_get(terms, i), "matchExpressions"),
@@ -433,19 +498,22 @@ static struct err *add_names(json_t *terms, const char *text, const char *operat
     return NULL;
 }
 
-struct err *slurm_node_terms(const json_t *spec, json_t **ret)
+struct err *slurm_node_terms(const json_t *spec, int64_t rank, json_t **ret)
 {
     const char *names = json_text_filled(spec, "nodeList");
+    int64_t listed = 0;
     const char *excluded = json_text_filled(spec, "excludeNodes");
     AUTO(json_freep) json_t *terms = NULL;
 
     TRY(slurm_constraint_terms(json_text(spec, "constraint"), &terms));
     if (!terms && (names || excluded))
         terms = json_pack("[{}]");
-    if (names)
-        TRY(add_names(terms, names, "In", 1)); /* a job has one node */
+    if (names) {
+        TRY(count_listed(spec, &listed));
+        TRY(add_names(terms, names, rank < listed ? "In" : "NotIn"));
+    }
     if (excluded)
-        TRY(add_names(terms, excluded, "NotIn", HOSTLIST_MAX));
+        TRY(add_names(terms, excluded, "NotIn"));
     *ret = TAKE(terms);
     return NULL;
 }

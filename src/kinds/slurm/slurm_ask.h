@@ -16,7 +16,7 @@ enum {
 /* A value. */
 struct slurm_ask {
     int64_t nodes;                /* at least 1 */
-    int64_t tasks;                /* of the whole job */
+    int64_t tasks;                /* of the whole job; nodes differ by one at most */
     int64_t cpus;                 /* of each node */
     int64_t memory_bytes;         /* of each node; 0: not limited */
     bool is_exclusive;            /* no other job on its nodes */
@@ -40,10 +40,17 @@ char *slurm_ask_gres(const struct slurm_ask *ask);
 struct err *slurm_constraint_terms(const char *constraint, json_t **ret) MUST_CHECK;
 
 /*
- * The terms of `spec` in whole: its constraint, its list of nodes and the nodes that it excludes.
- * New reference; `*ret` is NULL if all nodes will do.
+ * The terms of the pod of rank `rank`: the constraint of `spec`, its list of nodes and the nodes
+ * that it excludes. The first ranks go to the nodes of the list, the others to other nodes. New
+ * reference; `*ret` is NULL if all nodes will do.
  */
-struct err *slurm_node_terms(const json_t *spec, json_t **ret) MUST_CHECK;
+struct err *slurm_node_terms(const json_t *spec, int64_t rank, json_t **ret) MUST_CHECK;
+
+/* The tasks on the node of a rank. */
+int64_t slurm_ask_tasks_on(const struct slurm_ask *ask, int64_t rank);
+/* "4(x2),3": the tasks on each node, or its cpus. The caller frees them. */
+char *slurm_ask_tasks_text(const struct slurm_ask *ask);
+char *slurm_ask_cpus_text(const struct slurm_ask *ask);
 
 /* Could the empty node `node` hold one node's part of the request? */
 bool slurm_ask_fits_node(const struct slurm_ask *ask, const json_t *node);

@@ -54,10 +54,10 @@ static void put_job(json_t *all, const struct slurm_element *e)
         put_count(all, "SLURM_RESTART_COUNT", e->restarts);
 }
 
-static void put_ranks(json_t *all)
+static void put_ranks(json_t *all, const struct slurm_element *e)
 {
     put(all, "SLURM_TOPOLOGY_ADDR_PATTERN", "node");
-    put(all, "SLURM_NODEID", "0");
+    put_count(all, "SLURM_NODEID", e->rank);
     put(all, "SLURM_PROCID", "0");
     put(all, "SLURM_LOCALID", "0");
     put(all, "SLURM_GTIDS", "0");
@@ -65,7 +65,7 @@ static void put_ranks(json_t *all)
 }
 
 /* Variables that are set only if the option was given. */
-static void put_options(json_t *all, const json_t *spec)
+static void put_options(json_t *all, const json_t *spec, const struct slurm_ask *ask)
 {
     static const struct {
         const char *key;
@@ -85,6 +85,10 @@ static void put_options(json_t *all, const json_t *spec)
     for (size_t i = 0; i < COUNT(counts); i++)
         if (json_object_get(spec, counts[i].key))
             put_count(all, counts[i].name, json_int(spec, counts[i].key, 0));
+    if (!json_object_get(spec, "tasks") && json_object_get(spec, "tasksPerNode")) {
+        put_count(all, "SLURM_NTASKS", ask->tasks);
+        put_count(all, "SLURM_NPROCS", ask->tasks);
+    }
     for (size_t i = 0; i < COUNT(texts); i++)
         put_filled(all, texts[i].name, json_text(spec, texts[i].key));
     for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -99,10 +103,8 @@ static void put_options(json_t *all, const json_t *spec)
 
 static void put_sizes(json_t *all, const struct slurm_ask *ask)
 {
-    int64_t per_node = (ask->tasks + ask->nodes - 1) / ask->nodes;
-    AUTO_FREE char *times = ask->nodes > 1 ? mem_format("(x%" PRId64 ")", ask->nodes) : NULL;
-    AUTO_FREE char *cpus = mem_format("%" PRId64 "%s", ask->cpus, text_or_empty(times));
-    AUTO_FREE char *tasks = mem_format("%" PRId64 "%s", per_node, text_or_empty(times));
+    AUTO_FREE char *cpus = slurm_ask_cpus_text(ask);
+    AUTO_FREE char *tasks = slurm_ask_tasks_text(ask);
 
     put_count(all, "SLURM_JOB_NUM_NODES", ask->nodes);
     put_count(all, "SLURM_NNODES", ask->nodes);
@@ -138,10 +140,10 @@ char *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask)
     json_t *value;
 
     put_job(all, e);
-    put_options(all, spec);
+    put_options(all, spec, ask);
     put_sizes(all, ask);
     put_array(all, e);
-    put_ranks(all);
+    put_ranks(all, e);
     buf_add_char(&out, '[');
     json_object_foreach (all, name, value) {
         AUTO_FREE char *text = mem_format("%s=%s", name, text_or_empty(json_string_value(value)));

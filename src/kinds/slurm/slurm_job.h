@@ -26,6 +26,17 @@ enum {
 #define SLURM_ARRAY_LABEL "mete.dev/slurm-array-job"
 #define SLURM_INDEX_LABEL "mete.dev/slurm-array-index"
 
+/*
+ * Labels of the pods of a job on several nodes, one pod a node: the attempt, "12.0" (number of the
+ * element, restarts), which is a gang of its own, and the pod's rank from 0. The pod of rank 0 runs
+ * the script, the others hold their nodes until it ends.
+ */
+#define SLURM_GANG_LABEL "mete.dev/slurm-gang"
+#define SLURM_RANK_LABEL "mete.dev/slurm-rank"
+
+/* Annotation of such a pod, from its placement on: the nodes in the order of ranks, a hostlist. */
+#define SLURM_NODES_ANNOTATION "mete.dev/slurm-nodes"
+
 /* Finalizer of the pods of SlurmJobs: control/slurm removes it when it counts the pod's end. */
 #define SLURM_TRACKING "mete.dev/slurm-job"
 

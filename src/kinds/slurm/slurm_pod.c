@@ -50,8 +50,9 @@ char *slurm_pod_name(const struct slurm_element *e)
     AUTO_FREE char *index = e->index >= 0 ? mem_format("-%" PRId64, e->index) : mem_strdup("");
     AUTO_FREE char *again =
         e->restarts > 0 ? mem_format("-r%" PRId64, e->restarts) : mem_strdup("");
+    AUTO_FREE char *rank = e->rank > 0 ? mem_format("-n%" PRId64, e->rank) : mem_strdup("");
 
-    return mem_format("%s%s%s", job_name(e), index, again);
+    return mem_format("%s%s%s%s", job_name(e), index, again, rank);
 }
 
 /* ---- files ---- */
@@ -142,6 +143,8 @@ json_t *slurm_account_facts(const struct slurm_element *e, const struct slurm_as
     json_put_text(facts, "tresRequested", tres);
     json_put_int(facts, "cpus", ask->cpus * ask->nodes);
     json_put_int(facts, "nodeCount", ask->nodes);
+    if (ask->nodes > 1)
+        json_put_int(facts, "rank", e->rank);
     json_put_int(facts, "memoryBytes", ask->memory_bytes);
     json_put_int(facts, "timeLimit", json_int(spec, "timeLimitMinutes", 0));
     json_put_int(facts, "restarts", e->restarts);
@@ -178,6 +181,14 @@ static void put_signal(json_t *annotations, const json_t *signal)
         json_put_text(annotations, SLURM_SIGNAL_ANNOTATION, text);
 }
 
+static void put_gang(json_t *labels, const struct slurm_element *e)
+{
+    AUTO_FREE char *gang = mem_format("%" PRId64 ".%" PRId64, e->raw_id, e->restarts);
+
+    json_put_text(labels, SLURM_GANG_LABEL, gang);
+    put_number(labels, SLURM_RANK_LABEL, e->rank);
+}
+
 static void put_metadata(json_t *pod, const struct slurm_element *e, const struct slurm_ask *ask)
 {
     json_t *metadata = json_object_at(pod, "metadata");
@@ -197,12 +208,15 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
         put_number(labels, SLURM_ARRAY_LABEL, json_int_at(e->job, "status", "jobId", NULL));
         put_number(labels, SLURM_INDEX_LABEL, e->index);
     }
+    if (ask->nodes > 1)
+        put_gang(labels, e);
     json_put_text(labels, QUEUE_LABEL, e->queue);
     json_put_text(annotations, POD_USER, user ? user : "");
     json_put_text(annotations, SLURM_ACCOUNT_ANNOTATION, facts);
     json_put_text(annotations, SLURM_ENVIRONMENT_ANNOTATION, environment);
     json_put_text(annotations, QUEUE_RESERVATION, reservation);
-    put_signal(annotations, json_at(e->job, "spec", "signal", NULL));
+    if (e->rank == 0)
+        put_signal(annotations, json_at(e->job, "spec", "signal", NULL));
     if (e->restarts > 0)
         put_number(annotations, SLURM_RESTARTS_ANNOTATION, e->restarts);
     add_owner(metadata, e);
@@ -221,10 +235,23 @@ static void put_exclusive(json_t *affinity)
                        "kubernetes.io/hostname"));
 }
 
-static void put_nodes(json_t *pod_spec, const json_t *spec, const struct slurm_ask *ask)
+/* Keeps the pods of the attempt on different nodes. */
+static void put_apart(json_t *pod, json_t *affinity)
 {
+    const char *gang = json_text_at(pod, "metadata", "labels", SLURM_GANG_LABEL, NULL);
+
+    json_put(affinity, "podAntiAffinity",
+             json_pack("{s:[{s:{s:{s:s}},s:s}]}", "requiredDuringSchedulingIgnoredDuringExecution",
+                       "labelSelector", "matchLabels", SLURM_GANG_LABEL, text_or_empty(gang),
+                       "topologyKey", "kubernetes.io/hostname"));
+}
+
+static void put_nodes(json_t *pod, const struct slurm_element *of, const struct slurm_ask *ask)
+{
+    const json_t *spec = json_object_get(of->job, "spec");
+    json_t *pod_spec = json_object_at(pod, "spec");
     json_t *terms = NULL;
-    AUTO(err_freep) struct err *e = slurm_node_terms(spec, &terms);
+    AUTO(err_freep) struct err *e = slurm_node_terms(spec, of->rank, &terms);
 
     /* A malformed constraint was refused at the creation. */
     if (!e && terms)
@@ -234,6 +261,8 @@ static void put_nodes(json_t *pod_spec, const json_t *spec, const struct slurm_a
             "nodeSelectorTerms", terms);
     if (ask->is_exclusive)
         put_exclusive(json_object_at(pod_spec, "affinity"));
+    else if (ask->nodes > 1)
+        put_apart(pod, json_object_at(pod_spec, "affinity"));
     if (*ask->model)
         json_put_text(json_object_at(pod_spec, "nodeSelector"), "mete.dev/gpu.model", ask->model);
 }
@@ -254,21 +283,36 @@ static void put_resources(json_t *pod, json_t *container, const struct slurm_ask
         pod_ask_for(pod, container, &ask->gpus);
 }
 
+/* A process of the machine is the user's. */
+static void put_process(json_t *pod, const json_t *spec, const json_t *process)
+{
+    AUTO_FREE char *text = json_format(process);
+
+    json_put_text(json_object_at(json_object_at(pod, "metadata"), "annotations"),
+                  HOST_PROCESS_ANNOTATION, text);
+    json_put_int(json_object_at(json_object_at(pod, "spec"), "securityContext"), "runAsUser",
+                 json_int_at(spec, "user", "uid", NULL));
+}
+
+/* The container of a node that is held. Such a node may lack the job's working directory. */
+static void put_hold(json_t *pod, json_t *container, const json_t *spec)
+{
+    AUTO(json_freep) json_t *process = json_pack("{s:b}", "hold", 1);
+
+    put_process(pod, spec, process);
+    json_put_text(container, "image", "host");
+    json_put_text(container, "workingDir", "/");
+}
+
 /* The container of a process of the machine. */
 static void put_host(json_t *pod, json_t *container, const json_t *spec, json_t *process)
 {
-    AUTO_FREE char *text = NULL;
-
     json_put_bool(process, "jobScript", true);
-    text = json_format(process);
-    json_put_text(json_object_at(json_object_at(pod, "metadata"), "annotations"),
-                  HOST_PROCESS_ANNOTATION, text);
+    put_process(pod, spec, process);
     json_put_text(container, "image", "host");
     if (json_array_size(json_object_get(spec, "arguments")) > 0)
         json_put(container, "command", json_deep_copy(json_object_get(spec, "arguments")));
     json_put_text(container, "workingDir", json_text(spec, "workDir"));
-    json_put_int(json_object_at(json_object_at(pod, "spec"), "securityContext"), "runAsUser",
-                 json_int_at(spec, "user", "uid", NULL));
 }
 
 static json_t *make_container(json_t *pod, const struct slurm_element *e,
@@ -279,7 +323,9 @@ static json_t *make_container(json_t *pod, const struct slurm_element *e,
     json_t *container = json_object();
 
     json_put_text(container, "name", "main");
-    if (slurm_has_container(spec))
+    if (e->rank > 0)
+        put_hold(pod, container, spec);
+    else if (slurm_has_container(spec))
         slurm_container_put(pod, container, spec, process);
     else
         put_host(pod, container, spec, process);
@@ -304,6 +350,6 @@ json_t *slurm_pod_make(const struct slurm_element *e)
     json_put_int(pod_spec, "terminationGracePeriodSeconds", KILL_WAIT_S);
     if (minutes > 0)
         json_put_int(pod_spec, "activeDeadlineSeconds", minutes * 60);
-    put_nodes(pod_spec, spec, &ask);
+    put_nodes(pod, e, &ask);
     return pod;
 }

@@ -1,10 +1,10 @@
 /*
- * slurm_pod.h - the pod of a Slurm job, or of one element of an array
+ * slurm_pod.h - the pods of a Slurm job, or of one element of an array: one on each node
  *
- * The pod's name is a function of the job, the element and the number of restarts: no attempt can
- * get a second pod. Environment: https://slurm.schedmd.com/sbatch.html, "output environment
- * variables"; values that are known only after placement come through the downward API and from
- * the node (node/spec/env.h).
+ * The pod's name is a function of the job, the element, the number of restarts and the rank of the
+ * node: no attempt can get a second pod of a rank. Environment:
+ * https://slurm.schedmd.com/sbatch.html, "output environment variables"; values that are known only
+ * after placement come through the downward API and from the node (node/spec/env.h).
  */
 #pragma once
 
@@ -30,6 +30,7 @@ struct slurm_element {
     int64_t index;                     /* -1: not an array */
     int64_t raw_id;                    /* number of the element; without an array of the job */
     int64_t restarts;
+    int64_t rank;        /* of the node in the job, from 0 */
     const char *queue;   /* NULL: the queue of the namespace */
     int64_t eligible_ns; /* realtime */
 };

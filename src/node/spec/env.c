@@ -282,10 +282,16 @@ static void add_pairs(const json_t *list, json_t *env)
 /* Adds the variables of a Slurm job: those of the submission, those of the server, then ours. */
 static void add_slurm(const struct env_input *in, json_t *env)
 {
-    static const char *const nodes[] = {"SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME",
-                                        "SLURM_TOPOLOGY_ADDR"};
-    const char *text =
-        json_text_at(in->pod, "metadata", "annotations", SLURM_ENVIRONMENT_ANNOTATION, NULL);
+    const json_t *annotations = json_at(in->pod, "metadata", "annotations", NULL);
+    const char *text = json_text(annotations, SLURM_ENVIRONMENT_ANNOTATION);
+    const char *all = json_text(annotations, SLURM_NODES_ANNOTATION);
+    const struct {
+        const char *name;
+        const char *value;
+    } nodes[] = {{"SLURM_JOB_NODELIST", all ? all : in->node},
+                 {"SLURM_NODELIST", all ? all : in->node},
+                 {"SLURMD_NODENAME", in->node},
+                 {"SLURM_TOPOLOGY_ADDR", in->node}};
     int64_t limit_s = json_int_at(in->pod, "spec", "activeDeadlineSeconds", NULL);
     AUTO(json_freep) json_t *list = NULL;
     AUTO(err_freep) struct err *e = text ? json_parse(str_of(text), &list) : NULL;
@@ -295,7 +301,7 @@ static void add_slurm(const struct env_input *in, json_t *env)
     add_pairs(json_object_get(refs_slurm_spec(in->refs, in->pod), "environment"), env);
     add_pairs(list, env);
     for (size_t i = 0; i < COUNT(nodes); i++)
-        json_put_text(env, nodes[i], in->node);
+        json_put_text(env, nodes[i].name, nodes[i].value);
     if (in->start_ns > 0)
         put_seconds(env, "SLURM_JOB_START_TIME", in->start_ns);
     if (in->start_ns > 0 && limit_s > 0)

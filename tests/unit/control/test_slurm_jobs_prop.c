@@ -3,7 +3,8 @@
  *
  * The controllers end between any two writes and start again, with or without the store. No attempt
  * of an element has two pods, every end that a node told counts once, and at the end each element
- * has ended as its last attempt did.
+ * has ended as its last attempt did. The same with several nodes: nodes get lost, and no attempt
+ * begins while a pod of an earlier one is left.
  */
 
 #include <stdio.h>
@@ -25,16 +26,17 @@
 enum {
     STEPS = 100,
     CASES = 30,
-    ELEMENTS_MAX = 12
+    ELEMENTS_MAX = 12,
+    NODES_MAX = 3
 };
 
 /* What the test told of an element. */
 struct element {
     int n_told; /* attempts whose end is durable */
     bool is_told[64];
-    bool was_ok;       /* the last of them */
-    int n_requeues;    /* asked for */
-    char uids[64][40]; /* of the pods of its attempts */
+    bool was_ok;                  /* the last of them */
+    int n_requeues;               /* asked for */
+    char uids[64][NODES_MAX][40]; /* of the pods of its attempts */
     int n_attempts;
 };
 
@@ -42,6 +44,7 @@ struct run {
     struct jobs_world jw;
     struct prop prop;
     int n;
+    int n_nodes; /* of an element */
     struct element elements[ELEMENTS_MAX];
 };
 
@@ -51,39 +54,48 @@ static void a_few_turns(struct run *r)
         ;
 }
 
+static int number_of(const json_t *pod, const char *map, const char *key)
+{
+    const char *text = json_text_at(pod, "metadata", map, key, NULL);
+    int64_t n = 0;
+
+    if (text)
+        world_must(num_parse_int64(str_of(text), 0, 63, &n));
+    return (int)n;
+}
+
 static int index_of(const json_t *pod)
 {
-    const char *text = json_text_at(pod, "metadata", "labels", SLURM_INDEX_LABEL, NULL);
-    int64_t index = 0;
+    return number_of(pod, "labels", SLURM_INDEX_LABEL);
+}
 
-    world_must(num_parse_int64(str_of(text), 0, ELEMENTS_MAX - 1, &index));
-    return (int)index;
+static int rank_of(const json_t *pod)
+{
+    return number_of(pod, "labels", SLURM_RANK_LABEL);
 }
 
 static int attempt_of(const json_t *pod)
 {
-    const char *text =
-        json_text_at(pod, "metadata", "annotations", SLURM_RESTARTS_ANNOTATION, NULL);
-    int64_t attempt = 0;
-
-    if (text)
-        world_must(num_parse_int64(str_of(text), 0, 63, &attempt));
-    return (int)attempt;
+    return number_of(pod, "annotations", SLURM_RESTARTS_ANNOTATION);
 }
 
-/* An attempt is a name of a pod: a second pod of the name would be a second start. */
+/* An attempt is a name of a pod on each node: a second pod of the name would be a second start. */
 static void note_pod(struct run *r, const json_t *pod)
 {
     struct element *e = &r->elements[index_of(pod)];
     const char *uid = json_text_at(pod, "metadata", "uid", NULL);
     int attempt = attempt_of(pod);
+    char *known = e->uids[attempt][rank_of(pod)];
 
     if (e->n_attempts <= attempt) {
         assert_int_equal(e->n_attempts, attempt); /* no attempt is passed over */
-        (void)snprintf(e->uids[attempt], sizeof(e->uids[attempt]), "%s", uid);
         e->n_attempts = attempt + 1;
     }
-    assert_string_equal(e->uids[attempt], uid);
+    if (!*known)
+        (void)snprintf(known, sizeof(e->uids[0][0]), "%s", uid);
+    assert_string_equal(known, uid);
+    if (!pod_is_terminal(pod)) /* all pods of earlier attempts have ended */
+        assert_int_equal(attempt, e->n_attempts - 1);
 }
 
 struct ending {
@@ -133,6 +145,55 @@ static void finish_pod(struct run *r, const json_t *pod)
     err_free(world_delete(&r->jw.w, t, &(struct delete_options){.grace_seconds = 0}, NULL));
 }
 
+/* Binds the attempt of the pod as the scheduler does: when all of its pods are there. */
+static void bind_attempt(struct run *r, const json_t *pods, const json_t *of)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < json_array_size(pods); i++) {
+        const json_t *pod = json_array_get(pods, i);
+
+        n += index_of(pod) == index_of(of) && attempt_of(pod) == attempt_of(of) &&
+             !pod_is_deleting(pod);
+    }
+    for (size_t i = 0; i < json_array_size(pods) && n == r->n_nodes; i++) {
+        const json_t *pod = json_array_get(pods, i);
+        AUTO_FREE char *node = mem_format("n%d", rank_of(pod) + 1);
+
+        if (index_of(pod) == index_of(of) && attempt_of(pod) == attempt_of(of) && !*pod_node(pod))
+            err_free(world_bind(&r->jw.w, "default", json_text_at(pod, "metadata", "name", NULL),
+                                node)); /* the pod may be gone */
+    }
+}
+
+static void on_ignored(void *arg, const struct err *e, int64_t revision)
+{
+    (void)arg;
+    (void)e;
+    (void)revision;
+}
+
+/* The pod of another node than the script's ends when it is deleted, or with its node. */
+static void end_holder(struct run *r, const json_t *pod)
+{
+    const struct told told = {.phase = "Failed",
+                              .exit_code = 143,
+                              .reason = pod_is_deleting(pod) ? NULL : "NodeLost",
+                              .done = on_ignored};
+
+    if (pod_is_deleting(pod) || prop_chance(&r->prop, 5)) /* the pod may be gone */
+        err_free(begin_tell_pod(&r->jw, json_text_at(pod, "metadata", "name", NULL), &told));
+}
+
+/* At most one attempt of an element has pods that have not ended. */
+static void check_attempts(struct run *r, const json_t *pods)
+{
+    for (size_t i = 0; i < json_array_size(pods); i++)
+        note_pod(r, json_array_get(pods, i));
+    for (size_t i = 0; i < json_array_size(pods); i++)
+        note_pod(r, json_array_get(pods, i));
+}
+
 /* Acts on a pod as a node does: binds it, or ends it. */
 static void act_on_pod(struct run *r)
 {
@@ -140,8 +201,7 @@ static void act_on_pod(struct run *r)
     size_t n = json_array_size(pods);
     const json_t *pod = n > 0 ? json_array_get(pods, prop_below(&r->prop, n)) : NULL;
 
-    for (size_t i = 0; i < n; i++)
-        note_pod(r, json_array_get(pods, i));
+    check_attempts(r, pods);
     if (!pod)
         return;
     if (pod_is_terminal(pod)) {
@@ -150,8 +210,9 @@ static void act_on_pod(struct run *r)
         return;
     }
     if (!*pod_node(pod))
-        err_free(world_bind(&r->jw.w, "default", json_text_at(pod, "metadata", "name", NULL),
-                            "n1")); /* the pod may be gone */
+        bind_attempt(r, pods, pod);
+    else if (rank_of(pod) > 0)
+        end_holder(r, pod);
     else
         end_pod(r, pod);
 }
@@ -274,19 +335,24 @@ static void check_end(struct run *r)
         assert_int_equal(r->elements[i].n_told, r->elements[i].n_attempts);
         n_told += (size_t)r->elements[i].n_told;
     }
-    assert_int_equal(count_rows(r), n_told);
+    assert_int_equal(count_rows(r), n_told * (size_t)r->n_nodes);
 }
 
-static void run_seed(uint64_t seed)
+static void run_seed(uint64_t seed, int n_nodes)
 {
-    struct run r = {.prop = {seed}};
+    struct run r = {.prop = {seed}, .n_nodes = n_nodes};
     AUTO_FREE char *text = NULL;
 
     r.n = 2 + (int)prop_below(&r.prop, ELEMENTS_MAX - 2);
     text = mem_format("{'metadata':{'name':'a'},'spec':{'name':'a','script':'#!/bin/sh\\n',"
-                      "'workDir':'/','array':{'indexes':'0-%d','limit':3}}}",
-                      r.n - 1);
+                      "'workDir':'/','nodesMin':%d,'array':{'indexes':'0-%d','limit':3}}}",
+                      n_nodes, r.n - 1);
     jobs_world_init(&r.jw, seed);
+    for (int i = 2; i <= n_nodes; i++) {
+        AUTO_FREE char *name = mem_format("n%d", i);
+
+        world_add_node(&r.jw.w, name, 0);
+    }
     world_must(world_create(&r.jw.w, SLURM(NULL), text, NULL));
     for (int i = 0; i < STEPS; i++)
         step(&r);
@@ -302,7 +368,18 @@ static void every_end_counts_once_whenever_the_controller_ends(void **state)
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
         print_message("# seed %llu\n", (unsigned long long)seed);
-        run_seed(seed);
+        run_seed(seed, 1);
+    }
+}
+
+static void attempts_on_several_nodes_end_and_begin_as_one(void **state)
+{
+    struct prop_seeds seeds = prop_seeds(CASES);
+
+    (void)state;
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
+        print_message("# seed %llu\n", (unsigned long long)seed);
+        run_seed(seed, 2 + (int)(seed % (NODES_MAX - 1)));
     }
 }
 
@@ -310,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_end_counts_once_whenever_the_controller_ends),
+        cmocka_unit_test(attempts_on_several_nodes_end_and_begin_as_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ size_t count_active(struct jobs_world *jw);
 struct told {
     const char *phase;
     int exit_code;
+    const char *reason; /* NULL: none */
     store_done_fn done;
     void *arg;
 };
