@@ -4,10 +4,10 @@
  *
  * A seam. Over our own store (cluster_store.c) every change is one transaction, changes that a loop
  * asks for in one turn are carried out in that order, and a placement is all or nothing. A
- * kube-apiserver has no transactions over several objects. There a bind would be: assume, bind each
- * pod, and delete the bound pods if one fails. A gang can then be seen in part, the ledger is a
- * cache and not the judge, and another scheduler can give a device a second time until the node
- * refuses it. Code above this header counts on the store's guarantees only if the function's
+ * kube-apiserver (kube/cluster_kube.h) has no transactions over several objects: it binds each pod,
+ * and deletes the bound pods if one fails. A gang can then be seen in part, the ledger is a cache
+ * and not the judge, and another scheduler can give a device a second time until the node refuses
+ * it. Code above this header counts on the store's guarantees only if the function's
  * comment promises them.
  *
  * The scheduler asks the cluster nothing in the middle of a decision: watches have told all that

@@ -21,6 +21,8 @@ struct err *control_scheduler_new(const struct control_scheduler_options *o,
                                           .cluster = o->cluster,
                                           .policy = o->policy,
                                           .scheduler_names = o->scheduler_names,
+                                          .has_names_alone = o->has_names_alone,
+                                          .answer_ns = o->answer_ns,
                                           .observer = o->observer,
                                           .record = on_line,
                                           .record_arg = c};

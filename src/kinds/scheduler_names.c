@@ -21,9 +21,9 @@ void scheduler_names_done(struct scheduler_names *names)
 
 bool scheduler_names_has(const struct scheduler_names *names, const char *name)
 {
-    if (!name || !*name)
+    if (!names->is_alone && (!name || !*name))
         return true;
-    for (size_t i = 0; i < ALWAYS; i++)
+    for (size_t i = 0; !names->is_alone && i < ALWAYS; i++)
         if (text_equal(always[i], name))
             return true;
     for (size_t i = 0; i < names->n; i++)
@@ -47,9 +47,9 @@ static struct err *add_name(struct scheduler_names *names, const char *at, size_
     return NULL;
 }
 
-struct err *scheduler_names_parse(const char *text, struct scheduler_names *ret)
+struct err *scheduler_names_parse(const char *text, bool is_alone, struct scheduler_names *ret)
 {
-    struct scheduler_names names = {0};
+    struct scheduler_names names = {.is_alone = is_alone};
     struct err *e = NULL;
 
     for (const char *at = text; *text && !e;) {
@@ -72,9 +72,9 @@ char *scheduler_names_format(const struct scheduler_names *names)
 {
     struct buf text = {0};
 
-    for (size_t i = 0; i < ALWAYS; i++)
-        buf_printf(&text, "%s%s", i > 0 ? ", " : "", always[i]);
+    for (size_t i = 0; !names->is_alone && i < ALWAYS; i++)
+        buf_printf(&text, "%s%s", text.size > 0 ? ", " : "", always[i]);
     for (size_t i = 0; i < names->n; i++)
-        buf_printf(&text, ", %s", names->at[i]);
+        buf_printf(&text, "%s%s", text.size > 0 ? ", " : "", names->at[i]);
     return buf_steal(&text);
 }

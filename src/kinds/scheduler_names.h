@@ -22,11 +22,13 @@ enum {
 struct scheduler_names {
     char *at[SCHEDULER_NAMES_MAX];
     size_t n;
+    bool is_alone; /* without the built-in names: beside another cluster's own scheduler */
 };
 
-/* Parses "volcano,mine"; "": only the built-in names. ERR_INVALID says which part is not a name, or
- * occurs twice. */
-struct err *scheduler_names_parse(const char *text, struct scheduler_names *ret) MUST_CHECK;
+/* Parses "volcano,mine"; "": only the built-in names, if not `is_alone`. ERR_INVALID says which
+ * part is not a name, or occurs twice. */
+struct err *scheduler_names_parse(const char *text, bool is_alone,
+                                  struct scheduler_names *ret) MUST_CHECK;
 void scheduler_names_done(struct scheduler_names *names);
 
 /* Does Mete place pods with this name? NULL or "": the default scheduler, which is Mete's. */

@@ -1,18 +1,21 @@
-/* kube.c - mete kube: the roles of a Kubernetes cluster */
+/* kube.c - mete kube: the roles beside a kubelet and a kube-apiserver */
 
 #include "cli/commands.h"
 #include "cli/kube/kube_node.h"
+#include "cli/kube/kube_scheduler.h"
 
 static struct err *kube_run(struct cli *c)
 {
     const char *role = c->in->arguments.at[0];
 
-    if (!text_equal(role, "node"))
-        return cli_usage(c, "kube wants node, not \"%s\"", role);
-    return kube_node_run(c);
+    if (text_equal(role, "node"))
+        return kube_node_run(c);
+    if (text_equal(role, "scheduler"))
+        return kube_scheduler_run(c);
+    return cli_usage(c, "kube wants node or scheduler, not \"%s\"", role);
 }
 
-static const char *const roles[] = {"node", NULL};
+static const char *const roles[] = {"node", "scheduler", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
 static const struct flag flags[] = {
@@ -41,11 +44,11 @@ static const struct flag flags[] = {
      .value = "DIR",
      .doc = "directory below which the GPU driver is installed; empty: / or /run/nvidia/driver",
      .fallback = ""},
-    {.name = "data",
+    {.name = "scheduler-name",
      .type = FLAG_TEXT,
-     .value = "DIR",
-     .doc = "data directory",
-     .fallback = "/var/lib/mete"},
+     .value = "NAME,...",
+     .doc = "schedulerNames of the pods that the scheduler places",
+     .fallback = "mete"},
     {.name = "log-format",
      .type = FLAG_TEXT,
      .value = "FORMAT",
@@ -57,16 +60,21 @@ static const struct flag flags[] = {
 
 const struct command command_kube = {
     .name = "kube",
-    .arguments = "node",
-    .summary = "serve the GPUs of this machine to the kubelet of a Kubernetes cluster",
-    .doc = "Registers a device plugin for each resource (nvidia.com/gpu, nvidia.com/gpu.shared, "
-           "nvidia.com/mig-*,\nthose of other vendors) and writes a CDI file. Names and ids are "
-           "those of NVIDIA's device plugin.\nPrints the name of a resource each time that the "
-           "kubelet begins to watch its devices.",
+    .arguments = "node|scheduler",
+    .summary = "serve the GPUs of this machine to a kubelet, or schedule a Kubernetes cluster",
+    .doc = "node: registers a device plugin for each resource (nvidia.com/gpu, "
+           "nvidia.com/gpu.shared,\nnvidia.com/mig-*, those of other vendors) and writes a CDI "
+           "file. Names and ids are those of NVIDIA's\ndevice plugin. Prints the name of a "
+           "resource each time that the kubelet begins to watch its devices.\nscheduler: places "
+           "the pods of its schedulerName through the API server of --kubeconfig. Prints "
+           "\"ready\"\nwhen it has read the cluster.",
     .examples = {{"kube node", "serves the GPUs, as root, beside a kubelet"},
                  {"kube node --config config.yaml", "with replicas of GPUs (time-slicing)"},
+                 {"kube scheduler --kubeconfig ~/.kube/config",
+                  "places pods of schedulerName mete"},
                  {0}},
     .flags = flags,
+    .groups = FLAGS_SERVER,
     .words = roles,
     .n_min = 1,
     .n_max = 1,

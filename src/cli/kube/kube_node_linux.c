@@ -112,7 +112,8 @@ static struct err *choose_gpus(struct kube_node *n)
 {
     static const char prefix[] = "emulated:";
     const char *which = flag_text(n->cli->in, "gpus");
-    const char *data = flag_text(n->cli->in, "data");
+    const char *given = flag_text(n->cli->in, "data");
+    const char *data = given ? given : "/var/lib/mete";
     AUTO_FREE char *dir = mem_format("%s/gpusim", data);
 
     if (flag_text(n->cli->in, "driver-root")[0])

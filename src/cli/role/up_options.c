@@ -146,7 +146,7 @@ static struct err *check_tiers(const struct up_options *o)
 static struct err *check_names(const struct up_options *o)
 {
     struct scheduler_names names = {0};
-    struct err *e = scheduler_names_parse(o->scheduler_names, &names);
+    struct err *e = scheduler_names_parse(o->scheduler_names, false, &names);
 
     scheduler_names_done(&names);
     return e ? err_wrap(e, "schedulerNames") : NULL;

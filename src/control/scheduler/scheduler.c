@@ -273,7 +273,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
         e = err_new(ERR_INVALID, "there is no policy '%s'", o->policy);
     if (!e)
         e = scheduler_names_parse(o->scheduler_names ? o->scheduler_names : SCHEDULER_NAMES,
-                                  &s->names);
+                                  o->has_names_alone, &s->names);
     s->names_text = scheduler_names_format(&s->names);
     if (!e)
         e = sched_watch_all(s);

@@ -1,0 +1,39 @@
+/* cluster_kube.c - the cluster over a kube-apiserver */
+
+#include "control/kube/cluster_kube.h"
+
+#include "base/mem.h"
+#include "control/kube/cluster_kube_private.h"
+
+static void over_kube_free(void *self)
+{
+    struct over_kube *c = self;
+
+    kube_binds_free(c);
+    kube_calls_end(c);
+    kube_devices_free(c->devices);
+    free(c);
+}
+
+static const struct cluster_ops ops = {
+    .watch = over_kube_watch,
+    .unwatch = over_kube_unwatch,
+    .read = over_kube_read,
+    .unread = over_kube_unread,
+    .bind = over_kube_bind,
+    .create = over_kube_create,
+    .write_all = over_kube_write_all,
+    .patch = over_kube_patch,
+    .remove = over_kube_remove,
+    .evict = over_kube_evict,
+    .free = over_kube_free,
+};
+
+struct cluster *cluster_kube_new(const struct cluster_kube_options *o)
+{
+    struct over_kube *c = mem_alloc(sizeof(*c));
+
+    *c = (struct over_kube){
+        .cluster = {.ops = &ops, .self = c}, .o = *o, .devices = kube_devices_new()};
+    return &c->cluster;
+}

@@ -1,0 +1,27 @@
+/*
+ * cluster_kube.h - the cluster over a kube-apiserver
+ *
+ * It has no transactions over several objects. A placement is bound pod by pod, each with the
+ * devices of its decision in the annotation mete.dev/devices, and the version precondition is the
+ * pod's uid. When a pod of a gang cannot be bound, the others that were bound are deleted, and the
+ * placement is refused once they are gone: their controllers make them anew. An answer that was
+ * lost is asked for. The ledger is no object here: the pods' annotations say what is held, and
+ * kube_devices.h names the devices of pods that other schedulers bound.
+ *
+ * A resource that the server does not have is empty, and is looked for again each 30 s.
+ */
+#pragma once
+
+#include "client/client.h"
+#include "control/cluster.h"
+
+struct cluster_kube_options {
+    struct loop *loop;
+    struct client *client; /* borrowed */
+    /* The server cannot be read: once for each cause. May be NULL. */
+    void (*on_problem)(void *arg, const char *resource, const struct err *e);
+    void *arg;
+};
+
+/* cluster_free ends it. */
+struct cluster *cluster_kube_new(const struct cluster_kube_options *o);

@@ -1,0 +1,325 @@
+/*
+ * cluster_kube_bind.c - placements, bound pod by pod
+ *
+ * A pod goes through ASKED (its binding was sent), LOST (the answer was lost: the pod is read),
+ * BOUND or REFUSED. Once no pod is under way, a placement with a refused pod undoes the bound ones:
+ * UNDOING (deleted, not gone yet), GONE.
+ */
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "control/kube/cluster_kube_private.h"
+#include "kinds/pod/pod_state.h"
+
+#define ASK_AGAIN_NS (1 * NS_PER_SEC)
+
+enum kube_step {
+    KUBE_ASKED,
+    KUBE_LOST,
+    KUBE_BOUND,
+    KUBE_REFUSED,
+    KUBE_UNDOING,
+    KUBE_GONE
+};
+
+struct kube_bound {
+    struct kube_bind *of;
+    char *name;
+    char *uid;
+    char *node;
+    char *devices; /* text of the annotation; NULL: none */
+    enum kube_step step;
+    struct kube_call *call;
+    struct loop_timer *timer; /* asks again */
+};
+
+/* A placement that is being written. */
+struct kube_bind {
+    struct kube_bind *prev;
+    struct kube_bind *next;
+    struct over_kube *cluster;
+    char *ns;
+    char *workload;
+    struct cluster_answer answer;
+    struct err *failure; /* of the first refused pod */
+    struct loop_timer *done_timer;
+    struct kube_bound *pods;
+    size_t n_pods;
+};
+
+static void kube_bound_ask(struct kube_bound *p);
+static void kube_bound_undo(struct kube_bound *p);
+
+static void kube_bind_free(struct kube_bind *b)
+{
+    LIST_REMOVE(b->cluster->binds, b);
+    for (size_t i = 0; i < b->n_pods; i++) {
+        struct kube_bound *p = &b->pods[i];
+
+        if (p->call)
+            kube_call_free(p->call);
+        loop_timer_free(p->timer);
+        free(p->name);
+        free(p->uid);
+        free(p->node);
+        free(p->devices);
+    }
+    loop_timer_free(b->done_timer);
+    err_free(b->failure);
+    free(b->pods);
+    free(b->ns);
+    free(b->workload);
+    free(b);
+}
+
+void kube_binds_free(struct over_kube *c)
+{
+    AUTO(err_freep) struct err *e = err_new(ERR_UNAVAILABLE, "the program ends");
+
+    while (c->binds) {
+        const struct cluster_answer answer = c->binds->answer;
+
+        kube_bind_free(c->binds);
+        answer.done(answer.arg, e, 0);
+    }
+}
+
+/* The last answers in a turn of its own: the bind is freed there. */
+static void on_bind_done(void *arg)
+{
+    struct kube_bind *b = arg;
+    const struct cluster_answer answer = b->answer;
+    AUTO(err_freep) struct err *e = TAKE(b->failure);
+
+    kube_bind_free(b);
+    answer.done(answer.arg, e, 0);
+}
+
+static bool bind_has(const struct kube_bind *b, enum kube_step step)
+{
+    for (size_t i = 0; i < b->n_pods; i++)
+        if (b->pods[i].step == step)
+            return true;
+    return false;
+}
+
+/* Looks where the placement stands. */
+static void kube_bind_step(struct kube_bind *b)
+{
+    if (bind_has(b, KUBE_ASKED) || bind_has(b, KUBE_LOST))
+        return;
+    for (size_t i = 0; b->failure && i < b->n_pods; i++)
+        if (b->pods[i].step == KUBE_BOUND)
+            kube_bound_undo(&b->pods[i]);
+    if (!bind_has(b, KUBE_UNDOING))
+        loop_timer_set(b->done_timer, 0);
+}
+
+static void bound_refuse(struct kube_bound *p, const struct err *e)
+{
+    p->step = KUBE_REFUSED;
+    if (!p->of->failure)
+        p->of->failure = err_new(err_code(e), "pod %s/%s: %s", p->of->ns, p->name, err_message(e));
+}
+
+/* ---- lost answers ---- */
+
+static void on_bound_read(void *arg, const struct err *e, const json_t *pod)
+{
+    struct kube_bound *p = arg;
+    AUTO(err_freep) struct err *refused = NULL;
+
+    p->call = NULL;
+    if (e && err_code(e) != ERR_NOT_FOUND) {
+        loop_timer_set(p->timer, ASK_AGAIN_NS);
+        return;
+    }
+    if (e || !text_equal(json_text_at(pod, "metadata", "uid", NULL), p->uid))
+        refused = err_new(ERR_CONFLICT, "the pod is gone");
+    else if (text_equal(pod_node(pod), p->node))
+        p->step = KUBE_BOUND;
+    else if (*pod_node(pod))
+        refused = err_new(ERR_CONFLICT, "the pod is on node %s", pod_node(pod));
+    else
+        kube_bound_ask(p);
+    if (refused)
+        bound_refuse(p, refused);
+    kube_bind_step(p->of);
+}
+
+static void on_bound_timer(void *arg)
+{
+    struct kube_bound *p = arg;
+    AUTO_FREE char *path = kube_path(kube_kind("pods"), p->of->ns, p->name, NULL);
+
+    if (p->step == KUBE_UNDOING) {
+        kube_bound_undo(p);
+        return;
+    }
+    p->call = kube_send(
+        p->of->cluster,
+        &(struct kube_request){.method = "GET", .path = path, .fn = on_bound_read, .arg = p});
+}
+
+/* ---- bindings ---- */
+
+/* Nobody knows whether the server took the binding. */
+static bool is_lost(const struct err *e)
+{
+    return err_code(e) == ERR_UNAVAILABLE || err_code(e) == ERR_TIMEOUT ||
+           err_code(e) == ERR_INTERNAL || err_code(e) == ERR_BUSY;
+}
+
+static void on_bound(void *arg, const struct err *e, const json_t *answer)
+{
+    struct kube_bound *p = arg;
+
+    (void)answer;
+    p->call = NULL;
+    if (e && is_lost(e)) {
+        LOG(WARN, "the answer of a binding was lost", S("pod", p->name), E(e));
+        p->step = KUBE_LOST;
+        loop_timer_set(p->timer, ASK_AGAIN_NS);
+        return;
+    }
+    if (e)
+        bound_refuse(p, e);
+    else
+        p->step = KUBE_BOUND;
+    kube_bind_step(p->of);
+}
+
+static json_t *binding_make(const struct kube_bound *p)
+{
+    json_t *body = json_object();
+    json_t *metadata = json_object_at(body, "metadata");
+    json_t *annotations = json_object_at(metadata, "annotations");
+    json_t *target = json_object_at(body, "target");
+
+    json_put_text(body, "apiVersion", "v1");
+    json_put_text(body, "kind", "Binding");
+    json_put_text(metadata, "name", p->name);
+    json_put_text(metadata, "namespace", p->of->ns);
+    json_put_text(metadata, "uid", p->uid);
+    if (p->devices)
+        json_put_text(annotations, POD_DEVICES, p->devices);
+    if (p->of->n_pods > 1)
+        json_put_text(annotations, POD_PLACEMENT, p->of->workload);
+    json_put_text(target, "apiVersion", "v1");
+    json_put_text(target, "kind", "Node");
+    json_put_text(target, "name", p->node);
+    return body;
+}
+
+static void kube_bound_ask(struct kube_bound *p)
+{
+    AUTO_FREE char *path = kube_path(kube_kind("pods"), p->of->ns, p->name, "binding");
+    AUTO(json_freep) json_t *body = binding_make(p);
+
+    p->step = KUBE_ASKED;
+    p->call =
+        kube_send(p->of->cluster,
+                  &(struct kube_request){
+                      .method = "POST", .path = path, .body = body, .fn = on_bound, .arg = p});
+}
+
+/* ---- undoing ---- */
+
+static void on_undone(void *arg, const struct err *e, const json_t *answer)
+{
+    struct kube_bound *p = arg;
+
+    (void)answer;
+    p->call = NULL;
+    if (e && (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_CONFLICT)) {
+        p->step = KUBE_GONE; /* or another pod has its name */
+        kube_bind_step(p->of);
+    } else if (e) {
+        loop_timer_set(p->timer, ASK_AGAIN_NS);
+    }
+}
+
+static void kube_bound_undo(struct kube_bound *p)
+{
+    AUTO_FREE char *path = kube_path(kube_kind("pods"), p->of->ns, p->name, NULL);
+    AUTO(json_freep) json_t *body = json_object();
+
+    LOG(WARN, "a bound pod is deleted: its gang cannot be bound", S("pod", p->name),
+        E(p->of->failure));
+    json_put_text(json_object_at(body, "preconditions"), "uid", p->uid);
+    p->step = KUBE_UNDOING;
+    p->call =
+        kube_send(p->of->cluster,
+                  &(struct kube_request){
+                      .method = "DELETE", .path = path, .body = body, .fn = on_undone, .arg = p});
+}
+
+void kube_bind_gone(struct over_kube *c, const char *uid)
+{
+    struct kube_bind *b = NULL;
+
+    LIST_EACH (c->binds, b) {
+        for (size_t i = 0; i < b->n_pods; i++) {
+            struct kube_bound *p = &b->pods[i];
+
+            if (p->step != KUBE_UNDOING || !text_equal(p->uid, uid))
+                continue;
+            p->step = KUBE_GONE;
+            kube_bind_step(b);
+        }
+    }
+}
+
+/* ---- placements ---- */
+
+/* The text of mete.dev/devices: {"containers":{"NAME":["GPU-...", ...]}}; NULL: no devices. */
+static char *devices_format(const struct ledger_pod *pod)
+{
+    AUTO(json_freep) json_t *all = json_object();
+    json_t *containers = json_object_at(all, "containers");
+
+    for (size_t i = 0; i < pod->n_containers; i++) {
+        const struct ledger_container *c = &pod->containers[i];
+        json_t *list = json_array();
+
+        for (size_t k = 0; k < c->n_devices; k++) {
+            char text[DEVICE_TEXT_SIZE];
+
+            device_format(&c->devices[k], text);
+            (void)json_array_append_new(list, json_string(text)); /* ASCII */
+        }
+        json_put(containers, c->name, list);
+    }
+    return json_object_size(containers) > 0 ? json_format(all) : NULL;
+}
+
+struct err *over_kube_bind(void *self, const struct ledger_placement *placement,
+                           struct cluster_answer a)
+{
+    struct over_kube *c = self;
+    struct kube_bind *b = mem_alloc(sizeof(*b));
+
+    *b = (struct kube_bind){.cluster = c,
+                            .ns = mem_strdup(placement->ns),
+                            .workload = mem_strdup(placement->workload),
+                            .answer = a,
+                            .pods = mem_alloc(placement->n_pods * sizeof(*b->pods) + 1),
+                            .n_pods = placement->n_pods};
+    b->done_timer = loop_timer_new(c->o.loop, on_bind_done, b);
+    LIST_ADD(c->binds, b);
+    for (size_t i = 0; i < b->n_pods; i++) {
+        const struct ledger_pod *pod = &placement->pods[i];
+        struct kube_bound *p = &b->pods[i];
+
+        *p = (struct kube_bound){.of = b,
+                                 .name = mem_strdup(pod->name),
+                                 .uid = mem_strdup(pod->uid),
+                                 .node = mem_strdup(pod->node),
+                                 .devices = devices_format(pod)};
+        p->timer = loop_timer_new(c->o.loop, on_bound_timer, p);
+    }
+    for (size_t i = 0; i < b->n_pods; i++)
+        kube_bound_ask(&b->pods[i]);
+    return NULL;
+}

@@ -1,0 +1,71 @@
+/* cluster_kube_private.h - the parts of the cluster over a kube-apiserver */
+#pragma once
+
+#include "base/list.h"
+#include "base/vec.h"
+#include "client/informer.h"
+#include "control/kube/cluster_kube.h"
+#include "control/kube/kube_devices.h"
+#include "kinds/kind/kind.h"
+
+struct over_kube {
+    struct cluster cluster;
+    struct cluster_kube_options o;
+    struct kube_devices *devices;
+    struct kube_watch *watches;
+    struct kube_bind *binds;
+    struct kube_call *calls;
+    bool knows_nodes; /* the nodes have been listed: pods may be read */
+};
+
+/* ---- cluster_kube_watch.c ---- */
+
+struct err *over_kube_watch(void *self, const char *group, const char *resource,
+                            const struct cluster_listener *l,
+                            struct cluster_watch **ret) MUST_CHECK;
+void over_kube_unwatch(void *self, struct cluster_watch *w);
+
+/* ---- cluster_kube_bind.c ---- */
+
+struct err *over_kube_bind(void *self, const struct ledger_placement *p,
+                           struct cluster_answer a) MUST_CHECK;
+/* A pod is gone: a refused gang may have waited for it. */
+void kube_bind_gone(struct over_kube *c, const char *uid);
+void kube_binds_free(struct over_kube *c);
+
+/* ---- cluster_kube_write.c ---- */
+
+/* The path of a resource ("pods", "jobs.batch") or of one object of it; `ns` NULL or "": of all
+ * namespaces; `name` NULL: of the list. The caller frees it. */
+char *kube_path(const struct kind *k, const char *ns, const char *name, const char *subresource);
+/* The kind for "pods" or "jobs.batch". */
+const struct kind *kube_kind(const char *resource);
+
+/* A request under way; its answer goes to `fn`, borrowed. */
+typedef void (*kube_fn)(void *arg, const struct err *e, const json_t *answer);
+struct kube_request {
+    const char *method;
+    const char *path;
+    const char *content_type; /* NULL: JSON */
+    const json_t *body;       /* NULL: none */
+    kube_fn fn;
+    void *arg;
+};
+struct kube_call *kube_send(struct over_kube *c, const struct kube_request *r);
+void kube_call_free(struct kube_call *call); /* no answer after it */
+/* Ends all requests: each gets ERR_UNAVAILABLE. */
+void kube_calls_end(struct over_kube *c);
+
+struct err *over_kube_create(void *self, const char *resource, const char *ns, json_t *object,
+                             struct cluster_answer a) MUST_CHECK;
+struct err *over_kube_write_all(void *self, const struct cluster_write *writes, size_t n,
+                                struct cluster_answer a, int64_t *ret_version) MUST_CHECK;
+struct err *over_kube_patch(void *self, const struct cluster_target *t, const json_t *patch,
+                            struct cluster_answer a) MUST_CHECK;
+struct err *over_kube_remove(void *self, const struct cluster_target *t, const char *if_uid,
+                             struct cluster_answer a) MUST_CHECK;
+struct err *over_kube_evict(void *self, const struct cluster_eviction *e,
+                            struct cluster_answer a) MUST_CHECK;
+struct cluster_read *over_kube_read(void *self, const char *resource, const char *ns,
+                                    const char *name, struct cluster_reader r);
+void over_kube_unread(void *self, struct cluster_read *r);

@@ -1,0 +1,193 @@
+/* cluster_kube_watch.c - watches of a kube-apiserver: informers of what it has */
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "control/kube/cluster_kube_private.h"
+#include "kinds/pod/pod_state.h"
+
+#define LOOK_AGAIN_NS (30 * NS_PER_SEC) /* for a resource that is not there */
+#define TRY_AGAIN_NS  (1 * NS_PER_SEC)
+#define WAIT_NODES_NS (10 * NS_PER_MS)
+
+/* A struct cluster_watch of this cluster. It probes for its resource before its informer begins. */
+struct kube_watch {
+    struct kube_watch *prev;
+    struct kube_watch *next;
+    struct over_kube *cluster;
+    const struct kind *kind; /* NULL: an internal resource, always empty */
+    struct cluster_listener listener;
+    char *path;
+    struct kube_call *probe;
+    struct loop_timer *timer;
+    struct informer *informer;
+    bool is_synced;
+    bool is_told; /* the problem has been logged */
+};
+
+static bool watch_is_of(const struct kube_watch *w, const char *plural)
+{
+    return w->kind && !*w->kind->group && text_equal(w->kind->plural, plural);
+}
+
+static void watch_synced(struct kube_watch *w)
+{
+    if (w->is_synced)
+        return;
+    w->is_synced = true;
+    if (watch_is_of(w, "nodes"))
+        w->cluster->knows_nodes = true;
+    w->listener.synced(w->listener.arg);
+}
+
+/* Items of a list lack their apiVersion and kind. A new reference. */
+static json_t *object_whole(const struct kube_watch *w, const json_t *object)
+{
+    json_t *whole = NULL;
+
+    if (json_text(object, "kind"))
+        return json_incref((json_t *)(uintptr_t)object);
+    whole = json_copy((json_t *)(uintptr_t)object);
+    json_put_text(whole, "apiVersion", w->kind->api_version);
+    json_put_text(whole, "kind", w->kind->kind);
+    return whole;
+}
+
+/* The object as the listeners know it: with gpus and devices. A new reference. */
+static json_t *object_told(const struct kube_watch *w, const json_t *object)
+{
+    AUTO(json_freep) json_t *whole = object_whole(w, object);
+
+    if (watch_is_of(w, "nodes"))
+        return kube_devices_put_node(w->cluster->devices, whole);
+    if (watch_is_of(w, "pods"))
+        return kube_devices_put_pod(w->cluster->devices, whole);
+    return TAKE(whole);
+}
+
+static const char *ns_of(const json_t *object)
+{
+    return text_or_empty(json_text_at(object, "metadata", "namespace", NULL));
+}
+
+static const char *name_of(const json_t *object)
+{
+    return text_or_empty(json_text_at(object, "metadata", "name", NULL));
+}
+
+static void on_kube_put(void *arg, const json_t *object)
+{
+    struct kube_watch *w = arg;
+    AUTO(json_freep) json_t *told = object_told(w, object);
+
+    w->listener.put(w->listener.arg, ns_of(object), name_of(object), told);
+}
+
+static void on_kube_removed(void *arg, const json_t *object)
+{
+    struct kube_watch *w = arg;
+    AUTO(json_freep) json_t *told = object_told(w, object);
+
+    if (watch_is_of(w, "nodes"))
+        kube_devices_remove_node(w->cluster->devices, name_of(object));
+    if (watch_is_of(w, "pods"))
+        kube_devices_remove_pod(w->cluster->devices, ns_of(object), name_of(object));
+    w->listener.removed(w->listener.arg, ns_of(object), name_of(object), told);
+    if (watch_is_of(w, "pods"))
+        kube_bind_gone(w->cluster, json_text_at(object, "metadata", "uid", NULL));
+}
+
+static void on_kube_synced(void *arg)
+{
+    watch_synced(arg);
+}
+
+static void watch_begin(struct kube_watch *w)
+{
+    w->informer = informer_new(&(struct informer_options){.client = w->cluster->o.client,
+                                                          .loop = w->cluster->o.loop,
+                                                          .path = w->path,
+                                                          .put = on_kube_put,
+                                                          .removed = on_kube_removed,
+                                                          .synced = on_kube_synced,
+                                                          .arg = w});
+}
+
+static void watch_tell(struct kube_watch *w, const struct err *e)
+{
+    if (w->is_told)
+        return;
+    w->is_told = true;
+    LOG(WARN, "a resource of the API server cannot be read", S("path", w->path), E(e));
+    if (w->cluster->o.on_problem)
+        w->cluster->o.on_problem(w->cluster->o.arg, w->kind->plural, e);
+}
+
+/* Not found: nobody has installed the kind. Other errors: ask again. */
+static void on_probe(void *arg, const struct err *e, const json_t *answer)
+{
+    struct kube_watch *w = arg;
+
+    (void)answer;
+    w->probe = NULL;
+    if (!e) {
+        watch_begin(w);
+        return;
+    }
+    if (err_code(e) == ERR_NOT_FOUND) {
+        watch_synced(w);
+        loop_timer_set(w->timer, LOOK_AGAIN_NS);
+        return;
+    }
+    watch_tell(w, e);
+    loop_timer_set(w->timer, TRY_AGAIN_NS);
+}
+
+static void on_watch_timer(void *arg)
+{
+    struct kube_watch *w = arg;
+    AUTO_FREE char *path = NULL;
+
+    if (!w->kind) {
+        watch_synced(w);
+        return;
+    }
+    if (watch_is_of(w, "pods") && !w->cluster->knows_nodes) {
+        loop_timer_set(w->timer, WAIT_NODES_NS);
+        return;
+    }
+    path = mem_format("%s?limit=1", w->path);
+    w->probe =
+        kube_send(w->cluster,
+                  &(struct kube_request){.method = "GET", .path = path, .fn = on_probe, .arg = w});
+}
+
+struct err *over_kube_watch(void *self, const char *group, const char *resource,
+                            const struct cluster_listener *l, struct cluster_watch **ret)
+{
+    struct over_kube *c = self;
+    struct kube_watch *w = mem_alloc(sizeof(*w));
+
+    *w = (struct kube_watch){.cluster = c, .kind = kind_find(group, resource), .listener = *l};
+    if (w->kind)
+        w->path = kube_path(w->kind, NULL, NULL, NULL);
+    w->timer = loop_timer_new(c->o.loop, on_watch_timer, w);
+    loop_timer_set(w->timer, 0);
+    LIST_ADD(c->watches, w);
+    *ret = (struct cluster_watch *)w;
+    return NULL;
+}
+
+void over_kube_unwatch(void *self, struct cluster_watch *watch)
+{
+    struct over_kube *c = self;
+    struct kube_watch *w = (struct kube_watch *)watch;
+
+    LIST_REMOVE(c->watches, w);
+    if (w->probe)
+        kube_call_free(w->probe);
+    informer_free(w->informer);
+    loop_timer_free(w->timer);
+    free(w->path);
+    free(w);
+}
