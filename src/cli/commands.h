@@ -74,3 +74,4 @@ extern const struct command command_server;
 extern const struct command command_node;
 /* A role that the server starts. */
 extern const struct command command_learn_values;
+extern const struct command command_step;

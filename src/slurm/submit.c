@@ -8,10 +8,15 @@
 #include "base/mem.h"
 #include "slurm/submit_options.h"
 
-static const struct submit_option *submit_find(const char *name)
+static bool submit_has(const struct submit_option *o, unsigned command)
+{
+    return o->commands == 0 || (o->commands & (command ? command : SLURM_SBATCH));
+}
+
+static const struct submit_option *submit_find(const char *name, unsigned command)
 {
     for (const struct submit_option *o = submit_options; o->name; o++)
-        if (text_equal(o->name, name))
+        if (submit_has(o, command) && text_equal(o->name, name))
             return o;
     return NULL;
 }
@@ -26,7 +31,7 @@ struct slurm_option *slurm_submit_options(unsigned command)
     all = mem_alloc((n + 1) * sizeof(*all));
     n = 0;
     for (const struct submit_option *o = submit_options; o->name; o++)
-        if (o->commands == 0 || (o->commands & command))
+        if (submit_has(o, command))
             all[n++] = (struct slurm_option){o->name, NULL, o->letter, o->takes};
     return all;
 }
@@ -37,7 +42,7 @@ struct err *slurm_submit_apply(struct slurm_submit *s, const struct slurm_words 
     if (!s->spec)
         s->spec = json_object();
     for (size_t i = 0; i < words->given.n; i++) {
-        const struct submit_option *o = submit_find(words->given.at[i].name);
+        const struct submit_option *o = submit_find(words->given.at[i].name, s->command);
 
         assert(o); /* the words were parsed by this table */
         TRY(o->read(s, o, words->given.at[i].value));
@@ -45,18 +50,41 @@ struct err *slurm_submit_apply(struct slurm_submit *s, const struct slurm_words 
     return NULL;
 }
 
+static struct err *apply_variable(struct slurm_submit *s, const struct submit_option *o,
+                                  const char *value)
+{
+    if (!value)
+        return NULL;
+    return o->read(s, o, o->takes == SLURM_TAKES_OPTIONAL && !*value ? NULL : value);
+}
+
+static struct err *apply_srun_variables(struct slurm_submit *s,
+                                        const char *(*find)(const char *name))
+{
+    for (const struct submit_variable *v = srun_variables; v->name; v++) {
+        const struct submit_option *o = submit_find(v->option, SLURM_SRUN);
+
+        assert(o); /* the table names options of srun */
+        TRY(apply_variable(s, o, find(v->name)));
+    }
+    return NULL;
+}
+
 struct err *slurm_submit_apply_variables(struct slurm_submit *s,
                                          const char *(*find)(const char *name))
 {
+    const char *prefix = s->command == SLURM_SALLOC ? "SALLOC" : "SBATCH";
+
     s->level++;
     if (!s->spec)
         s->spec = json_object();
+    if (s->command == SLURM_SRUN)
+        return apply_srun_variables(s, find);
     for (const struct submit_option *o = submit_options; o->name; o++) {
-        AUTO_FREE char *name = o->variable ? mem_format("SBATCH_%s", o->variable) : NULL;
-        const char *value = name ? find(name) : NULL;
+        AUTO_FREE char *name = o->variable ? mem_format("%s_%s", prefix, o->variable) : NULL;
 
-        if (value)
-            TRY(o->read(s, o, o->takes == SLURM_TAKES_OPTIONAL && !*value ? NULL : value));
+        if (name && submit_has(o, s->command))
+            TRY(apply_variable(s, o, find(name)));
     }
     return NULL;
 }
@@ -126,6 +154,7 @@ void slurm_submit_put_environment(struct slurm_submit *s, const char *const *env
 void slurm_submit_done(struct slurm_submit *s)
 {
     json_decref(s->spec);
+    json_decref(s->step);
     VEC_EACH (&s->warnings, warning)
         free(*warning);
     vec_done(&s->warnings);

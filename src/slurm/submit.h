@@ -19,7 +19,9 @@ enum slurm_submitter {
 
 /* What the options of a submission say. */
 struct slurm_submit {
+    unsigned command;       /* enum slurm_submitter, set by the caller; 0: sbatch */
     json_t *spec;           /* of a SlurmJob; owned */
+    json_t *step;           /* of srun: what the job's request has no member for; owned */
     VEC(char *) warnings;   /* options that have no effect; owned */
     char *wrap;             /* --wrap; NULL: none */
     char *exported;         /* --export; NULL: ALL */
@@ -50,7 +52,8 @@ struct slurm_option *slurm_submit_options(unsigned command);
  */
 struct err *slurm_submit_apply(struct slurm_submit *s, const struct slurm_words *words) MUST_CHECK;
 
-/* Applies the variables SBATCH_*; `find` returns the value of a variable or NULL. */
+/* Applies the variables SBATCH_*, SALLOC_* or SLURM_*, by the command; `find` returns the value of
+ * a variable or NULL. */
 struct err *slurm_submit_apply_variables(struct slurm_submit *s,
                                          const char *(*find)(const char *name)) MUST_CHECK;
 

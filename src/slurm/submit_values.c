@@ -360,3 +360,38 @@ struct err *submit_tres_per_task(struct slurm_submit *s, const struct submit_opt
     }
     return NULL;
 }
+
+/* ---- options of steps ---- */
+
+static json_t *submit_step(struct slurm_submit *s)
+{
+    if (!s->step)
+        s->step = json_object();
+    return s->step;
+}
+
+struct err *submit_step_text(struct slurm_submit *s, const struct submit_option *o,
+                             const char *value)
+{
+    json_put_text(submit_step(s), o->key, text_or_empty(value));
+    return NULL;
+}
+
+/* A switch, also as a variable: "0" and "no" are off. */
+struct err *submit_step_on(struct slurm_submit *s, const struct submit_option *o, const char *value)
+{
+    json_put_bool(submit_step(s), o->key,
+                  !value || (!text_equal(value, "0") && strcasecmp(value, "no") != 0));
+    return NULL;
+}
+
+struct err *submit_step_seconds(struct slurm_submit *s, const struct submit_option *o,
+                                const char *value)
+{
+    int64_t n = 1;
+
+    if (value && *value)
+        TRY(read_number(o, value, 0, &n));
+    json_put_int(submit_step(s), o->key, n);
+    return NULL;
+}

@@ -49,6 +49,9 @@ struct err *node_name_make(char **ret) MUST_CHECK;
 /* Creates listening sockets, close-on-exec. With port 0 the kernel chooses; `*ret_port` is the
  * port. */
 struct err *listen_unix(const char *path, int *ret) MUST_CHECK;
+/* Makes the socket appear in the directory `dir`, too, which stays the same over restarts: a mount
+ * of it leads to the present socket. */
+struct err *listen_link(const char *path, const char *dir) MUST_CHECK;
 struct err *listen_tcp(const char *host, unsigned port, int *ret, unsigned *ret_port) MUST_CHECK;
 
 /* Can `profile` be emulated? If not, ERR_INVALID, ERR_BAD_REQUEST or ERR_NOT_FOUND. */

@@ -41,6 +41,16 @@ struct err *listen_unix(const char *path, int *ret)
     return NULL;
 }
 
+struct err *listen_link(const char *path, const char *dir)
+{
+    AUTO_FREE char *to = mem_format("%s/mete.sock", dir);
+
+    TRY(dir_make(dir, 0755));
+    if (unlink(to) < 0 && errno != ENOENT)
+        return err_errno(errno, "remove the old %s", to);
+    return link(path, to) < 0 ? err_errno(errno, "link %s", to) : NULL;
+}
+
 static struct err *bound_port(int fd, unsigned *ret)
 {
     union {

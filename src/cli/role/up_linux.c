@@ -250,6 +250,8 @@ static struct err *page_listen(struct up *u)
 
 static struct err *up_prepare(struct up *u)
 {
+    AUTO_FREE char *door = NULL;
+
     (void)umask(022);
     TRY(data_dir_open(u->options.data, &u->dir));
     TRY(reach_check(&u->dir, u->cli->self_path));
@@ -260,7 +262,9 @@ static struct err *up_prepare(struct up *u)
         vec_add(&u->root_flags, mem_format("%s%s", root->path, root->is_read_only ? ":ro" : ""));
     TRY(up_listen(u));
     TRY(page_listen(u));
+    door = mem_format("%s/door", u->dir.path);
     TRY(listen_unix(u->dir.socket, &u->unix_fd));
+    TRY(listen_link(u->dir.socket, door));
     TRY(data_dir_identities(&u->dir, u->options.host, u->port, u->node_name));
     TRY(make_pipe(u->lifeline));
     TRY(make_pipe(u->ready));

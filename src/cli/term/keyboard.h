@@ -2,7 +2,8 @@
  * keyboard.h - standard input of a session: bytes as they arrive, a terminal in raw mode that is
  * restored at every exit, and changes of its size (keyboard_linux.c)
  *
- * SIGINT, SIGTERM, SIGHUP and SIGQUIT end the session while a keyboard exists.
+ * SIGINT, SIGTERM, SIGHUP and SIGQUIT end the session while a keyboard exists, unless its user
+ * handles them.
  */
 #pragma once
 
@@ -16,6 +17,7 @@ struct keyboard_options {
     bool is_raw;      /* the terminal passes on every key */
     bool can_detach;  /* Ctrl-P Ctrl-Q ends the session and is not passed on */
     bool reads_input; /* false: reports only the size */
+    bool has_signals; /* the user handles signals */
     void (*input)(void *arg, struct str bytes);
     void (*end)(void *arg);       /* end of the input; may be NULL */
     size_t (*backlog)(void *arg); /* bytes not yet sent; while large, input is not read */

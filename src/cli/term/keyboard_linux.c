@@ -159,7 +159,7 @@ struct err *keyboard_new(const struct keyboard_options *o, struct keyboard **ret
     if (can_wait)
         k->io = loop_io_new(session_loop(o->session), o->fd, keyboard_on_readable, k);
     k->timer = loop_timer_new(session_loop(o->session), on_timer, k);
-    for (size_t i = 0; i < COUNT(signals); i++)
+    for (size_t i = 0; i < COUNT(signals) && !o->has_signals; i++)
         session_on_signal(o->session, signals[i], on_signal, k);
     if (o->is_raw) {
         session_on_signal(o->session, SIGWINCH, on_resize, k);

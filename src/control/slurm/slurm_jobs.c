@@ -163,18 +163,20 @@ static void slurm_put_queue(void *arg, const char *ns, const char *name, const j
 
 static void rest_synced(void *arg)
 {
-    (void)arg; /* nothing waits for the queues and the nodes */
+    (void)arg; /* nothing waits for the queues, the nodes and the steps */
 }
 
 static struct err *slurm_watch_all(struct slurm_jobs *s)
 {
     const struct cluster_listener of_queues = {slurm_put_queue, slurm_remove_queue, s, rest_synced};
     const struct cluster_listener of_nodes = {slurm_put_node, slurm_remove_node, s, rest_synced};
+    const struct cluster_listener of_steps = {slurm_put_step, slurm_remove_step, s, rest_synced};
     const struct cluster_listener of_jobs = {slurm_put_job, slurm_remove_job, s, slurm_jobs_synced};
 
     s->is_loading = true;
     TRY(cluster_watch(s->options.cluster, "mete.dev", "queues", &of_queues, &s->queues_watch));
     TRY(cluster_watch(s->options.cluster, "", "nodes", &of_nodes, &s->nodes_watch));
+    TRY(cluster_watch(s->options.cluster, "mete.dev", "slurmsteps", &of_steps, &s->steps_watch));
     return cluster_watch(s->options.cluster, "mete.dev", "slurmjobs", &of_jobs, &s->jobs_watch);
 }
 
@@ -187,7 +189,10 @@ static void slurm_forget_all(struct slurm_jobs *s)
     cluster_unwatch(s->options.cluster, s->pods_watch);
     cluster_unwatch(s->options.cluster, s->queues_watch);
     cluster_unwatch(s->options.cluster, s->nodes_watch);
+    cluster_unwatch(s->options.cluster, s->steps_watch);
     s->nodes_watch = NULL;
+    s->steps_watch = NULL;
+    slurm_forget_steps(s);
     slurm_forget_others(s);
     s->jobs_watch = NULL;
     s->pods_watch = NULL;

@@ -67,6 +67,19 @@ static enum sjob_state state_of_reason(const json_t *pod, const json_t *terminat
     return SJOB_FAILED;
 }
 
+/* The end of an allocation, told by the client that had made it. */
+static void read_told_end(struct sjob_pod *p)
+{
+    const json_t *end = json_at(p->job->object, "spec", "end", NULL);
+
+    if (!end || p->rank > 0 || p->end.state != SJOB_CANCELLED ||
+        json_at(p->job->object, "spec", "script", NULL))
+        return;
+    p->end.code = json_int(end, "exitCode", 0);
+    p->end.signal = json_int(end, "exitSignal", 0);
+    p->end.state = p->end.code == 0 && p->end.signal == 0 ? SJOB_COMPLETED : SJOB_FAILED;
+}
+
 /* When the pod ended; unknown: now. */
 static void read_end(struct sjob_pod *p, const json_t *pod)
 {
@@ -90,6 +103,7 @@ static void read_end(struct sjob_pod *p, const json_t *pod)
     } else if (p->end.state == SJOB_FAILED && !terminated) {
         p->end.code = 1; /* the container did not start */
     }
+    read_told_end(p);
 }
 
 /* ---- sums ---- */
@@ -126,6 +140,7 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
     bool is_new = p->state == SJOB_PENDING;
 
     p->is_deleting = pod_is_deleting(pod);
+    p->is_ready = running != NULL;
     p->is_held = json_text_at(pod, "metadata", "annotations", QUEUE_HOLD, NULL) != NULL;
     p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
     if (*pod_node(pod) && !p->node)

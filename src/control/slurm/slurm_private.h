@@ -74,6 +74,7 @@ struct sjob_pod {
     bool is_gone;     /* removed by the write that released it */
     bool is_ended;    /* in `ended` of its job */
     bool is_held;     /* the pod has the annotation of a hold */
+    bool is_ready;    /* its container runs: steps can start in it */
     int64_t limit_s;  /* of its spec; 0: none */
 };
 
@@ -160,6 +161,13 @@ struct slurm_other {
     struct slurm_ask ask;
 };
 
+/* A SlurmStep. */
+struct slurm_step {
+    struct map_handle handle; /* by key */
+    char *key;                /* "ns/name" */
+    json_t *object;
+};
+
 struct slurm_node {
     struct map_handle handle; /* by name */
     char *name;
@@ -172,6 +180,8 @@ struct slurm_jobs {
     struct cluster_watch *pods_watch;
     struct cluster_watch *queues_watch;
     struct cluster_watch *nodes_watch;
+    struct cluster_watch *steps_watch;
+    struct slurm_step *steps;
     struct slurm_other *others;
     VEC(struct slurm_other *) others_by_number; /* ascending */
     uint64_t others_made;
@@ -240,6 +250,11 @@ void slurm_remove_other(struct slurm_jobs *s, const char *ns, const char *name);
 void slurm_put_node(void *arg, const char *ns, const char *name, const json_t *node);
 void slurm_remove_node(void *arg, const char *ns, const char *name, const json_t *last);
 void slurm_forget_others(struct slurm_jobs *s);
+
+/* slurm_report_steps.c: the steps of all jobs */
+void slurm_put_step(void *arg, const char *ns, const char *name, const json_t *object);
+void slurm_remove_step(void *arg, const char *ns, const char *name, const json_t *last);
+void slurm_forget_steps(struct slurm_jobs *s);
 
 /* slurm_wait.c */
 enum sjob_verdict {

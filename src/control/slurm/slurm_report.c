@@ -170,6 +170,10 @@ static void report_on_timer(void *arg)
         report_answer(r, "nodes", slurm_node_rows(r->slurm));
     else if (text_equal(what, "partitions"))
         report_answer(r, "partitions", slurm_partition_rows(r->slurm));
+    else if (text_equal(what, "steps"))
+        report_answer(r, "steps", slurm_step_rows(r->slurm, &r->filter));
+    else if (text_equal(what, "allocation"))
+        report_answer(r, "allocation", slurm_allocation(r->slurm, &r->filter));
     else
         report_answer(r, "config", slurm_config_row());
 }
@@ -177,7 +181,8 @@ static void report_on_timer(void *arg)
 static bool is_what(const char *what)
 {
     return text_equal(what, "jobs") || text_equal(what, "nodes") ||
-           text_equal(what, "partitions") || text_equal(what, "config");
+           text_equal(what, "partitions") || text_equal(what, "config") ||
+           text_equal(what, "steps") || text_equal(what, "allocation");
 }
 
 struct err *slurm_report_begin(void *slurm, const struct report_question *q, report_done_fn done,
@@ -188,7 +193,8 @@ struct err *slurm_report_begin(void *slurm, const struct report_question *q, rep
     struct err *e;
 
     if (!is_what(json_text(q->parameters, "what")))
-        return err_new(ERR_BAD_REQUEST, "parameter what: want jobs, nodes, partitions or config");
+        return err_new(ERR_BAD_REQUEST,
+                       "parameter what: want jobs, steps, allocation, nodes, partitions or config");
     r = mem_alloc(sizeof(*r));
     *r = (struct report){.slurm = s,
                          .parameters = json_deep_copy(q->parameters),

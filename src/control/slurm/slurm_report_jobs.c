@@ -259,7 +259,7 @@ static void put_state(json_t *row, const struct sjob *j, const struct element_ro
                  : e->past ? e->past->restarts
                            : json_int(j->status, "restarts", 0));
     json_put_bool(row, "requeue", json_bool(json_object_get(j->object, "spec"), "requeue", true));
-    json_put_bool(row, "batch", true);
+    json_put_bool(row, "batch", json_at(j->object, "spec", "script", NULL) != NULL);
     json_put_int(row, "exitCode", e->past ? e->past->end.code : 0);
     json_put_int(row, "exitSignal", e->past ? e->past->end.signal : 0);
     json_put_int(row, "derivedExitCode", e->past ? e->past->end.code : 0);

@@ -52,6 +52,11 @@ void slurm_put_ask(json_t *row, const struct slurm_ask *ask, bool is_placed);
 size_t slurm_add_pod_rows(const struct slurm_jobs *s, const struct slurm_filter *f, size_t n,
                           uint64_t *next, json_t *rows);
 
+/* slurm_report_steps.c: the rows of steps, and what the first of the wanted jobs has; {}: there is
+ * no such job. New references. */
+json_t *slurm_step_rows(struct slurm_jobs *s, const struct slurm_filter *f);
+json_t *slurm_allocation(struct slurm_jobs *s, const struct slurm_filter *f);
+
 /* slurm_report_nodes.c: new references. */
 json_t *slurm_node_rows(struct slurm_jobs *s);
 json_t *slurm_partition_rows(struct slurm_jobs *s);

@@ -57,6 +57,7 @@ const struct kind *const kinds[] = {
     &kind_slurmjob,
     &kind_slurmuser,
     &kind_slurmqos,
+    &kind_slurmstep,
     &kind_workload,
     &kind_node_metrics,
     &kind_pod_metrics,

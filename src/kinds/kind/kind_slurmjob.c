@@ -39,6 +39,12 @@ static const struct field signal_fields[] = {
     F_END,
 };
 
+static const struct field end_fields[] = {
+    F_INT("exitCode", "The exit code of the job.", .min = 0, .max = 255),
+    F_INT("exitSignal", "The signal that ended it.", .min = 0, .max = 64),
+    F_END,
+};
+
 static const struct field user_fields[] = {
     F_STRING("name", "The name of the user.", .size_max = TEXT_MAX),
     F_INT("uid", "The uid of the job's processes."),
@@ -105,6 +111,8 @@ static const struct field spec_fields[] = {
     F_STRING("cancelled", "Elements that were cancelled, as \"1-3,8\"; \"*\": the whole job.",
              .size_max = LINE_MAX_BYTES),
     F_INT("cancelledBy", "The uid that cancelled last, written by the server."),
+    F_OBJECT("end", end_fields,
+             "How an allocation ended whose client has cancelled it; absent: as a cancelled job."),
     F_BOOL("requeue", "The job starts anew after the loss of its node."),
     F_MAP("requeues", &any_item,
           "How often a client has asked to start the job (\"*\") or an element anew.",

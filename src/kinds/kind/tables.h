@@ -41,6 +41,7 @@ extern const struct kind kind_slice;
 extern const struct kind kind_slurmjob;
 extern const struct kind kind_slurmqos;
 extern const struct kind kind_slurmuser;
+extern const struct kind kind_slurmstep;
 extern const struct kind kind_self_access_review;
 extern const struct kind kind_serviceaccount;
 extern const struct kind kind_access_review;

@@ -425,6 +425,7 @@ struct err *change_create(struct change *c, json_t *object)
     TRY(kind_decode(c->kind, object, r->validation, r->warnings));
     c->after = json_incref(object);
     TRY(create_rules(c));
+    TRY(slurm_step_create_rules(c));
     TRY(check_absent(c));
     if (is_pod(c->kind))
         TRY(pod_create_rules(c));

@@ -116,6 +116,13 @@ struct err *slurm_create_rules(struct change *c) MUST_CHECK;
 struct err *slurm_update_rules(struct change *c) MUST_CHECK;
 struct err *slurm_delete_rules(const struct change *c) MUST_CHECK;
 
+/* objects_slurm_step.c: rules of SlurmSteps, which get their names from the server; other kinds
+ * pass */
+bool is_slurm_step(const struct kind *k);
+struct err *slurm_step_create_rules(struct change *c) MUST_CHECK;
+struct err *slurm_step_update_rules(struct change *c) MUST_CHECK;
+struct err *slurm_step_delete_rules(const struct change *c) MUST_CHECK;
+
 /* objects_bind.c */
 struct err *bind_create(struct objects *o, const struct objects_request *r, json_t *binding,
                         store_done_fn done, void *arg, json_t **ret) MUST_CHECK;

@@ -143,9 +143,9 @@ static struct err *check_known(const struct change *c)
             cause_forbidden(&causes, PATH(PATH(NULL, "spec"), refused[i]), cause_not_implemented);
     if (environment_size(spec) > ENVIRONMENT_MAX)
         cause_too_long(&causes, PATH(PATH(NULL, "spec"), "environment"), ENVIRONMENT_MAX);
-    if (!json_text(spec, "script"))
-        cause_forbidden(&causes, PATH(PATH(NULL, "spec"), "script"),
-                        "an allocation without a script is not implemented yet");
+    if (!json_text(spec, "script") && json_object_get(spec, "container"))
+        cause_forbidden(&causes, PATH(PATH(NULL, "spec"), "container"),
+                        "an allocation without a script has no container yet");
     return causes_err(&causes, c->kind->kind,
                       text_or_empty(json_text_at(c->after, "metadata", "name", NULL)));
 }
@@ -289,7 +289,8 @@ static bool is_changeable(const char *key)
                                              "name",
                                              "wckey",
                                              "array",
-                                             "timeLimitMinutes"};
+                                             "timeLimitMinutes",
+                                             "end"};
 
     for (size_t i = 0; i < COUNT(changeable); i++)
         if (text_equal(key, changeable[i]))

@@ -104,6 +104,7 @@ static struct err *update_rules(struct change *c)
     if (is_pod(c->kind))
         TRY(pod_update_rules(c));
     TRY(batch_update_rules(c));
+    TRY(slurm_step_update_rules(c));
     return slurm_update_rules(c);
 }
 

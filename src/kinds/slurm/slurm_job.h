@@ -76,6 +76,8 @@ enum {
  *   "stdin"     path of the input; absent: /dev/null
  *   "stdout"    path of the output; "stderr": of the errors, absent: the same file
  *   "openMode"  "truncate" or "append"
+ *   "hold"      true: no program runs; the attempt holds its resources until it is ended, and steps
+ *               are started in it by pods/exec
  *   "umask"     number
  * Paths are absolute, without patterns, and opened with the rights of the user.
  */

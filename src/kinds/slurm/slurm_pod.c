@@ -323,7 +323,7 @@ static json_t *make_container(json_t *pod, const struct slurm_element *e,
     json_t *container = json_object();
 
     json_put_text(container, "name", "main");
-    if (e->rank > 0)
+    if (e->rank > 0 || !json_text(spec, "script")) /* an allocation: only steps run */
         put_hold(pod, container, spec);
     else if (slurm_has_container(spec))
         slurm_container_put(pod, container, spec, process);

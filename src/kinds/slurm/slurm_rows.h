@@ -2,9 +2,9 @@
  * slurm_rows.h - the rows that the Slurm commands read: GET /apis/mete.dev/v1/slurm
  *
  * The report is made from what the controllers hold in memory: it never waits for a decision. Its
- * parameter `what` is one of "jobs", "nodes", "partitions" and "config". The answer is an object
- * with the member of that name, an array of rows ("config": an object). An absent member is
- * unknown or not set. Times are seconds since 1970, memory is in MiB.
+ * parameter `what` is one of "jobs", "steps", "allocation", "nodes", "partitions" and "config". The
+ * answer is an object with the member of that name, an array of rows ("config": an object). An
+ * absent member is unknown or not set. Times are seconds since 1970, memory is in MiB.
  *
  * Parameters of "jobs": `ids` (numbers and elements with commas: "12,13_4"), `user`, `partition`,
  * `account`, `name`, `states` (with commas; "all"; absent: PENDING, RUNNING, SUSPENDED and
@@ -30,6 +30,17 @@
  *   exclusive (bool)
  *   command, workDir, stdin, stdout, stderr (patterns replaced), submitHost, +submitLine, +script,
  *   +environment
+ *
+ * A row of "steps" (the same parameters): jobId, arrayJobId, arrayTaskId, step, name, state
+ * ("RUNNING", "COMPLETED", "FAILED", "CANCELLED"), user, uid, account, partition, timeLimit,
+ * namespace, object "ns/name", nodes (hostlist), nodeCount, cpus (0: all of the job's), gpus,
+ * tasks, distribution, command, host and pid of srun, startTime, endTime, exitCode, exitSignal,
+ * usage (kind_slurmstep.c)
+ *
+ * "allocation" is an object, what the job `ids` has: jobId, object, nodeCount, index (of an array),
+ * state, reason and message of a wait, nodes (array in the order of ranks: node, pod, address,
+ * ready (bool: steps can start), cpus, memory, gpus (a count)), and of the request tasks,
+ * tasksPerNode, cpusPerTask, overcommit, gpusPerTask, name, workDir; {}: there is no such job.
  *
  * A row of "nodes": name, state ("IDLE", "MIXED", "ALLOCATED", "DOWN", "UNKNOWN"), flags ("DRAIN",
  *   "NOT_RESPONDING", "MAINTENANCE"...), reason, reasonTime, reasonUser, cpus, cpusAllocated,

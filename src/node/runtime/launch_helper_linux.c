@@ -59,6 +59,32 @@ static struct err *bind_gpusim(const char *dir)
     return NULL;
 }
 
+/* Lets jobs reach the server as their users do outside: DIR/mete.sock, and nothing else of DIR. */
+static struct err *bind_door(const char *masked, int door)
+{
+    AUTO_FREE char *from = mem_format("/proc/self/fd/%d", door);
+    AUTO_FREE char *to = mem_format("%s/door", masked);
+    AUTO_FREE char *name = mem_format("%s/mete.sock", masked);
+    const unsigned long flags = MS_REMOUNT | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+    if (mount(NULL, masked, NULL, flags, "nr_inodes=8") < 0 || mkdir(to, 0755) < 0 ||
+        symlink("door/mete.sock", name) < 0 || mount(from, to, NULL, MS_BIND, NULL) < 0 ||
+        mount(NULL, to, NULL, flags | MS_BIND | MS_RDONLY, NULL) < 0 ||
+        mount(NULL, masked, NULL, flags | MS_RDONLY, NULL) < 0)
+        return err_errno(errno, "show the server's socket to jobs");
+    return NULL;
+}
+
+static struct err *mask_data(const char *masked)
+{
+    AUTO_FREE char *real = realpath(masked, NULL);
+    AUTO_FREE char *path = mem_format("%s/door", masked);
+    AUTO(fd_closep) int door = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    TRY(host_mask("", masked));
+    return door < 0 || !real ? NULL : bind_door(real, door); /* a node elsewhere has no socket */
+}
+
 static struct err *enter_namespace(const char *masked, const char *gpusim)
 {
     if (unshare(CLONE_NEWNS) < 0)
@@ -67,7 +93,7 @@ static struct err *enter_namespace(const char *masked, const char *gpusim)
         return err_errno(errno, "detach our mounts from the node's");
     TRY(mount_jobs());
     TRY(bind_gpusim(gpusim));
-    return host_mask("", masked);
+    return mask_data(masked);
 }
 
 /* ---- waiters ---- */

@@ -1,0 +1,57 @@
+/* srun_private.h - the run of a step by srun */
+#pragma once
+
+#include "cli/slurm/srun.h"
+#include "cli/term/keyboard.h"
+#include "client/remote.h"
+#include "slurm/step_frame.h"
+
+struct srun_run;
+
+struct srun_node {
+    struct srun_run *run;
+    size_t i;
+    struct remote *remote;
+    struct buf received; /* of stdout, not read yet */
+    bool is_over;
+};
+
+struct srun_task {
+    size_t node;
+    bool is_over;
+    bool is_unreported; /* its end was not told yet */
+    bool has_core;
+    int code;
+    int signal;
+};
+
+struct srun_run {
+    const struct srun_run_options *o;
+    struct srun_end *end;
+    struct srun_node *nodes;
+    size_t n_nodes;
+    size_t n_nodes_over;
+    struct srun_task *tasks; /* by rank */
+    size_t n_over;
+    struct srun_output *output;
+    struct keyboard *keyboard;
+    int input_fd;        /* -1: no input */
+    uint32_t input_rank; /* STEP_ALL_RANKS: all tasks */
+    struct loop_timer *report_timer;
+    struct loop_timer *wait_timer;
+    struct loop_timer *abort_timer;
+    struct loop_timer *renew_timer;
+    char *renewal; /* the patch that is on its way */
+    int64_t interrupted_ns;
+    int64_t passed_ns; /* an interrupt went to the tasks */
+    bool has_wait;     /* --wait */
+    bool is_killed;
+};
+
+/* srun_input_linux.c: where the input of tasks comes from: `*ret_fd` -1: nowhere. */
+struct err *srun_input_open(const struct slurm_submit *submit, const struct step_make *make,
+                            int *ret_fd, uint32_t *ret_rank) MUST_CHECK;
+void srun_input_close(int fd);
+
+/* srun.c: the sign of life. */
+void srun_renew(struct srun_run *r);

@@ -1,0 +1,80 @@
+/* step_private.h - the parts of the manager of a step on a node */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/loop.h"
+#include "slurm/step_frame.h"
+#include "slurm/step_plan.h"
+
+struct step;
+
+/* A task of the step. Descriptors are -1 once they are closed. */
+struct step_task {
+    struct step *step;
+    const struct step_task_plan *plan;
+    pid_t pid; /* 0: not started */
+    int pidfd;
+    int input; /* of a task with a terminal, also its output */
+    int output;
+    int errors;
+    struct loop_io *pid_io;
+    struct loop_io *input_io;
+    struct loop_io *output_io;
+    struct loop_io *errors_io;
+    struct buf bytes;     /* for the input */
+    bool input_has_ended; /* no bytes follow those */
+    bool is_over;
+};
+
+struct step {
+    struct loop *loop;
+    struct step_plan plan;
+    bool has_plan;
+    struct buf received; /* not read yet */
+    struct buf sent;     /* not written yet */
+    struct loop_io *in;
+    struct loop_io *out;
+    struct loop_timer *timer;
+    VEC(struct step_task *) tasks;
+    size_t n_over;
+    bool is_ending;    /* the connection broke: the tasks get signals */
+    bool is_finishing; /* all tasks are over: only `sent` is left */
+    bool is_lost;      /* nothing can be written */
+    bool is_paused;    /* outputs of tasks are not read: too much is not written yet */
+    int code;
+};
+
+/* step_linux.c */
+void step_say(struct step *s, char kind, uint32_t rank, struct str payload);
+void step_task_ended(struct step_task *t);
+/* A task has read input: more is read from srun. */
+void step_resume_input(struct step *s);
+
+/* step_task_linux.c: starts the task; its pipes are read from then on. */
+struct err *step_task_start(struct step_task *t) MUST_CHECK;
+/* Adds bytes for the task's input; no bytes: its end. */
+void step_task_feed(struct step_task *t, struct str bytes);
+void step_task_signal(const struct step_task *t, int signal);
+void step_task_resize(const struct step_task *t, uint16_t columns, uint16_t rows);
+/* Reads outputs, or no longer does. */
+void step_task_pause(struct step_task *t, bool is_paused);
+/* Reads what is in the pipes now, and closes them. */
+void step_task_drain(struct step_task *t);
+void step_task_free(struct step_task *t);
+
+/* step_child_linux.c: what the child does before the program; does not return. */
+struct step_child {
+    const struct step_plan *plan;
+    const struct step_task_plan *task;
+    char *const *env;
+    int input; /* become descriptors 0, 1 and 2; -1: by the plan */
+    int output;
+    int errors;
+    bool has_terminal; /* `input` is the terminal of the task */
+};
+_Noreturn void step_child_run(const struct step_child *c);
+/* The variables of the task: those of this process, the plan's, the devices. The caller frees the
+ * list and the texts: step_env_free. */
+char **step_env_make(const struct step_task_plan *task);
+void step_env_free(char **env);

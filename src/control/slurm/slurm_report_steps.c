@@ -1,0 +1,278 @@
+/* slurm_report_steps.c - the steps of SlurmJobs, and what a job has on its nodes, for listings */
+#include "control/slurm/slurm_report.h"
+#include "control/slurm/slurm_report_private.h"
+#include "kinds/slurm/slurm_rows.h"
+#include "model/hostlist.h"
+
+/* ---- steps in memory ---- */
+
+static struct slurm_step *step_find(const struct slurm_jobs *s, const char *ns, const char *name)
+{
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct slurm_step *step = NULL;
+
+    map_find_text(handle, s->steps, key, step);
+    return step;
+}
+
+void slurm_remove_step(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct slurm_jobs *s = arg;
+    struct slurm_step *step = step_find(s, ns, name);
+
+    (void)last;
+    if (!step)
+        return;
+    map_remove(handle, s->steps, step); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+    json_decref(step->object);
+    free(step->key);
+    free(step);
+}
+
+void slurm_put_step(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    struct slurm_jobs *s = arg;
+    struct slurm_step *step = step_find(s, ns, name);
+
+    if (!step) {
+        step = mem_alloc(sizeof(*step));
+        *step = (struct slurm_step){.key = mem_format("%s/%s", ns, name)};
+        map_add(handle, s->steps, step->key, strlen(step->key), step);
+    }
+    json_decref(step->object);
+    step->object = json_deep_copy(object);
+}
+
+void slurm_forget_steps(struct slurm_jobs *s)
+{
+    struct slurm_step *step;
+    struct slurm_step *tmp;
+
+    map_each (handle, s->steps, step, tmp) {
+        map_remove(handle, s->steps, step); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+        json_decref(step->object);
+        free(step->key);
+        free(step);
+    }
+}
+
+/* ---- rows of steps ---- */
+
+static struct sjob *step_job(const struct slurm_jobs *s, const struct slurm_step *step)
+{
+    return slurm_find_id(s, json_int_at(step->object, "status", "jobId", NULL));
+}
+
+/* A step without an end of its own ended with its pod. */
+static const char *step_state(const struct slurm_jobs *s, const struct slurm_step *step)
+{
+    const json_t *first = json_array_get(json_at(step->object, "spec", "nodes", NULL), 0);
+    AUTO_FREE char *key = mem_format("%.*s/%s", (int)strcspn(step->key, "/"), step->key,
+                                     text_or_empty(json_text(first, "pod")));
+    struct sjob_pod *p = NULL;
+
+    if (json_at(step->object, "spec", "end", NULL))
+        return text_or_empty(json_text_at(step->object, "spec", "end", "state", NULL));
+    map_find_text(handle, s->pods, key, p);
+    return p && p->state < SJOB_COMPLETED ? "RUNNING" : "CANCELLED";
+}
+
+static void step_put_nodes(json_t *row, const json_t *step)
+{
+    const json_t *nodes = json_at(step, "spec", "nodes", NULL);
+    struct hostlist names = {0};
+    AUTO_FREE char *text = NULL;
+    int64_t cpus = 0;
+    int64_t gpus = 0;
+
+    for (size_t i = 0; i < json_array_size(nodes); i++) {
+        const json_t *node = json_array_get(nodes, i);
+
+        hostlist_add(&names, text_or_empty(json_text(node, "node")));
+        cpus += json_int(node, "cpus", 0);
+        gpus += json_int(node, "gpus", 0);
+    }
+    text = hostlist_format(&names);
+    hostlist_done(&names);
+    json_put_text(row, "nodes", text);
+    json_put_int(row, "nodeCount", (int64_t)json_array_size(nodes));
+    json_put_int(row, "cpus", cpus);
+    json_put_int(row, "gpus", gpus);
+}
+
+static void step_put_job(json_t *row, const struct sjob *j, const json_t *spec)
+{
+    const json_t *job = json_object_get(j->object, "spec");
+    const char *partition = json_text_filled(job, "partition");
+
+    json_put_int(row, "jobId", j->id);
+    if (j->is_array) {
+        json_put_int(row, "arrayJobId", j->id);
+        json_put_int(row, "arrayTaskId", json_int(spec, "index", 0));
+        json_put_int(row, "jobId", sjob_element_id(j, (size_t)json_int(spec, "index", 0)));
+    }
+    json_put_text(row, "user", json_text_at(job, "user", "name", NULL));
+    json_put_int(row, "uid", json_int_at(job, "user", "uid", NULL));
+    json_put_text(row, "account", json_text(job, "account"));
+    json_put_text(row, "partition", partition ? partition : SLURM_PARTITION);
+    json_put_int(row, "timeLimit", json_int(job, "timeLimitMinutes", -1));
+    json_put_text(row, "namespace", j->ns);
+}
+
+static json_t *step_row(const struct slurm_jobs *s, const struct sjob *j,
+                        const struct slurm_step *step)
+{
+    static const char *const copied[] = {"name",  "command",      "host", "pid",
+                                         "tasks", "distribution", "usage"};
+    const json_t *spec = json_object_get(step->object, "spec");
+    const json_t *status = json_object_get(step->object, "status");
+    json_t *row = json_object();
+
+    step_put_job(row, j, spec);
+    for (size_t i = 0; i < COUNT(copied); i++)
+        if (json_object_get(spec, copied[i]))
+            json_put(row, copied[i], json_deep_copy(json_object_get(spec, copied[i])));
+    json_put_text(row, "object", step->key);
+    json_put_int(row, "step", json_int(status, "step", 0));
+    json_put_text(row, "state", step_state(s, step));
+    json_put_int(row, "exitCode", json_int_at(spec, "end", "exitCode", NULL));
+    json_put_int(row, "exitSignal", json_int_at(spec, "end", "exitSignal", NULL));
+    slurm_put_seconds(row, "startTime", stamp_or(json_text(status, "startTime"), 0));
+    slurm_put_seconds(row, "endTime", stamp_or(json_text(status, "endTime"), 0));
+    step_put_nodes(row, step->object);
+    return row;
+}
+
+static int step_order(const void *a, const void *b)
+{
+    const json_t *const *one = a;
+    const json_t *const *other = b;
+    int64_t first = json_int(*one, "jobId", 0) - json_int(*other, "jobId", 0);
+    int64_t second = json_int(*one, "step", 0) - json_int(*other, "step", 0);
+
+    return first != 0 ? (first > 0) - (first < 0) : (second > 0) - (second < 0);
+}
+
+/* The rows in the order of jobs and steps. */
+static json_t *rows_in_order(json_t *rows)
+{
+    size_t n = json_array_size(rows);
+    AUTO_FREE json_t **all = mem_alloc((n + 1) * sizeof(json_t *));
+    json_t *ordered = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        all[i] = json_array_get(rows, i);
+    qsort(all, n, sizeof(json_t *), step_order);
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append(ordered, all[i]); /* fresh: cannot fail */
+    json_decref(rows);
+    return ordered;
+}
+
+json_t *slurm_step_rows(struct slurm_jobs *s, const struct slurm_filter *f)
+{
+    json_t *rows = json_array();
+    struct slurm_step *step;
+    struct slurm_step *tmp;
+
+    map_each (handle, s->steps, step, tmp) {
+        const struct sjob *j = step_job(s, step);
+        const json_t *spec = j ? json_object_get(j->object, "spec") : NULL;
+        const struct slurm_row_texts texts = {
+            .ns = j ? j->ns : "",
+            .user = json_text_at(spec, "user", "name", NULL),
+            .account = json_text(spec, "account"),
+            .name = json_text(spec, "name"),
+            .partition = json_text_filled(spec, "partition"),
+        };
+        int64_t index = j && j->is_array ? json_int_at(step->object, "spec", "index", NULL) : -1;
+
+        if (j && slurm_filter_texts(f, &texts) && slurm_filter_state(f, step_state(s, step)) &&
+            slurm_filter_id(f, index >= 0 ? sjob_element_id(j, (size_t)index) : j->id,
+                            index >= 0 ? j->id : 0, index))
+            (void)json_array_append_new(rows, step_row(s, j, step)); /* cannot fail */
+    }
+    return rows_in_order(rows);
+}
+
+/* ---- what a job has ---- */
+
+static json_t *allocation_node(const struct sjob *j, const struct sjob_pod *p)
+{
+    struct slurm_node *node = NULL;
+    json_t *row = json_object();
+    const json_t *addresses;
+
+    map_find_text(handle, j->jobs->nodes, p->node, node);
+    addresses = node ? json_at(node->object, "status", "addresses", NULL) : NULL;
+    json_put_text(row, "node", p->node);
+    json_put_text(row, "pod", p->name);
+    json_put_text(row, "address", json_text(json_array_get(addresses, 0), "address"));
+    json_put_bool(row, "ready", p->is_ready);
+    json_put_int(row, "cpus", j->ask.cpus);
+    json_put_int(row, "memory", j->ask.memory_bytes >> 20);
+    json_put_int(row, "gpus", j->ask.gpus.count);
+    return row;
+}
+
+/* A node that the job lost and goes on without (noKill) is left out. */
+static void allocation_put_nodes(const struct sjob *j, size_t index, json_t *nodes)
+{
+    for (int64_t rank = 0; rank < j->ask.nodes; rank++) {
+        const struct sjob_pod *p = sjob_find_rank(j, index, rank);
+
+        if (p && p->state == SJOB_RUNNING && p->node)
+            (void)json_array_append_new(nodes, allocation_node(j, p)); /* cannot fail */
+    }
+}
+
+static void allocation_put(const struct sjob *j, size_t index, json_t *to)
+{
+    static const char *const copied[] = {"tasks",      "tasksPerNode", "cpusPerTask", "name",
+                                         "overcommit", "gpusPerTask",  "workDir"};
+    const json_t *spec = json_object_get(j->object, "spec");
+    const struct sjob_pod *p = sjob_find_pod(j, index);
+    AUTO_FREE char *object = mem_format("%s/%s", j->ns, j->name);
+    AUTO_FREE char *message = NULL;
+    const char *state = json_text(j->status, "state");
+
+    for (size_t i = 0; i < COUNT(copied); i++)
+        if (json_object_get(spec, copied[i]))
+            json_put(to, copied[i], json_deep_copy(json_object_get(spec, copied[i])));
+    json_put_int(to, "jobId", sjob_element_id(j, index));
+    json_put_text(to, "object", object);
+    json_put_int(to, "nodeCount", j->ask.nodes);
+    if (j->is_array)
+        json_put_int(to, "index", (int64_t)index);
+    json_put(to, "nodes", json_array());
+    if (p && p->state == SJOB_RUNNING && p->node)
+        allocation_put_nodes(j, index, json_array_at(to, "nodes"));
+    else if (p)
+        json_put_text(to, "reason", slurm_pod_reason(j->jobs, p->key, p->uid, &message));
+    else
+        json_put_text(to, "reason", j->reason);
+    json_put_text(to, "message", message);
+    json_put_text(to, "state",
+                  sjob_has_ended(j, index) ? (j->is_array || !state ? "COMPLETED" : state)
+                  : p                      ? sjob_state_names[p->state]
+                                           : "PENDING");
+}
+
+json_t *slurm_allocation(struct slurm_jobs *s, const struct slurm_filter *f)
+{
+    json_t *answer = json_object();
+    const struct slurm_wanted_id *id = f->ids.n > 0 ? &f->ids.at[0] : NULL;
+    const struct sjob *j = id ? slurm_find_id(s, id->id) : NULL;
+    size_t index = 0;
+
+    if (!j || !report_may_show(f->namespaces, j->ns))
+        return answer;
+    if (j->is_array && id->index >= 0)
+        index = (size_t)id->index;
+    for (size_t i = 0; j->is_array && id->index < 0 && i < j->all.n_words * 64; i++)
+        if (index_set_has(&j->all, i) && sjob_element_id(j, i) == id->id)
+            index = i;
+    if (index_set_has(&j->all, index))
+        allocation_put(j, index, answer);
+    return answer;
+}

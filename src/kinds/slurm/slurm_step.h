@@ -1,0 +1,24 @@
+/*
+ * slurm_step.h - steps of Slurm jobs: a SlurmStep (kind/kind_slurmstep.c) is what one srun runs
+ *
+ * The server names it "JOB.NUMBER" ("JOB-INDEX.NUMBER" in an array), and gives it cpus and gpus of
+ * the job that no other running step holds, unless one of the two overlaps. srun renews its sign of
+ * life, writes the end, and starts the tasks by pods/exec. A step whose pod is over, or whose srun
+ * is silent, holds nothing.
+ */
+#pragma once
+
+#include "base/json.h"
+
+enum {
+    SLURM_STEP_NODES_MAX = 4096,
+    SLURM_STEPS_MAX = 10000,  /* of a job */
+    SLURM_STEP_RENEW_S = 60,  /* srun's sign of life */
+    SLURM_STEP_SILENT_S = 180 /* without one the step counts as ended */
+};
+
+/* The command by which pods/exec starts the manager of a step: the node runs its own program. */
+#define SLURM_STEP_PROGRAM "mete-step"
+
+/* The words by which srun knows that it may try again. */
+#define SLURM_STEP_BUSY "Requested nodes are busy"

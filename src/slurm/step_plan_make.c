@@ -1,0 +1,191 @@
+/* step_plan_make.c - the plan of a step for one of its nodes */
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "slurm/step_bind.h"
+#include "slurm/step_make_private.h"
+
+/* ---- files ---- */
+
+bool step_pattern_is_local(const char *pattern)
+{
+    if (!pattern || strchr(pattern, '\\'))
+        return false;
+    for (const char *at = strchr(pattern, '%'); at; at = strchr(at, '%')) {
+        at++;
+        while (*at >= '0' && *at <= '9')
+            at++;
+        if (*at && strchr("tNn", *at))
+            return true;
+        at += *at != '\0';
+    }
+    return false;
+}
+
+struct slurm_pattern_values step_make_values(const struct step_make *m, size_t node, int64_t rank,
+                                             char ret_step[24])
+{
+    const json_t *index = json_object_get(m->allocation, "index");
+
+    (void)snprintf(ret_step, 24, "%" PRId64, step_make_number(m));
+    return (struct slurm_pattern_values){
+        .job_id = step_make_job(m),
+        .array_index = index ? json_integer_value(index) : -1,
+        .step = ret_step,
+        .host = step_make_node(m, node),
+        .node = (int64_t)node,
+        .task = rank,
+        .user = json_text_at(m->object, "status", "user", NULL),
+        .name = json_text(m->allocation, "name"),
+    };
+}
+
+/* What a task has for the mode of --input, --output or --error: "all", "none", a task, a file.
+ * NULL: frames. The caller frees it. */
+static char *task_file(const struct step_make *m, size_t i, int64_t rank, const char *mode)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t only = 0;
+    char step[24];
+    struct slurm_pattern_values values = step_make_values(m, i, rank, step);
+    AUTO_FREE char *path = NULL;
+
+    if (!mode || text_equal(mode, "all"))
+        return NULL;
+    if (text_equal(mode, "none"))
+        return mem_strdup("-");
+    e = num_parse_int64(str_of(mode), 0, STEP_TASKS_MAX, &only);
+    if (!e)
+        return only == rank ? NULL : mem_strdup("-");
+    if (!step_pattern_is_local(mode))
+        return NULL;
+    path = slurm_pattern_expand(mode, &values);
+    return *path == '/' ? TAKE(path) : mem_format("%s/%s", m->caller.cwd, path);
+}
+
+/* The mode of a stream; with a terminal tasks behind the first have no files. */
+static const char *stream_mode(const struct step_make *m, const char *key, int64_t rank)
+{
+    if (json_bool(m->submit->step, "pty", false))
+        return rank == 0 ? NULL : "none";
+    return json_text_filled(m->submit->spec, key);
+}
+
+static void put_files(const struct step_make *m, size_t i, int64_t rank, json_t *task)
+{
+    static const char *const keys[] = {"stdin", "stdout", "stderr"};
+
+    for (size_t k = 0; k < COUNT(keys); k++) {
+        const char *mode = stream_mode(m, keys[k], rank);
+        AUTO_FREE char *path = NULL;
+
+        if (!mode && k == 2)
+            mode = stream_mode(m, "stdout", rank); /* errors go with the output */
+        path = task_file(m, i, rank, mode);
+        json_put_text(task, keys[k], path);
+    }
+}
+
+/* ---- gpus and cpus ---- */
+
+static json_t *numbers_json(const struct step_numbers *numbers)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < numbers->n; i++)
+        (void)json_array_append_new(list, json_integer(numbers->at[i])); /* cannot fail */
+    return list;
+}
+
+/* --gpu-bind; --gpus-per-task and --tasks-per-gpu imply it. */
+static struct err *read_gpu_bind(const struct step_make *m, struct step_bind *ret)
+{
+    const char *text = json_text_filled(m->submit->step, "gpuBind");
+    const char *per_task = json_text_filled(m->submit->spec, "gpusPerTask");
+    const char *colon = per_task ? strrchr(per_task, ':') : NULL;
+    AUTO_FREE char *implied =
+        per_task ? mem_format("per_task:%s", colon ? colon + 1 : per_task) : NULL;
+
+    if (!text && !implied)
+        return NULL;
+    return step_gpu_bind_read(text ? text : implied, ret);
+}
+
+static struct err *put_gpus(const struct step_make *m, size_t i, size_t local, json_t *task)
+{
+    const json_t *given = json_array_get(json_at(m->object, "status", "nodes", NULL), i);
+    const json_t *list = json_object_get(given, "gpus");
+    struct step_numbers gpus = {0};
+    struct step_numbers mine = {0};
+    struct step_bind bind = {0};
+    struct err *e = read_gpu_bind(m, &bind);
+
+    if (!e && json_int(step_make_row(m, i), "gpus", 0) > 0) {
+        for (size_t k = 0; k < json_array_size(list); k++)
+            vec_add(&gpus, json_integer_value(json_array_get(list, k)));
+        step_bind_gpus(&bind, local, &gpus, &mine);
+        json_put(task, "gpus", numbers_json(&mine));
+    }
+    step_bind_done(&bind);
+    vec_done(&gpus);
+    vec_done(&mine);
+    return e;
+}
+
+static struct err *put_cpus(const struct step_make *m, size_t local, json_t *task)
+{
+    const char *text = json_text_filled(m->submit->step, "cpuBind");
+    struct step_numbers cpus = {0};
+    struct step_bind bind = {0};
+    bool has_effect = false;
+
+    if (!text)
+        return NULL;
+    TRY(step_cpu_bind_read(text, &bind, &has_effect));
+    step_bind_cpus(&bind, local, &cpus);
+    if (cpus.n > 0)
+        json_put(task, "cpus", numbers_json(&cpus));
+    step_bind_done(&bind);
+    vec_done(&cpus);
+    return NULL;
+}
+
+/* ---- the plan ---- */
+
+static struct err *make_task(const struct step_make *m, size_t i, size_t local, json_t *tasks)
+{
+    uint32_t rank = m->layout.nodes.at[i].ranks.at[local];
+    json_t *task = json_object();
+
+    (void)json_array_append_new(tasks, task); /* fresh: cannot fail */
+    json_put_int(task, "rank", rank);
+    json_put(task, "env", step_task_variables(m, i, local));
+    if (m->caller.programs)
+        json_put(task, "argv", json_incref(json_array_get(m->caller.programs, rank)));
+    put_files(m, i, rank, task);
+    TRY(put_gpus(m, i, local, task));
+    return put_cpus(m, local, task);
+}
+
+struct err *step_make_plan(const struct step_make *m, size_t i, json_t **ret)
+{
+    AUTO(json_freep) json_t *plan = json_object();
+    json_t *argv = json_array_at(plan, "argv");
+    const char *cwd = json_text_filled(m->submit->spec, "workDir");
+
+    for (size_t k = 0; k < m->caller.n_argv; k++)
+        (void)json_array_append_new(argv, *m->caller.argv[k] ? json_text_new(m->caller.argv[k])
+                                                             : json_string(""));
+    json_put(plan, "env", step_node_variables(m, i));
+    json_put_text(plan, "cwd", cwd ? cwd : m->caller.cwd);
+    json_put_int(plan, "umask", m->caller.umask);
+    if (json_bool(m->submit->step, "pty", false))
+        json_put(plan, "pty", json_object());
+    for (size_t local = 0; local < m->layout.nodes.at[i].ranks.n; local++)
+        TRY(make_task(m, i, local, json_array_at(plan, "tasks")));
+    *ret = TAKE(plan);
+    return NULL;
+}

@@ -1,0 +1,132 @@
+"""srun, salloc and the steps of Slurm jobs: by the commands, with real programs as tasks."""
+
+import os
+import re
+import signal
+import subprocess
+
+from harness import Mete, check, equal, wait
+from test_slurm_commands import Slurm
+
+
+def test_slurm_steps():
+    with Mete("emulated:2xH100") as m:
+        s = Slurm(m)
+        runs_outside_of_a_job(s)
+        passes_input_and_codes(s)
+        gives_gpus_to_tasks(s)
+        runs_in_a_script(s)
+        shares_what_the_job_has(s)
+        writes_files(s)
+        obeys_signals(s, m)
+        ends_with_its_client(s, m)
+        refuses(s)
+
+
+def srun(s, *words, **options):
+    return s.call("srun", *words, **options)
+
+
+def started(s, *words, **options):
+    environment = {**os.environ, "METE_DATA": s.m.data}
+    return subprocess.Popen([os.path.join(s.links, "srun"), *words], env=environment, cwd=s.dir, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def script(s, text, *words):
+    """Runs a batch script that finds the commands; its output."""
+    s.write("script.sh", "#!/bin/sh\n" + text)
+    r = s.call("sbatch", "--wait", "-Q", "-o", "script.out", *words, "script.sh", env={"PATH": f"{s.links}:{os.environ['PATH']}"}.items())
+    return r.code, s.text("script.out")
+
+
+def runs_outside_of_a_job(s):
+    r = srun(s, "-n", "2", "-l", "-J", "labelled", "sh", "-c", "echo task $SLURM_PROCID of $SLURM_NTASKS in $PWD")
+    equal((r.code, sorted(r.out.splitlines()), r.err), (0, [f"{i}: {i}: "[:3] + f"task {i} of 2 in {s.dir}" for i in range(2)], ""), r)
+    row = s.ok("squeue", "-h", "-t", "all", "-n", "labelled", "-o", "%T %C")
+    wait(lambda: "COMPLETED 2" in s.ok("squeue", "-h", "-t", "all", "-n", "labelled", "-o", "%T %C"), f"the job of srun ended: {row}", 60)
+
+
+def passes_input_and_codes(s):
+    r = srun(s, "cat", stdin="one\ntwo\n")
+    equal((r.code, r.out), (0, "one\ntwo\n"), r)
+    r = srun(s, "-n", "2", "sh", "-c", "exit $((SLURM_PROCID + 3))")
+    equal(r.code, 4, r)
+    check(re.search(r"srun: error: \S+: task 0: Exited with exit code 3\n", r.err) and
+          re.search(r"srun: error: \S+: task 1: Exited with exit code 4\n", r.err), r)
+    r = srun(s, "sh", "-c", "kill -9 $$")
+    check(r.code == 137 and re.fullmatch(r"srun: error: \S+: task 0: Killed\n", r.err), r)
+    r = srun(s, "no-such-program")
+    check(r.code == 2 and "slurmstepd: error: execve(): no-such-program: No such file or directory\n" in r.err, r)
+
+
+def gives_gpus_to_tasks(s):
+    r = srun(s, "-n", "2", "--gpus-per-task=1", "sh", "-c", "echo $SLURM_PROCID $CUDA_VISIBLE_DEVICES")
+    equal((r.code, sorted(r.out.splitlines())), (0, ["0 0", "1 1"]), r)
+    r = srun(s, "--gres=gpu:2", "--gpu-bind=map_gpu:1", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES $SLURM_STEP_GPUS")
+    equal((r.code, r.out), (0, "1 0,1\n"), r)
+
+
+def runs_in_a_script(s):
+    s.write("programs", "0 echo first %t\n* echo other %o\n")
+    code, out = script(s, """
+srun -l sh -c 'echo $SLURM_JOB_ID $SLURM_STEP_ID $SLURM_LOCALID $SLURM_NODEID $SLURM_TASKS_PER_NODE'
+srun -l --multi-prog programs
+srun -n 3 true
+echo code $?
+srun --exact -n 1 sleep 0.2 &
+srun --exact -n 1 sleep 0.2 &
+wait
+srun sh -c 'exit 7'
+""", "-n", "2")
+    check(code == 7, out)
+    job = s.ok("squeue", "-h", "-t", "all", "-n", "script.sh", "-o", "%i").split()[-1]
+    check({f"{i}: {job} 0 {i} 0 2" for i in range(2)} | {"0: first 0", "1: other 0"} <= set(out.splitlines()), out)
+    check(f"srun: error: Unable to create step for job {job}: More processors requested than permitted\ncode 1\n" in out, out)
+
+
+def shares_what_the_job_has(s):
+    code, out = script(s, """
+srun sh -c 'touch one; while [ ! -e two ]; do sleep 0.05; done' &
+while [ ! -e one ]; do sleep 0.05; done
+srun --immediate true
+echo immediate $?
+srun --overlap touch two
+srun echo after
+wait
+""")
+    check(code == 0 and "Requested nodes are busy\nimmediate 1\n" in out and out.endswith("after\n"), out)
+
+
+def writes_files(s):
+    r = srun(s, "-n", "2", "-o", "out-%t", "-e", "err-%j-%s", "sh", "-c", "echo out $SLURM_PROCID; echo err >&2")
+    equal((r.code, r.out, r.err), (0, "", ""), r)
+    equal([s.text(f"out-{i}") for i in range(2)], ["out 0\n", "out 1\n"])
+    name = [n for n in os.listdir(s.dir) if re.fullmatch(r"err-\d+-0", n)]
+    equal([s.text(n) for n in name], ["err\nerr\n"])
+
+
+def obeys_signals(s, m):
+    p = started(s, "-X", "sleep", "1000")
+    wait(lambda: "RUNNING" in m.ok("get", "slurmsteps"), "the step runs", 60)
+    p.send_signal(signal.SIGINT)
+    _, err = p.communicate(timeout=60)
+    check(p.returncode == 130 and "srun: sending Ctrl-C to StepId=" in err and "task 0: Interrupt\n" in err, p.returncode, err)
+
+
+def ends_with_its_client(s, m):
+    p = started(s, "sh", "-c", "echo $$; exec sleep 1000")
+    task = int(p.stdout.readline())
+    p.kill()
+    p.communicate()
+    wait(lambda: not os.path.exists(f"/proc/{task}"), "the task of the killed srun ended", 60)
+
+
+def refuses(s):
+    r = srun(s, "--mpi=pmix", "true")
+    check(r.code == 1 and "--mpi=pmix is not available yet" in r.err, r)
+    r = srun(s, "--jobid=99999999", "true")
+    check(r.code == 1 and "Invalid job id specified" in r.err, r)
+    r = srun(s, "--gpu-bind=nonsense", "true")
+    check(r.code == 1 and "Invalid --gpu-bind argument" in r.err, r)
+    equal(srun(s, "-V").out, "slurm 24.11.0\n")
