@@ -781,6 +781,12 @@ enum mete_hold {
 METE_API enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id,
                                              enum mete_hold hold, const char *text);
 
+/*
+ * Sets points that the caller computed, which count on top of those of mete_factors; 0: none. A
+ * waiting workload takes its new place at once. Evictions go by priority, not by points.
+ */
+METE_API enum mete_result mete_workload_points(struct mete_engine *e, uint64_t id, int64_t points);
+
 struct mete_pod_labels {
     const struct mete_label *labels;
     size_t n_labels;

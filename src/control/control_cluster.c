@@ -14,6 +14,7 @@
 #include "control/node_monitor.h"
 #include "control/queue/past_usage.h"
 #include "control/requeue.h"
+#include "control/slurm/slurm_fair.h"
 #include "control/slurm/slurm_jobs.h"
 #include "control/taints.h"
 
@@ -24,6 +25,7 @@ struct control_cluster {
     struct gc *gc;
     struct jobs *jobs;
     struct cronjobs *cronjobs;
+    struct slurm_fair *slurm_fair;
     struct slurm_jobs *slurm_jobs;
     struct budgets *budgets;
     struct requeue *requeue;
@@ -48,13 +50,19 @@ static struct err *start_jobs(struct control_cluster *c, const struct control_cl
         .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
     const struct cronjobs_options cronjobs = {
         .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
-    const struct slurm_jobs_options slurm = {.loop = o->loop,
-                                             .cluster = o->cluster,
-                                             .events = o->scheduler->events,
-                                             .scheduler = o->scheduler->scheduler};
+    const struct slurm_fair_options fair = {.loop = o->loop,
+                                            .cluster = o->cluster,
+                                            .store = o->store,
+                                            .scheduler = o->scheduler->scheduler};
+    struct slurm_jobs_options slurm = {.loop = o->loop,
+                                       .cluster = o->cluster,
+                                       .events = o->scheduler->events,
+                                       .scheduler = o->scheduler->scheduler};
 
     TRY(jobs_new(&jobs, &c->jobs));
     TRY(cronjobs_new(&cronjobs, &c->cronjobs));
+    TRY(slurm_fair_new(&fair, &c->slurm_fair));
+    slurm.fair = c->slurm_fair;
     return slurm_jobs_new(&slurm, &c->slurm_jobs);
 }
 
@@ -132,6 +140,7 @@ void control_cluster_free(struct control_cluster *c)
     requeue_free(c->requeue);
     budgets_free(c->budgets);
     slurm_jobs_free(c->slurm_jobs);
+    slurm_fair_free(c->slurm_fair);
     cronjobs_free(c->cronjobs);
     jobs_free(c->jobs);
     gc_free(c->gc);

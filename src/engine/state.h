@@ -396,7 +396,8 @@ struct workload {
     bool is_victim;  /* in this search */
     bool is_extra;   /* see struct mete_workload */
     int32_t priority;
-    enum mete_hold hold; /* a held workload is in its queue, but not in its group */
+    int64_t points_given; /* see mete_workload_points */
+    enum mete_hold hold;  /* a held workload is in its queue, but not in its group */
     struct order_link all;
     struct order_link in_group;
     int64_t min_run_ns;

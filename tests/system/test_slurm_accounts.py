@@ -1,6 +1,7 @@
 """Accounts, users and QOS of Slurm: sacctmgr keeps them as Slurm prints them, and sbatch enforces them."""
 
 import importlib.util
+import json
 import os
 import pwd
 
@@ -10,6 +11,7 @@ spec = importlib.util.spec_from_file_location("commands", os.path.join(os.path.d
 commands = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(commands)
 
+ME = pwd.getpwuid(os.geteuid()).pw_name
 INVALID_ACCOUNT = "Invalid account or account/partition combination specified"
 
 
@@ -18,6 +20,10 @@ def test_slurm_accounts():
         s = commands.Slurm(m)
         keeps_accounts(s)
         enforces(s, m)
+        shares_and_orders(s, m)
+        m.stop()
+        m.start()
+        keeps_usage(s)
 
 
 def keeps_accounts(s):
@@ -53,7 +59,6 @@ def keeps_accounts(s):
 
 
 def enforces(s, m):
-    me = pwd.getpwuid(os.geteuid()).pw_name
     job = s.submit("--wrap", "true", "-A", "unknown")  # nothing is enforced yet
     s.wait_state(job, "COMPLETED")
     parameters = '{"apiVersion":"mete.dev/v1","kind":"Queue","metadata":{"name":"root"},"spec":{"slurmParameters":{"AccountingStorageEnforce":"%s"}}}'
@@ -61,14 +66,14 @@ def enforces(s, m):
     for words in (("-A", "unknown"), ("-A", "ml"), ()):
         r = s.call("sbatch", "--wrap", "true", *words)
         equal((r.code, r.err), (1, f"sbatch: error: Batch job submission failed: {INVALID_ACCOUNT}\n"))
-    s.ok("sacctmgr", "-i", "add", "user", me, "account=vision_1")
+    s.ok("sacctmgr", "-i", "add", "user", ME, "account=vision_1")
     job = s.submit("--wrap", "true")
     s.wait_state(job, "COMPLETED")
     equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%a|%q"), "vision_1|normal\n")
     for qos in ("nope", "high"):
         r = s.call("sbatch", "--wrap", "true", "--qos", qos)
         check(r.code == 1 and "Invalid qos specification" in r.err, r)
-    s.ok("sacctmgr", "-i", "modify", "user", me, "set", "qos=high,normal", "DefaultQOS=high")
+    s.ok("sacctmgr", "-i", "modify", "user", ME, "set", "qos=high,normal", "DefaultQOS=high")
     job = s.submit("--wrap", "true", "--gres=gpu:1")
     s.wait_state(job, "COMPLETED")
     equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%q"), "high\n")
@@ -76,3 +81,48 @@ def enforces(s, m):
     check(r.code == 1 and "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)" in r.err, r)
     m.ok("apply", "-f", "-", stdin=parameters % "none")
     wait(lambda: s.ok("squeue", "-h") == "", "all jobs are over")
+
+
+def root_queue(m, **parameters):
+    m.ok("apply", "-f", "-", stdin=json.dumps({"apiVersion": "mete.dev/v1", "kind": "Queue", "metadata": {"name": "root"},
+                                               "spec": {"slurmParameters": parameters, "fairness": {"order": "Priority"}}}))
+
+
+def shares(s):
+    lines = [line.split("|") for line in s.ok("sshare", "-aPln", "--format=account,user,rawshares,normshares,rawusage,fairshare").splitlines()]
+    return {(line[0].strip(), line[1]): line[2:] for line in lines}
+
+
+def shares_and_orders(s, m):
+    root_queue(m, PriorityCalcPeriod="00:00:01", PriorityWeightFairshare="1000", PriorityWeightQOS="500", PriorityWeightAge="10")
+    s.wait_state(s.submit("--wrap", "sleep 2", "-c", "1"), "COMPLETED")
+    found = wait(lambda: (lambda x: int(x["vision_1", ME][2]) > 0 and x)(shares(s)), "the usage counts")
+    equal(found["vision_1", "ann"][:2], ["7", "0.875000"])
+    equal(found["vision_1", ME][:2], ["1", "0.125000"])
+    equal((found["vision_1", "ann"][3], found["vision_1", ME][3]), ("0.666667", "0.333333"), "who used nothing comes first")
+    equal(s.ok("sshare", "-U", "--format=Account%20", "--noheader"), "            vision_1 \n")
+    header = s.ok("sshare").splitlines()
+    equal(header[0], "Account                    User  RawShares  NormShares    RawUsage  EffectvUsage  FairShare ")
+    equal(header[2], "root                                          0.000000 " + f"{found['root', ''][2]:>11}      1.000000            ")
+
+    block = s.submit("--exclusive", "--wrap", "sleep 1000")
+    s.wait_state(block, "RUNNING")
+    low = s.submit("--wrap", "true", "--exclusive", "--nice=100", "--qos=normal")
+    high = s.submit("--wrap", "true", "--exclusive", "--qos=high")
+    rows = wait(lambda: (lambda out: len(out) == 2 and out)(s.ok("sprio", "-h", "-o", "%i %Y %F %Q %N").splitlines()), "both wait")
+    equal([row.split()[0] for row in rows], [low, high])
+    equal([row.split()[2:] for row in rows], [["333", "0", "100"], ["333", "500", "0"]])
+    check(233 <= int(rows[0].split()[1]) <= 243 and 833 <= int(rows[1].split()[1]) <= 843, rows)
+    equal(s.ok("sprio", "-w").splitlines()[1], "        Weights                               1         10       1000        500")
+    equal(s.ok("squeue", "-h", "-j", high, "-o", "%Q"), rows[1].split()[1] + "\n")
+    s.ok("scancel", block)
+    for job in (low, high):
+        s.wait_state(job, "COMPLETED")
+    starts = {job: s.ok("sacct", "-nXP", "-j", job, "-o", "start").strip() for job in (low, high)}
+    first = [line.split("|")[0] for line in s.ok("squeue", "-h", "-t", "all", "-S", "S", "-o", "%i|%S", "-j", f"{low},{high}").splitlines()]
+    check(starts[high] <= starts[low] and set(first) == {low, high}, starts, "the job of the better QOS went first")
+
+
+def keeps_usage(s):
+    found = wait(lambda: (lambda x: int(x["vision_1", ME][2]) > 0 and x)(shares(s)), "the usage is read back")
+    equal(found["vision_1", ME][3], "0.333333")

@@ -36,8 +36,6 @@ ABSENT(salloc, "allocate nodes (Slurm)");
 ABSENT(sattach, "attach to a step (Slurm)");
 ABSENT(sbcast, "copy a file to the nodes of a job (Slurm)");
 ABSENT(sdiag, "print figures of the controller (Slurm)");
-ABSENT(sprio, "print the factors of priorities (Slurm)");
 ABSENT(sreport, "print reports of accounting (Slurm)");
-ABSENT(sshare, "print shares (Slurm)");
 ABSENT(sstat, "print the use of running steps (Slurm)");
 ABSENT(strigger, "manage triggers (Slurm)");

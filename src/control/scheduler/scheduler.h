@@ -55,6 +55,10 @@ struct mete_engine *scheduler_engine(struct scheduler *s);
 bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,
                    struct mete_reason *ret);
 
+/* Sets points that order the pod beside its priority (mete_workload_points); a workload of several
+ * pods has the least of theirs. Another uid, or a pod that is not known yet: nothing. */
+void scheduler_set_points(struct scheduler *s, const char *key, const char *uid, int64_t points);
+
 enum scheduler_start {
     SCHEDULER_CANNOT_START,
     SCHEDULER_CAN_START,

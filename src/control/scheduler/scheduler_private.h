@@ -76,6 +76,7 @@ struct sched_pod {
     enum mete_hold hold;       /* by annotation: of the user or an administrator */
     char *gates;               /* its scheduling gates as a message; NULL: none */
     int64_t not_before_ns;     /* realtime; 0: now */
+    int64_t points;            /* of scheduler_set_points */
     struct cluster_read *read; /* of its tree; NULL: none on its way */
     void *read_arg;
     json_t *tree; /* kept for members of groups and gangs; of other pods only during an event */
@@ -536,6 +537,8 @@ void sched_held_free(struct scheduler *s, struct sched_held *h);
 void sched_pod_read_hold(struct sched_pod *p, const json_t *pod);
 /* Tells the engine the workload's hold, if it changed. */
 void sched_work_hold(struct scheduler *s, struct sched_work *w);
+/* Tells the engine the points of the workload's pods. */
+void sched_work_points(struct scheduler *s, const struct sched_work *w);
 /*
  * Does so for all waiting workloads: the namespaces that queues admit have changed, or a start time
  * has come.

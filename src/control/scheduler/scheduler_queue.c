@@ -158,6 +158,31 @@ void sched_work_hold(struct scheduler *s, struct sched_work *w)
     scheduler_poke(s);
 }
 
+void sched_work_points(struct scheduler *s, const struct sched_work *w)
+{
+    int64_t points = w->pods.n > 0 ? w->pods.at[0]->points : 0;
+
+    VEC_EACH (&w->pods, p) {
+        points = (*p)->points < points ? (*p)->points : points;
+    }
+    if (mete_workload_points(s->engine, w->id, points) != METE_OK)
+        LOG(ERROR, "workload got no points", S("workload", w->key),
+            S("error", mete_last_error(s->engine)));
+}
+
+void scheduler_set_points(struct scheduler *s, const char *key, const char *uid, int64_t points)
+{
+    struct sched_pod *p = scheduler_find_pod(s, key);
+
+    if (!p || !text_equal(p->uid, uid) || p->points == points)
+        return;
+    p->points = points;
+    if (!p->work || p->work->phase != SCHED_WORK_WAITING)
+        return;
+    sched_work_points(s, p->work);
+    scheduler_poke(s);
+}
+
 void scheduler_look_at_holds(void *arg)
 {
     struct scheduler *s = arg;

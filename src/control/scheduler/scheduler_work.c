@@ -240,6 +240,7 @@ bool sched_work_wait(struct scheduler *s, struct sched_work *w)
         return false;
     }
     sched_work_hold(s, w);
+    sched_work_points(s, w);
     VEC_EACH (&w->pods, p) {
         scheduler_list_waiting(s, *p);
     }

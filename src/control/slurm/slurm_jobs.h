@@ -15,6 +15,7 @@
 #include "control/cluster.h"
 #include "control/events.h"
 #include "control/scheduler/scheduler.h"
+#include "control/slurm/slurm_fair.h"
 
 struct slurm_jobs;
 
@@ -23,6 +24,7 @@ struct slurm_jobs_options {
     struct cluster *cluster;
     struct events *events;
     struct scheduler *scheduler; /* for why pods wait; NULL: unknown */
+    struct slurm_fair *fair;     /* for shares and priorities; NULL: unknown */
 };
 
 struct err *slurm_jobs_new(const struct slurm_jobs_options *o, struct slurm_jobs **ret) MUST_CHECK;

@@ -159,6 +159,22 @@ static void step_jobs(struct report *r)
         loop_timer_set(r->timer, 0);
 }
 
+/* Waiting pods of the namespaces that the reader sees; the weights come first. */
+static json_t *report_priorities(const struct report *r)
+{
+    AUTO(json_freep) json_t *all = slurm_fair_priorities(r->slurm->options.fair);
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < json_array_size(all); i++) {
+        json_t *row = json_array_get(all, i);
+        const char *ns = json_text(row, "namespace");
+
+        if (!ns || report_may_show(r->namespaces, ns))
+            (void)json_array_append(rows, row);
+    }
+    return rows;
+}
+
 static void report_on_timer(void *arg)
 {
     struct report *r = arg;
@@ -174,15 +190,24 @@ static void report_on_timer(void *arg)
         report_answer(r, "steps", slurm_step_rows(r->slurm, &r->filter));
     else if (text_equal(what, "allocation"))
         report_answer(r, "allocation", slurm_allocation(r->slurm, &r->filter));
+    else if (text_equal(what, "shares"))
+        report_answer(r, "shares", slurm_fair_shares(r->slurm->options.fair));
+    else if (text_equal(what, "priorities"))
+        report_answer(r, "priorities", report_priorities(r));
     else
         report_answer(r, "config", slurm_config_row());
+}
+
+static bool is_of_fair(const char *what)
+{
+    return text_equal(what, "shares") || text_equal(what, "priorities");
 }
 
 static bool is_what(const char *what)
 {
     return text_equal(what, "jobs") || text_equal(what, "nodes") ||
            text_equal(what, "partitions") || text_equal(what, "config") ||
-           text_equal(what, "steps") || text_equal(what, "allocation");
+           text_equal(what, "steps") || text_equal(what, "allocation") || is_of_fair(what);
 }
 
 struct err *slurm_report_begin(void *slurm, const struct report_question *q, report_done_fn done,
@@ -192,9 +217,10 @@ struct err *slurm_report_begin(void *slurm, const struct report_question *q, rep
     struct report *r;
     struct err *e;
 
-    if (!is_what(json_text(q->parameters, "what")))
-        return err_new(ERR_BAD_REQUEST,
-                       "parameter what: want jobs, steps, allocation, nodes, partitions or config");
+    if (!is_what(json_text(q->parameters, "what")) ||
+        (!s->options.fair && is_of_fair(json_text(q->parameters, "what"))))
+        return err_new(ERR_BAD_REQUEST, "parameter what: want jobs, steps, allocation, nodes, "
+                                        "partitions, config, shares or priorities");
     r = mem_alloc(sizeof(*r));
     *r = (struct report){.slurm = s,
                          .parameters = json_deep_copy(q->parameters),

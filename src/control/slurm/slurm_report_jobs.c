@@ -14,6 +14,7 @@ struct element_row {
     const struct sjob_past *past;
     const char *reason;
     const char *message;
+    const struct sjob_pod *first; /* of waiting elements: the pod that waits first; NULL: none */
 };
 
 void slurm_put_seconds(json_t *row, const char *key, int64_t ns)
@@ -245,6 +246,16 @@ static void put_nodes(json_t *row, const char *nodes)
     hostlist_done(&names);
 }
 
+/* 0: held; 1: without weights all are equal. */
+static int64_t priority_of(const struct sjob *j, const struct element_row *e, bool is_held)
+{
+    const struct slurm_fair *fair = j->jobs->options.fair;
+    const struct sjob_pod *p = e->pod ? e->pod : e->first;
+    uint32_t priority = fair && p ? slurm_fair_priority(fair, p->key) : 0;
+
+    return is_held ? 0 : priority > 0 ? priority : 1;
+}
+
 static void put_state(json_t *row, const struct sjob *j, const struct element_row *e)
 {
     const char *nodes = e->past ? e->past->node : e->pod ? sjob_pod_nodes(e->pod) : NULL;
@@ -253,7 +264,7 @@ static void put_state(json_t *row, const struct sjob *j, const struct element_ro
     json_put_text(row, "state", sjob_state_names[e->state]);
     json_put_text(row, "reason", e->reason ? e->reason : end_word(e->state));
     json_put_text(row, "message", e->message);
-    json_put_int(row, "priority", is_held ? 0 : 1);
+    json_put_int(row, "priority", priority_of(j, e, is_held));
     json_put_int(row, "restarts",
                  e->pod    ? e->pod->restarts
                  : e->past ? e->past->restarts
@@ -326,7 +337,7 @@ static void add_waiting(const struct sjob *j, const struct slurm_filter *f, json
     AUTO_FREE char *indexes = NULL;
     AUTO_FREE char *message = NULL;
     const struct sjob_pod *p = waiting_pod(j);
-    struct element_row e = {.state = SJOB_PENDING, .index = -1, .reason = j->reason};
+    struct element_row e = {.state = SJOB_PENDING, .index = -1, .reason = j->reason, .first = p};
 
     for (size_t i = 0; i < j->all.n_words * 64; i++) {
         const struct sjob_pod *own = index_set_has(&j->all, i) ? sjob_find_pod(j, i) : NULL;

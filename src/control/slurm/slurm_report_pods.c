@@ -17,6 +17,7 @@ static void put_limits(json_t *row, const struct slurm_other *o)
 static json_t *other_row(const struct slurm_jobs *s, const struct slurm_other *o)
 {
     json_t *row = json_object();
+    uint32_t priority;
     AUTO_FREE char *message = NULL;
     const char *reason =
         o->state == SJOB_PENDING ? slurm_pod_reason(s, o->key, o->uid, &message) : "None";
@@ -32,7 +33,8 @@ static json_t *other_row(const struct slurm_jobs *s, const struct slurm_other *o
     json_put_text(row, "state", sjob_state_names[o->state]);
     json_put_text(row, "reason", reason);
     json_put_text(row, "message", message);
-    json_put_int(row, "priority", 1);
+    priority = s->options.fair ? slurm_fair_priority(s->options.fair, o->key) : 0;
+    json_put_int(row, "priority", priority > 0 ? priority : 1);
     json_put_bool(row, "batch", false);
     if (o->state >= SJOB_COMPLETED)
         json_put_int(row, "exitCode", o->code > 0 ? o->code : 0);

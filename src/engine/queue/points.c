@@ -2,6 +2,8 @@
 
 #include "engine/queue/points.h"
 
+#include <inttypes.h>
+
 #include "engine/queue/due.h"
 #include "engine/queue/share.h"
 #include "engine/record/record.h"
@@ -72,7 +74,7 @@ int64_t points_of(struct mete_engine *e, const struct workload *w, int64_t now_n
 
     if (w->is_extra)
         return INT64_MIN; /* behind all others */
-    points = (int64_t)f->class_points * w->priority;
+    points = points_add((int64_t)f->class_points * w->priority, w->points_given);
 
     if (f == &only_class)
         return points;
@@ -81,6 +83,27 @@ int64_t points_of(struct mete_engine *e, const struct workload *w, int64_t now_n
         points = points_add(points, (int64_t)f->fair_share_points *
                                         share_factor(w->queue, w->user) / SHARE_FACTOR_ONE);
     return f->size_points != 0 ? points_add(points, points_for_size(e, f, w)) : points;
+}
+
+enum mete_result mete_workload_points(struct mete_engine *e, uint64_t id, int64_t points)
+{
+    struct workload *w = engine_workload(e, id);
+    bool waits;
+
+    if (!w)
+        return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
+    if (w->points_given == points)
+        return METE_OK;
+    record_call(e, RECORD_WORKLOAD_POINTS, &(struct record_points){id, points});
+    waits = !w->is_placed;
+    if (waits)
+        group_unwait(e, w);
+    w->points_given = points;
+    w->key.points = points_of(e, w, e->now_ns);
+    if (waits)
+        group_wait(e, w);
+    e->version++;
+    return METE_OK;
 }
 
 /* Computes the keys of a queue's waiting workloads. The trees are built anew only if the order

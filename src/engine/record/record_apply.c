@@ -8,6 +8,7 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
 {
     const struct record_restore *restore = args;
     const struct record_estimate *estimate = args;
+    const struct record_points *points = args;
     const struct record_demand *demand = args;
     const struct record_values *values = args;
     const struct record_cycle *cycle = args;
@@ -49,6 +50,8 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_workload_remove(e, id->id);
     case RECORD_WORKLOAD_ESTIMATE:
         return mete_workload_estimate(e, estimate->id, estimate->estimate_ns);
+    case RECORD_WORKLOAD_POINTS:
+        return mete_workload_points(e, points->id, points->points);
     case RECORD_WORKLOAD_HOLD:
         return mete_workload_hold(e, hold->id, hold->hold, hold->text);
     case RECORD_WORKLOAD_LABEL:

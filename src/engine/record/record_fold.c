@@ -279,6 +279,7 @@ static void fold_take(struct record_fold *f, enum record_call call, const void *
     case RECORD_WORKLOAD_UNPLACE:
     case RECORD_WORKLOAD_REMOVE:
     case RECORD_WORKLOAD_ESTIMATE:
+    case RECORD_WORKLOAD_POINTS:
     case RECORD_WORKLOAD_HOLD:
     case RECORD_WORKLOAD_LABEL:
         fold_take_workload(f, call, args, line);

@@ -354,6 +354,10 @@ static const struct record_field estimate_fields[] = {UINT(struct record_estimat
                                                       INT(struct record_estimate, estimate_ns)};
 TYPE(estimate, struct record_estimate, 16);
 
+static const struct record_field points_fields[] = {UINT(struct record_points, id),
+                                                    INT(struct record_points, points)};
+TYPE(points, struct record_points, 16);
+
 static const struct record_field hold_fields[] = {
     UINT(struct record_hold, id), INT(struct record_hold, hold), TEXT(struct record_hold, text)};
 TYPE(hold, struct record_hold, 24);
@@ -397,6 +401,7 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_WORKLOAD_UNPLACE] = "workload_unplace",
     [RECORD_WORKLOAD_REMOVE] = "workload_remove",
     [RECORD_WORKLOAD_ESTIMATE] = "workload_estimate",
+    [RECORD_WORKLOAD_POINTS] = "workload_points",
     [RECORD_WORKLOAD_HOLD] = "workload_hold",
     [RECORD_WORKLOAD_LABEL] = "workload_label",
     [RECORD_CYCLE] = "cycle",
@@ -421,6 +426,7 @@ const struct record_type *const record_call_types[RECORD_CALLS] = {
     [RECORD_WORKLOAD_UNPLACE] = &id,
     [RECORD_WORKLOAD_REMOVE] = &id,
     [RECORD_WORKLOAD_ESTIMATE] = &estimate,
+    [RECORD_WORKLOAD_POINTS] = &points,
     [RECORD_WORKLOAD_HOLD] = &hold,
     [RECORD_WORKLOAD_LABEL] = &label_set,
     [RECORD_CYCLE] = &cycle,

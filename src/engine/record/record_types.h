@@ -57,6 +57,11 @@ struct record_hold {
     const char *text;
 };
 
+struct record_points {
+    uint64_t id;
+    int64_t points;
+};
+
 struct record_estimate {
     uint64_t id;
     int64_t estimate_ns;
@@ -107,6 +112,7 @@ enum record_call {
     RECORD_WORKLOAD_UNPLACE,
     RECORD_WORKLOAD_REMOVE,
     RECORD_WORKLOAD_ESTIMATE,
+    RECORD_WORKLOAD_POINTS,
     RECORD_WORKLOAD_HOLD,
     RECORD_WORKLOAD_LABEL,
     RECORD_CYCLE,

@@ -2,9 +2,10 @@
  * slurm_rows.h - the rows that the Slurm commands read: GET /apis/mete.dev/v1/slurm
  *
  * The report is made from what the controllers hold in memory: it never waits for a decision. Its
- * parameter `what` is one of "jobs", "steps", "allocation", "nodes", "partitions" and "config". The
- * answer is an object with the member of that name, an array of rows ("config": an object). An
- * absent member is unknown or not set. Times are seconds since 1970, memory is in MiB.
+ * parameter `what` is one of "jobs", "steps", "allocation", "nodes", "partitions", "config",
+ * "shares" and "priorities". The answer is an object with the member of that name, an array of rows
+ * ("config": an object). An absent member is unknown or not set. Times are seconds since 1970,
+ * memory is in MiB.
  *
  * Parameters of "jobs": `ids` (numbers and elements with commas: "12,13_4"), `user`, `partition`,
  * `account`, `name`, `states` (with commas; "all"; absent: PENDING, RUNNING, SUSPENDED and
@@ -53,6 +54,15 @@
  * nodesMax (-1), priorityTier, priorityFactor, allowAccounts, allowGroups, allowQos, allowUsers,
  * graceTime, preemptMode, oversubscribe, memoryDefaultPerCpu, memoryDefaultPerNode,
  * memoryMaxPerNode (-1), hidden (bool), rootOnly (bool), qos, tres, billingWeights
+ *
+ * A row of "shares", an association in the order of the tree: account, user (absent: the account's
+ *   own), partition, depth, cluster, rawShares, normShares, rawUsage (int), normUsage,
+ *   effectiveUsage, fairShare, levelFs, grpTRESMins, tresRunMins (texts as sshare prints them),
+ * isTree (bool: Fair Tree)
+ *
+ * The first row of "priorities" has the member `weights`; each other is a waiting pod: jobId,
+ *   namespace, user, account, partition, qos, priority, nice (ints), tres (text), and reals, factor
+ *   x weight: age, assoc, fairshare, jobsize, partitionFactor, qosFactor
  */
 #pragma once
 

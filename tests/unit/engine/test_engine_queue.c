@@ -454,6 +454,26 @@ static void shows_what_queues_hold(void **state)
     assert_int_equal(mete_queue_view(engine, 2, &v), METE_NOT_FOUND);
 }
 
+static void goes_by_points_of_the_caller(void **state)
+{
+    (void)state;
+    NODE(.name = "a", .gpus = 4);
+    JOB(.id = 1, .gpus = 4);
+    JOB(.id = 2, .gpus = 4);
+    JOB(.id = 3, .gpus = 4);
+    OK(mete_workload_points(engine, 3, 4000000000));
+    OK(mete_workload_points(engine, 2, 1));
+    assert_int_equal(why(3).position, 1);
+    CYCLE(10, "3:a(0,1,2,3)");
+    assert_int_equal(why(1).position, 2);
+    OK(mete_workload_points(engine, 2, -1));
+    OK(mete_workload_points(engine, 3, 0)); /* placed: for when it waits again */
+    assert_int_equal(why(1).position, 1);
+    END(3);
+    CYCLE(11, "1:a(0,1,2,3)");
+    assert_int_equal(mete_workload_points(engine, 9, 1), METE_NOT_FOUND);
+}
+
 static void keeps_the_place_of_what_is_held(void **state)
 {
     struct mete_queue_view view = {0};
@@ -709,6 +729,7 @@ int main(void)
         TEST(evicts_what_has_saved_its_work),
         TEST(a_preemptor_that_goes_lets_go_of_the_room),
         TEST(refuses_queues_that_cannot_be),
+        TEST(goes_by_points_of_the_caller),
         TEST(keeps_the_place_of_what_is_held),
         TEST(tells_what_holds_it),
         TEST(holds_again_what_gives_up_its_place),

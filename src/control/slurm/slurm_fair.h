@@ -1,0 +1,32 @@
+/*
+ * slurm_fair.h - usage, fair shares and priorities of Slurm's associations
+ *
+ * Every pod that runs uses cpus x seconds, charged to the association of its queue and user and to
+ * the accounts above. Usage decays with a half-life, in steps of PriorityCalcPeriod as in Slurm. At
+ * the start it is read back from the accounting, up to eight half-lives. At each step fair shares
+ * are computed anew and the scheduler gets the priority of each waiting pod as its points.
+ */
+#pragma once
+
+#include "control/cluster.h"
+#include "control/scheduler/scheduler.h"
+#include "store/store.h"
+
+struct slurm_fair;
+
+struct slurm_fair_options {
+    struct loop *loop;
+    struct cluster *cluster;
+    struct store *store; /* the accounting */
+    struct scheduler *scheduler;
+};
+
+struct err *slurm_fair_new(const struct slurm_fair_options *o, struct slurm_fair **ret) MUST_CHECK;
+void slurm_fair_free(struct slurm_fair *f); /* accepts NULL */
+
+/* The priority of a waiting pod "ns/name"; 0: unknown, or no weight is set. */
+uint32_t slurm_fair_priority(const struct slurm_fair *f, const char *key);
+
+/* The rows of "shares" and "priorities" (kinds/slurm/slurm_rows.h). New references. */
+json_t *slurm_fair_shares(struct slurm_fair *f);
+json_t *slurm_fair_priorities(struct slurm_fair *f);

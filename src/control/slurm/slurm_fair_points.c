@@ -1,0 +1,219 @@
+/* slurm_fair_points.c - priorities of waiting pods, and the rows of shares and priorities */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "control/slurm/slurm_fair_private.h"
+
+static double qos_factor(const struct slurm_fair *f, const char *qos)
+{
+    struct fair_object *o = NULL;
+
+    map_find_text(handle, f->qoses, qos, o);
+    return o && f->qos_most > 0
+               ? (double)json_int_at(o->object, "spec", "priority", NULL) / f->qos_most
+               : 0.0;
+}
+
+static int64_t nice_of(const struct slurm_fair *f, const struct fair_pod *p)
+{
+    struct fair_object *o = NULL;
+
+    if (p->job)
+        map_find_text(handle, f->jobs, p->job, o);
+    return o ? json_int_at(o->object, "spec", "nice", NULL) : 0;
+}
+
+static void list_asked(const struct fair_pod *p, struct slurm_tres *ret)
+{
+    slurm_tres_set(ret, "cpu", p->cpus * p->nodes);
+    slurm_tres_set(ret, "mem", p->memory_mib * p->nodes);
+    slurm_tres_set(ret, "node", p->nodes);
+    slurm_tres_set(ret, "gres/gpu", p->gpus * p->nodes);
+}
+
+/* The job as its factors see it; `asked` is {0}, and is borrowed by the result. */
+static struct slurm_priority_job job_of_pod(const struct slurm_fair *f, const struct fair_pod *p,
+                                            struct slurm_tres *asked)
+{
+    int64_t now_s = loop_wall_ns(f->options.loop) / NS_PER_SEC;
+    int64_t at = fair_tree_index(f, p->account, p->user);
+    struct slurm_priority_job job = {
+        .waited_s = now_s - p->created_ns / NS_PER_SEC,
+        .fairshare = at >= 0 ? f->shares.at[at].factor : 0.0,
+        .partition = 1.0,
+        .qos = qos_factor(f, p->qos),
+        .cpus = p->cpus * p->nodes,
+        .nodes = p->nodes,
+        .cluster_cpus = f->cluster_cpus,
+        .cluster_nodes = f->cluster_nodes,
+        .nice = nice_of(f, p),
+        .asked = asked,
+        .cluster = &f->cluster,
+    };
+
+    if (at >= 0 && f->assoc_most > 0)
+        job.assoc = (double)json_int(f->tree.at[at].part, "priority", 0) / f->assoc_most;
+    if (f->policy.tres.items.n > 0)
+        list_asked(p, asked);
+    return job;
+}
+
+void fair_points_of(struct slurm_fair *f, struct fair_pod *p)
+{
+    struct slurm_tres asked = {0};
+
+    p->priority = 0;
+    if (slurm_priority_is_on(&f->policy)) {
+        const struct slurm_priority_job job = job_of_pod(f, p, &asked);
+
+        p->priority = slurm_priority_find(&f->policy, &job).priority;
+    }
+    slurm_tres_done(&asked);
+    scheduler_set_points(f->options.scheduler, p->key, p->uid, p->priority);
+}
+
+void fair_points_all(struct slurm_fair *f)
+{
+    struct fair_pod *p;
+    struct fair_pod *next;
+
+    map_each (handle, f->pods, p, next) {
+        if (p->started_ns == 0)
+            fair_points_of(f, p);
+    }
+}
+
+/* ---- rows ---- */
+
+/* Minutes that running pods may still take, times what they hold, as texts by index. */
+static void add_run_minutes(struct slurm_fair *f, const struct fair_pod *p, int64_t now_s,
+                            struct slurm_tres *of)
+{
+    int64_t left = (p->started_ns / NS_PER_SEC + p->limit_s - now_s) / 60;
+    int64_t at = fair_tree_index(f, p->account, p->user);
+
+    if (p->started_ns == 0 || p->limit_s == 0 || left <= 0)
+        return;
+    for (; at >= 0; at = f->shares.at[at].parent) {
+        slurm_tres_set(&of[at], "cpu", slurm_tres_get(&of[at], "cpu", 0) + p->cpus * left);
+        slurm_tres_set(&of[at], "mem", slurm_tres_get(&of[at], "mem", 0) + p->memory_mib * left);
+        slurm_tres_set(&of[at], "node", slurm_tres_get(&of[at], "node", 0) + left);
+        slurm_tres_set(&of[at], "billing", slurm_tres_get(&of[at], "billing", 0) + p->cpus * left);
+        slurm_tres_set(&of[at], "gres/gpu",
+                       slurm_tres_get(&of[at], "gres/gpu", 0) + p->gpus * left);
+    }
+}
+
+static char *format_minutes(const struct slurm_tres *t)
+{
+    static const char *const names[] = {"cpu",     "mem",  "energy", "node",    "billing",
+                                        "fs/disk", "vmem", "pages",  "gres/gpu"};
+    struct buf out = {0};
+
+    for (size_t i = 0; i < COUNT(names); i++)
+        buf_printf(&out, "%s%s=%lld", i > 0 ? "," : "", names[i],
+                   (long long)slurm_tres_get(t, names[i], 0));
+    return buf_steal(&out);
+}
+
+json_t *slurm_fair_shares(struct slurm_fair *f)
+{
+    int64_t now_s = loop_wall_ns(f->options.loop) / NS_PER_SEC;
+    json_t *rows = json_array();
+    struct slurm_tres *minutes;
+    struct fair_pod *p;
+    struct fair_pod *next;
+
+    fair_tree_find(f);
+    minutes = mem_alloc((f->tree.n + 1) * sizeof(*minutes));
+    map_each (handle, f->pods, p, next)
+        add_run_minutes(f, p, now_s, minutes);
+    for (size_t i = 0; i < f->tree.n; i++) {
+        AUTO_FREE char *text = format_minutes(&minutes[i]);
+        json_t *row =
+            slurm_share_row(&f->tree.at[i].name, &f->shares.at[i],
+                            f->policy.is_classic ? SLURM_SHARE_CLASSIC : SLURM_SHARE_TREE);
+
+        json_put_text(row, "grpTRESMins", json_text(f->tree.at[i].part, "grpTRESMins"));
+        json_put_text(row, "tresRunMins", text);
+        (void)json_array_append_new(rows, row); /* fresh: cannot fail */
+        slurm_tres_done(&minutes[i]);
+    }
+    free(minutes);
+    return rows;
+}
+
+/* Numbers as sprio prints them: weighted factors, cut. */
+static json_t *priority_row(const struct slurm_fair *f, const struct fair_pod *p)
+{
+    struct slurm_tres asked = {0};
+    const struct slurm_priority_job job = job_of_pod(f, p, &asked);
+    const struct slurm_priority r = slurm_priority_find(&f->policy, &job);
+    AUTO(buf_done) struct buf tres = {0};
+    json_t *row = json_object();
+
+    for (size_t i = 0; i < f->policy.tres.items.n; i++)
+        buf_printf(&tres, "%s%s=%.0f", i > 0 ? "," : "", f->policy.tres.items.at[i].name,
+                   slurm_priority_tres(&f->policy, &job, i));
+    slurm_tres_done(&asked);
+
+    json_put_int(row, "jobId", p->id);
+    json_put(row, "namespace", json_stringn(p->key, (size_t)(strchr(p->key, '/') - p->key)));
+    json_put_text(row, "user", p->user);
+    json_put_text(row, "account", p->account);
+    json_put_text(row, "partition", p->partition);
+    json_put_text(row, "qos", p->qos);
+    json_put_int(row, "priority", r.priority);
+    json_put(row, "age", json_real(r.age));
+    json_put(row, "assoc", json_real(r.assoc));
+    json_put(row, "fairshare", json_real(r.fairshare));
+    json_put(row, "jobsize", json_real(r.jobsize));
+    json_put(row, "partitionFactor", json_real(r.partition));
+    json_put(row, "qosFactor", json_real(r.qos));
+    if (tres.size > 0)
+        json_put_text(row, "tres", tres.at);
+    json_put_int(row, "nice", nice_of(f, p));
+    return row;
+}
+
+/* The weights, which sprio -w prints. */
+static json_t *weights_row(const struct slurm_priority_policy *p)
+{
+    AUTO_FREE char *tres = slurm_tres_format(&p->tres);
+
+    return json_pack("{s:{s:I,s:I,s:I,s:I,s:I,s:I,s:s}}", "weights", "age", (json_int_t)p->age,
+                     "assoc", (json_int_t)p->assoc, "fairshare", (json_int_t)p->fairshare,
+                     "jobsize", (json_int_t)p->jobsize, "partitionFactor", (json_int_t)p->partition,
+                     "qosFactor", (json_int_t)p->qos, "tres", tres);
+}
+
+uint32_t slurm_fair_priority(const struct slurm_fair *f, const char *key)
+{
+    struct fair_pod *p = NULL;
+
+    map_find_text(handle, f->pods, key, p);
+    return p ? p->priority : 0;
+}
+
+json_t *slurm_fair_priorities(struct slurm_fair *f)
+{
+    AUTO(json_freep) json_t *seen = json_object(); /* jobs on several nodes have several pods */
+    json_t *rows = json_array();
+    struct fair_pod *p;
+    struct fair_pod *next;
+
+    fair_tree_find(f);
+    (void)json_array_append_new(rows, weights_row(&f->policy));
+    map_each (handle, f->pods, p, next) {
+        char id[32];
+
+        (void)snprintf(id, sizeof(id), "%" PRId64, p->id);
+        if (p->started_ns != 0 || json_object_get(seen, id))
+            continue;
+        json_put_bool(seen, id, true);
+        (void)json_array_append_new(rows, priority_row(f, p)); /* fresh: cannot fail */
+    }
+    return rows;
+}
