@@ -142,12 +142,13 @@ class Crowd:
     def __init__(self, m, rng):
         self.m = m
         self.pods = {}  # name → exit code
+        self.batches = {}  # name → number, of Slurm jobs
         self.maps = {}
         self.refused = 0
         self.images = 0
         self.wrong = []
         self.done = threading.Event()
-        jobs = [(self.submit, rng.getrandbits(32)), (self.write_maps, rng.getrandbits(32)),
+        jobs = [(self.submit, rng.getrandbits(32)), (self.submit_array, rng.getrandbits(32)), (self.write_maps, rng.getrandbits(32)),
                 (self.import_images, rng.getrandbits(32))]
         self.threads = [threading.Thread(target=self.repeat, args=job) for job in jobs]
         for t in self.threads:
@@ -186,6 +187,15 @@ class Crowd:
         body = pod(name, script, gpus=rng.choice((0, 0, 1, 2)))
         if self.took(self.m.kubectl("create", "-f", "-", stdin=body)):
             self.pods[name] = code
+
+    def submit_array(self, rng, turn):
+        """The elements of an array write to a disk with room, and exit with their indexes."""
+        name = f"batch-{turn}"
+        script = f"echo $SLURM_ARRAY_TASK_ID >>{self.m.dir}/{name}; exit $SLURM_ARRAY_TASK_ID"
+        r = self.m.mete("sbatch", "--parsable", "-J", name, "--array=0-2%2", "-o", "/dev/null", "-D", self.m.dir, "--wrap", script)
+        if self.took(r):
+            self.batches[name] = r.out.strip()
+        self.done.wait(rng.uniform(0, 0.3))
 
     def write_maps(self, rng, turn):
         name = f"map-{turn % 20}"
@@ -227,10 +237,18 @@ def check_promises(m, crowd):
         except Failure as e:
             raise Failure(f"{e}\n{m.mete('why', name).out}") from None
         equal(exit_of(m, name)[1], code, name)
-    by_pod = {}
+    wait(lambda: not m.mete("squeue", "-h").out, "all Slurm jobs have ended")
+    by_pod, by_batch = {}, {}
     for r in rows(m):
-        by_pod.setdefault(r["pod"], []).append(r["exitCode"])
+        if "slurm" in r:
+            by_batch.setdefault(r["slurm"]["name"], []).append((r["slurm"]["arrayTaskId"], r["exitCode"]))
+        else:
+            by_pod.setdefault(r["pod"], []).append(r["exitCode"])
     equal(by_pod, {name: [code] for name, code in crowd.pods.items()}, "a row each")
+    equal({name: sorted(found) for name, found in by_batch.items()}, {name: [(i, i) for i in range(3)] for name in crowd.batches})
+    for name in crowd.batches:
+        with open(os.path.join(m.dir, name)) as f:
+            equal(sorted(f.read().split()), ["0", "1", "2"], f"each element of {name} ran once")
 
 
 def test_the_disk_is_full_at_random_moments():
@@ -249,8 +267,8 @@ def test_the_disk_is_full_at_random_moments():
         equal(m.processes(), before, "nothing of ours ended")
         adds_up(m)
         check_log(m)
-        print(f"disk full: {FULLS} times, {crowd.refused} refused, {len(crowd.pods)} pods, {crowd.images} images", flush=True)
-        check(crowd.refused and crowd.pods, "some are refused, some are not", crowd.refused, len(crowd.pods))
+        print(f"disk full: {FULLS} times, {crowd.refused} refused, {len(crowd.pods)} pods, {len(crowd.batches)} arrays, {crowd.images} images", flush=True)
+        check(crowd.refused and crowd.pods and crowd.batches, "some are refused, some are not", crowd.refused, len(crowd.pods))
         m.mete("image", "gc")
         left = [x for x in os.listdir(os.path.join(m.data, "node", "images", "layers"))]
         equal([x for x in left if "tmp" in x], [], "halves of images")
