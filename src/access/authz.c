@@ -47,6 +47,7 @@ static const struct rule namespaced_rules[] = {
     {ROLE_EDIT, "pods/attach", "get create"},
     {ROLE_EDIT, "pods/portforward", "get create"},
     {ROLE_EDIT, "pods/eviction", "create"},
+    {ROLE_EDIT, "pods/signal", "create"},
     {ROLE_EDIT, "configmaps", WRITE},
     {ROLE_EDIT, "jobs", WRITE},
     {ROLE_EDIT, "cronjobs", WRITE},

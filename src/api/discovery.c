@@ -50,6 +50,7 @@ static const struct subresource subresources[] = {
     {"pods", "eviction", "policy", "v1", "Eviction", "create"},
     {"pods", "exec", "", "v1", "PodExecOptions", "create get"},
     {"pods", "log", NULL, NULL, NULL, "get"},
+    {"pods", "signal", NULL, NULL, NULL, "create"},
     {"serviceaccounts", "token", "authentication.k8s.io", "v1", "TokenRequest", "create"},
 };
 

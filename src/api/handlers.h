@@ -38,6 +38,9 @@ struct err *handle_token_request(struct call *c);
 /* eviction.c */
 struct err *handle_eviction(struct call *c);
 
+/* pod_signal.c */
+struct err *handle_pod_signal(struct call *c);
+
 /* audit_read.c */
 struct err *handle_audit(struct call *c);
 /* node_join.c */

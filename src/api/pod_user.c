@@ -31,7 +31,8 @@ static int64_t host_uid_of(const json_t *pod)
 
 struct err *call_check_pod_user(const struct call *c, const json_t *pod)
 {
-    bool acts = text_equal(c->subresource, "exec") || text_equal(c->subresource, "attach");
+    bool acts = text_equal(c->subresource, "exec") || text_equal(c->subresource, "attach") ||
+                text_equal(c->subresource, "signal");
     int64_t uid = host_uid_of(pod);
 
     if (c->who.is_admin)

@@ -106,6 +106,7 @@ const struct route routes[] = {
     SUB("POST", "pods", "attach", "create", handle_pod_attach),
     SUB("GET", "pods", "portforward", "get", handle_pod_portforward),
     SUB("POST", "pods", "portforward", "create", handle_pod_portforward),
+    SUB("POST", "pods", "signal", "create", handle_pod_signal),
     SUB("POST", "serviceaccounts", "token", "create", handle_token_request),
     SUB("POST", "pods", "eviction", "create", handle_eviction),
     REFUSED("PATCH", "pods", "ephemeralcontainers", "patch"),

@@ -35,17 +35,18 @@ class Home:
         return os.path.exists(path) and os.path.getsize(path) > 0
 
 
-def submit(m, home, name, script, **spec):
-    job = {"apiVersion": "mete.dev/v1", "kind": "SlurmJob", "metadata": {"name": name},
+def submit(m, home, name, script, ns="default", **spec):
+    job = {"apiVersion": "mete.dev/v1", "kind": "SlurmJob", "metadata": {"name": name, "namespace": ns},
            "spec": {"name": name, "script": "#!/bin/sh\n" + script, "workDir": home.path, "user": {"uid": UID},
                     "stdout": f"{home.path}/{name}.out"} | spec}
-    m.ok("create", "-f", "-", stdin=json.dumps(job))
+    r = m.kubectl("create", "-f", "-", stdin=json.dumps(job))
+    check(r.code == 0, r)
 
 
-def pod_of(m, name):
+def pod_of(m, name, ns="default"):
     """The job's pod, which goes with the job's end."""
     def find():
-        pods = m.object("pods", "-l", f"mete.dev/slurm-job={name}")["items"]
+        pods = m.object("pods", "-n", ns, "-l", f"mete.dev/slurm-job={name}")["items"]
         return pods and pods[0]["metadata"]["name"]
     return wait(find, f"{name} has a pod")
 
@@ -78,10 +79,14 @@ def runs_as_the_user(m, home):
 
 
 def has_its_gpus(m, home):
-    submit(m, home, "gpu", "nvidia-smi -L; echo $NVIDIA_VISIBLE_DEVICES", gres="gpu:1")
+    submit(m, home, "gpu", "nvidia-smi -L; echo $NVIDIA_VISIBLE_DEVICES; echo $CUDA_VISIBLE_DEVICES $GPU_DEVICE_ORDINAL "
+           "$SLURM_JOB_GPUS $SLURM_GPUS_ON_NODE", gres="gpu:1", environment=["CUDA_VISIBLE_DEVICES=7"])
     equal(end(m, "gpu"), ("COMPLETED", 0), home.read("gpu.out"))
-    listed, visible = home.read("gpu.out").splitlines()
+    listed, visible, numbers = home.read("gpu.out").splitlines()
     check(listed.startswith("GPU 0: ") and f"(UUID: {visible})" in listed, listed, visible)
+    mine, ordinal, index, count = numbers.split()
+    equal((mine, ordinal, count), ("0", "0", "1"), "the job counts what it sees")
+    check(index.isdigit() and int(index) < 8, numbers)
     submit(m, home, "share", "true", gres="mps:50")
     equal(end(m, "share"), ("FAILED", 128))
     wait(lambda: any("a host process cannot have a share of a gpu" in e["message"] for e in m.object("events")["items"]),

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/slurm/scancel_private.h"
 #include "cli/slurm/slurm_command.h"
 #include "cli/term/output.h"
 #include "model/slurm_array.h"
@@ -60,11 +61,12 @@ static struct err *cancel_job(struct slurm_command *s, const char *ns, const cha
 
 struct scancel {
     struct slurm_command s;
+    struct scancel_signal signal; /* number 0: jobs end */
     bool is_quiet;
     bool is_failed;
 };
 
-/* Cancels the object of a row; `elements`: of an array, "*": all. */
+/* Cancels or signals the object of a row; `elements`: of an array, "*": all. */
 static void scancel_one(struct scancel *x, const json_t *row, const char *label,
                         const char *elements)
 {
@@ -75,6 +77,8 @@ static void scancel_one(struct scancel *x, const json_t *row, const char *label,
 
     if (!slash)
         e = err_new(ERR_INTERNAL, "the server's answer names no object");
+    else if (x->signal.number > 0)
+        e = scancel_send(&x->s, &x->signal, row, elements);
     else if (json_bool(row, "batch", false))
         e = cancel_job(&x->s, ns, slash + 1, elements);
     else
@@ -119,6 +123,7 @@ static struct err *scancel_name(struct scancel *x, const char *text)
             return NULL; /* all are over: nothing to do */
     row = json_array_get(rows, 0);
     elements = slurm_cancel_elements(row, name.id, &name.indexes);
+    x->signal = scancel_signal_of(&x->s.words, name.step);
     scancel_one(x, row, text, elements);
     return NULL;
 }
@@ -174,6 +179,7 @@ static struct err *scancel_filtered(struct scancel *x)
     const json_t *row;
     size_t i;
 
+    x->signal = scancel_signal_of(&x->s.words, NULL);
     TRY(scancel_filter_path(x, &path));
     TRY(slurm_rows(&x->s, path, "jobs", &rows));
     json_array_foreach (rows, i, row) {
@@ -225,7 +231,8 @@ static const struct slurm_option scancel_options[] = {
 
 static const char scancel_help[] =
     "Usage: scancel [-A account] [-n name] [-p partition] [-q qos] [-R reservation] [-t state]\n"
-    "               [-u user | --me] [-w nodes] [-s signal] [-Q] [JOB | ARRAY_INDEX...]\n";
+    "               [-u user | --me] [-w nodes] [-s signal [-b | -f]] [-Q]\n"
+    "               [JOB | ARRAY_INDEX | JOB.STEP...]\n";
 
 static bool scancel_has_filter(const struct slurm_words *w)
 {
@@ -247,10 +254,6 @@ static struct err *scancel_refuse(const struct slurm_words *w)
 
     if (name && number == 0)
         return err_new(ERR_INVALID, "Unknown job signal: %s", name);
-    if (name && number != 9 && number != 15)
-        return err_new(ERR_INVALID,
-                       "--signal=%s is not available yet: jobs can be ended, by KILL or TERM",
-                       name);
     for (size_t i = 0; i < COUNT(refused); i++)
         if (slurm_words_has(w, refused[i]))
             return err_new(ERR_INVALID, "--%s is not available yet", refused[i]);
@@ -270,8 +273,6 @@ static struct err *scancel_all(struct scancel *x)
 
         if (e)
             return err_new(ERR_INVALID, "Invalid job id %s", w->arguments.at[i]);
-        if (name.step && !text_equal(name.step, "batch"))
-            return err_new(ERR_INVALID, "%s: steps are not available yet", w->arguments.at[i]);
     }
     for (size_t i = 0; i < w->arguments.n; i++)
         TRY(scancel_name(x, w->arguments.at[i]));
@@ -309,8 +310,10 @@ const struct command command_scancel = {
     .name = "scancel",
     .arguments = "[OPTION...] [JOB...]",
     .summary = "cancel jobs, with the options of Slurm's scancel",
-    .doc = "JOB is a number, an element of an array (12_3) or several (12_[1-3,8]). Options choose "
-           "jobs by user, name, partition or state.",
+    .doc =
+        "JOB is a number, an element of an array (12_3) or several (12_[1-3,8]). Options choose "
+        "jobs by user, name, partition or state. With a signal other than KILL, the job goes on, "
+        "and its steps get the signal; with -b its batch shell, with -f both.",
     .examples = {{"scancel 12_[3-5]", "cancels three elements of array 12"},
                  {"scancel --me -t PENDING", "cancels the waiting jobs of the calling user"},
                  {0}},

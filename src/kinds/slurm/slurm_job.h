@@ -54,9 +54,9 @@ enum {
 #define SLURM_CANCELLED_ANNOTATION "mete.dev/slurm-cancelled-by"
 
 /*
- * Annotation of a pod: "NUMBER SECONDS": the node sends the signal to the first process once, so
- * long before the end by activeDeadlineSeconds. A node that is down at that time does not send it
- * later.
+ * Annotation of a pod: "NUMBER SECONDS" or "NUMBER SECONDS steps": the node sends the signal once
+ * to the first process, or to the processes of the steps, so long before the end by
+ * activeDeadlineSeconds. A node that is down at that time does not send it later.
  */
 #define SLURM_SIGNAL_ANNOTATION "mete.dev/slurm-signal"
 
@@ -79,6 +79,7 @@ enum {
  *   "hold"      true: no program runs; the attempt holds its resources until it is ended, and steps
  *               are started in it by pods/exec
  *   "umask"     number
+ *   "hold"      true: nothing is executed: the pod holds an allocation until a signal ends it
  * Paths are absolute, without patterns, and opened with the rights of the user.
  */
 #define HOST_PROCESS_ANNOTATION "mete.dev/host-process"

@@ -171,13 +171,13 @@ static void put_number(json_t *map, const char *key, int64_t value)
     json_put_text(map, key, text);
 }
 
-/* A signal for steps alone has no receiver: only the batch shell runs in the pod. */
 static void put_signal(json_t *annotations, const json_t *signal)
 {
-    AUTO_FREE char *text = mem_format("%" PRId64 " %" PRId64, json_int(signal, "number", 0),
-                                      json_int(signal, "secondsBefore", 60));
+    AUTO_FREE char *text = mem_format("%" PRId64 " %" PRId64 "%s", json_int(signal, "number", 0),
+                                      json_int(signal, "secondsBefore", 60),
+                                      json_bool(signal, "batch", false) ? "" : " steps");
 
-    if (signal && json_bool(signal, "batch", false))
+    if (signal)
         json_put_text(annotations, SLURM_SIGNAL_ANNOTATION, text);
 }
 

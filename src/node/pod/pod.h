@@ -103,6 +103,7 @@ struct pod {
     int64_t deadline_ns; /* monotonic; 0: none */
     int64_t signal_ns;   /* monotonic: when the signal before the deadline is due; 0: none */
     int signal;          /* SLURM_SIGNAL_ANNOTATION */
+    bool is_signal_for_steps;
     bool is_signalled;
 
     json_t *status;   /* as last made */

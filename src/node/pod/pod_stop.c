@@ -106,10 +106,21 @@ bool pod_awaits_signal(const struct pod *p)
     return false;
 }
 
-void pod_decide_signal(struct pod *p)
+static void container_signal_before(struct pod *p, const char *id)
 {
     struct runtime *r = p->set->o.runtime;
+    const struct runtime_signal signal = {.number = p->signal,
+                                          .is_for_first = !p->is_signal_for_steps,
+                                          .is_for_steps = p->is_signal_for_steps};
 
+    if (r->ops->signal)
+        r->ops->signal(r->self, id, &signal);
+    else if (signal.is_for_first)
+        r->ops->kill(r->self, id, p->signal, on_signalled, NULL);
+}
+
+void pod_decide_signal(struct pod *p)
+{
     if (!pod_awaits_signal(p) || pod_now_ns(p) < p->signal_ns)
         return;
     p->is_signalled = true;
@@ -117,7 +128,7 @@ void pod_decide_signal(struct pod *p)
         AUTO_FREE char *id = container_id(p, &p->containers[i], p->containers[i].attempt);
 
         if (p->containers[i].state == CONTAINER_RUNNING)
-            r->ops->kill(r->self, id, p->signal, on_signalled, NULL);
+            container_signal_before(p, id);
     }
 }
 

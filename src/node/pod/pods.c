@@ -403,7 +403,8 @@ static void pod_read_signal(struct pod *p, int64_t left_ns)
     if (!rest.at)
         return;
     e = num_parse_int64(str_cut(&rest, ' '), 1, 64, &number);
-    other = num_parse_int64(rest, 0, UINT16_MAX, &before_s);
+    other = num_parse_int64(str_cut(&rest, ' '), 0, UINT16_MAX, &before_s);
+    p->is_signal_for_steps = rest.at != NULL;
     if (e || other)
         return; /* our own text */
     left_ns -= before_s * NS_PER_SEC;

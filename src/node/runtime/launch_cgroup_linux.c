@@ -206,13 +206,18 @@ static struct err *v2_make(const struct native_plan *p, struct launch_cgroup *re
 
 /* ---- both ---- */
 
-struct err *launch_cgroup_make(const char *root, const struct native_plan *p,
-                               struct launch_cgroup *ret)
+struct launch_cgroup launch_cgroup_of(const char *root, const char *path)
 {
     AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", root);
 
-    *ret = (struct launch_cgroup){
-        .root = root, .path = p->cgroup, .is_v2 = file_exists(controllers), .dir_fd = -1};
+    return (struct launch_cgroup){
+        .root = root, .path = path, .is_v2 = file_exists(controllers), .dir_fd = -1};
+}
+
+struct err *launch_cgroup_make(const char *root, const struct native_plan *p,
+                               struct launch_cgroup *ret)
+{
+    *ret = launch_cgroup_of(root, p->cgroup);
     if (ret->is_v2)
         return v2_make(p, ret);
     for (size_t i = 0; i < COUNT(hierarchies); i++)
@@ -247,9 +252,7 @@ static struct err *cgroup_enter(const struct launch_cgroup *c, const char *hiera
  */
 struct err *launch_cgroup_enter(const char *root, const char *path, const char *name)
 {
-    AUTO_FREE char *controllers = mem_format("%s/cgroup.controllers", root);
-    const struct launch_cgroup c = {
-        .root = root, .path = path, .is_v2 = file_exists(controllers), .dir_fd = -1};
+    const struct launch_cgroup c = launch_cgroup_of(root, path);
 
     TRY(cgroup_enter(&c, PROCESSES, name));
     for (size_t i = 0; !c.is_v2 && i < COUNT(hierarchies); i++) {
@@ -349,9 +352,12 @@ static size_t command_end(const char *dir, int signal)
     return n;
 }
 
-size_t launch_cgroup_signal_steps(const struct launch_cgroup *c, int signal)
+size_t launch_cgroup_signal_steps(const struct launch_cgroup *c, const char *step, int signal)
 {
-    return commands_each(c, EXEC_CGROUP_STEP, exec_cgroup_signal, signal);
+    AUTO_FREE char *prefix =
+        step ? mem_format(EXEC_CGROUP_STEP "%s-", step) : mem_strdup(EXEC_CGROUP_STEP);
+
+    return commands_each(c, prefix, exec_cgroup_signal, signal);
 }
 
 bool launch_cgroup_remove(const struct launch_cgroup *c)

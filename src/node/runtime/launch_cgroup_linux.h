@@ -24,6 +24,8 @@ struct launch_cgroup {
     size_t n_joins;
 };
 
+/* The cgroup of an attempt that is there already, with no descriptor open. */
+struct launch_cgroup launch_cgroup_of(const char *root, const char *path);
 /* Makes the directories, and sets limits and devices. */
 struct err *launch_cgroup_make(const char *root, const struct native_plan *p,
                                struct launch_cgroup *ret) MUST_CHECK;
@@ -34,8 +36,9 @@ bool launch_cgroup_join(const struct launch_cgroup *c);
 
 /* Sends SIGKILL to all processes. Returns how many there were. */
 size_t launch_cgroup_kill(const struct launch_cgroup *c);
-/* Sends the signal to the processes of all steps; 0: only counts them. Returns their number. */
-size_t launch_cgroup_signal_steps(const struct launch_cgroup *c, int signal);
+/* Sends the signal to the processes of a step (its number; NULL: of all); 0: only counts them.
+ * Returns their number. */
+size_t launch_cgroup_signal_steps(const struct launch_cgroup *c, const char *step, int signal);
 /* CPU time and peak of memory; -1: unknown. */
 void launch_cgroup_sample(const struct launch_cgroup *c, struct cgroup_stats *ret);
 /* Has the kernel ended a process at the memory limit? */

@@ -19,14 +19,16 @@ enum {
     LAUNCH_REPORT_FD = 4,
     LAUNCH_BATCH_MAX = 64,        /* attempts in one packet */
     LAUNCH_PACKET_MAX = 64 * 256, /* bytes of ids in one packet */
-    LAUNCH_SIGNAL = 40            /* real-time signal to a waiter; its value is the signal for the
-                                     first process, SIGKILL: for all */
+    LAUNCH_SIGNAL = 40,           /* real-time signal to a waiter; its value is the signal for the
+                                     first process. SIGKILL: for all; SIGTERM: also for steps */
+    LAUNCH_FIRST_ONLY = 0x100     /* added to the value: for the first process, whatever it is */
 };
 
-#define LAUNCH_ROLE         "launch-helper"
-#define LAUNCH_EXEC_ROLE    "launch-exec"
-#define LAUNCH_STEP_WORD    "mete-step" /* a command that is `mete step`, of our own program */
-#define LAUNCH_EXEC_GONE    "404"       /* the job has ended */
+#define LAUNCH_ROLE      "launch-helper"
+#define LAUNCH_EXEC_ROLE "launch-exec"
+/* A command that is `mete step`, of our own program. A second word is the number of the step. */
+#define LAUNCH_STEP_WORD    "mete-step"
+#define LAUNCH_EXEC_GONE    "404" /* the job has ended */
 #define LAUNCH_EXEC_REFUSED "422"
 #define LAUNCH_JOBS_DIR     "/run/mete/jobs" /* scripts, in the launcher's namespace */
 

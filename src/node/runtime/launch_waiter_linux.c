@@ -198,12 +198,14 @@ static bool reap(struct waiting *w)
 }
 
 /* The end of a job also asks its steps to end. */
-static void forward_signal(const struct waiting *w, int signal)
+static void forward_signal(const struct waiting *w, int value)
 {
-    if (signal == SIGKILL)
+    int signal = value & ~LAUNCH_FIRST_ONLY;
+
+    if (value == SIGKILL)
         (void)launch_cgroup_kill(&w->cgroup);
-    if (signal == SIGTERM)
-        (void)launch_cgroup_signal_steps(&w->cgroup, signal);
+    if (value == SIGTERM)
+        (void)launch_cgroup_signal_steps(&w->cgroup, NULL, signal);
     if (w->first > 0 && signal > 0 && signal < NSIG)
         (void)kill(w->first, signal); /* not reaped yet: the pid is the child's */
 }
@@ -231,7 +233,7 @@ static void hold_wait(struct waiting *w, const sigset_t *awaited)
     const struct timespec pause = {.tv_nsec = EMPTY_MAX_NS};
     int end = 0;
 
-    while (end != SIGKILL && (end == 0 || launch_cgroup_signal_steps(&w->cgroup, 0) > 0)) {
+    while (end != SIGKILL && (end == 0 || launch_cgroup_signal_steps(&w->cgroup, NULL, 0) > 0)) {
         siginfo_t info = {0};
         int signal = sigtimedwait(awaited, &info, end == 0 ? NULL : &pause);
 

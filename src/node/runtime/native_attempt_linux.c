@@ -316,7 +316,7 @@ void native_inspect(struct native_attempt *a, bool is_told)
 
 /* ---- signals ---- */
 
-bool native_signal(struct native_attempt *a, int signal)
+bool native_signal(struct native_attempt *a, int value)
 {
     AUTO_FREE char *path = native_attempt_path(a);
     struct native_record r = {0};
@@ -325,7 +325,7 @@ bool native_signal(struct native_attempt *a, int signal)
     AUTO(fd_closep) int fd = -1;
     bool is_begun = !e && (r.waiter > 0 || r.end);
 
-    info.si_value.sival_int = signal;
+    info.si_value.sival_int = value;
     if (!e && r.waiter > 0 && !r.end)
         fd = waiter_open(a, r.waiter);
     if (fd >= 0) /* fails if the waiter has ended: nothing is left to signal */

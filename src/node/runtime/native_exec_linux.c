@@ -34,14 +34,24 @@ static bool is_step(const struct exec_child *c)
     return text_equal(json_string_value(json_array_get(c->args, 0)), LAUNCH_STEP_WORD);
 }
 
+/* "exec-"; "step-" or "step-NUMBER-". The caller frees it. */
+static char *command_prefix(const struct exec_child *c)
+{
+    const char *number = json_string_value(json_array_get(c->args, 1));
+
+    if (!is_step(c))
+        return mem_strdup(EXEC_CGROUP_COMMAND);
+    return number ? mem_format(EXEC_CGROUP_STEP "%s-", number) : mem_strdup(EXEC_CGROUP_STEP);
+}
+
 static struct err *command_cgroup_make(struct exec_child *c, const struct native *n)
 {
     AUTO_FREE char *path = mem_format("/mete/%s", c->id);
+    AUTO_FREE char *prefix = command_prefix(c);
     AUTO_FREE char *word = NULL;
     const struct exec_cgroup_options o = {.root = n->cgroup_root,
                                           .path = path,
-                                          .prefix =
-                                              is_step(c) ? EXEC_CGROUP_STEP : EXEC_CGROUP_COMMAND,
+                                          .prefix = prefix,
                                           .number = c->number,
                                           .is_used = exec_has_cgroup,
                                           .arg = c->set};
@@ -103,6 +113,8 @@ static struct err *native_exec_prepare(struct exec_child *c, const struct runtim
 {
     const json_t *args = json_object_get(e->process, "args");
     const json_t *word = NULL;
+    const char *number = NULL;
+    int64_t step = 0;
     size_t i = 0;
 
     if (json_array_size(args) == 0)
@@ -112,6 +124,9 @@ static struct err *native_exec_prepare(struct exec_child *c, const struct runtim
     json_array_foreach (args, i, word)
         if (!json_is_string(word))
             return err_new(ERR_INVALID, "the command is not a list of words");
+    number = json_string_value(json_array_get(args, 1));
+    if (text_equal(json_string_value(json_array_get(args, 0)), LAUNCH_STEP_WORD) && number)
+        TRY(num_parse_int64(str_of(number), 0, INT32_MAX, &step));
     c->args = json_deep_copy(args);
     c->is_ended_all = is_step(c);
     return NULL;

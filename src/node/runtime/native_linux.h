@@ -99,8 +99,8 @@ void native_inspect(struct native_attempt *a, bool is_told);
 void native_ended(struct native_attempt *a, const json_t *end, bool is_told);
 bool native_usage(void *self, const char *id, struct usage *ret);
 void native_add_gpus(void *self, const char *id, const struct gpu_used *g);
-/* Sends the signal by the waiter. False: no waiter has begun yet. */
-bool native_signal(struct native_attempt *a, int signal);
+/* Sends a value of LAUNCH_SIGNAL to the waiter. False: no waiter has begun yet. */
+bool native_signal(struct native_attempt *a, int value);
 
 /* ---- native_launcher_linux.c ---- */
 

@@ -117,6 +117,13 @@ struct exec {
     const struct exec_ops *ops;
 };
 
+struct runtime_signal {
+    int number;
+    bool is_for_first; /* process */
+    bool is_for_steps; /* all processes of all steps; containers have none */
+    const char *step;  /* the number of one of them; NULL: all */
+};
+
 struct runtime_ops {
     /*
      * Creates an attempt. ERR_INVALID: the runtime refused the configuration (no such program, no
@@ -127,6 +134,9 @@ struct runtime_ops {
     void (*start)(void *self, const char *id, runtime_done_fn done, void *arg);
     /* Signals the first process; SIGKILL ends all processes. An ended attempt is no error. */
     void (*kill)(void *self, const char *id, int signal, runtime_done_fn done, void *arg);
+    /* Sends a signal that is not for the attempt's end. An ended attempt is no error. NULL: as
+     * `kill`, and no steps. */
+    void (*signal)(void *self, const char *id, const struct runtime_signal *s);
     /* Removes an ended or intended attempt: state, cgroup, bundle, and last the intent. */
     void (*remove)(void *self, const char *id, runtime_done_fn done, void *arg);
     /* Lists the attempts on this machine; called before the others, and again after a failure. From

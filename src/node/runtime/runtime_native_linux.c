@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "node/runtime/cgroup_stuck.h"
+#include "node/runtime/launch_cgroup_linux.h"
+#include "node/runtime/launch_helper.h"
 #include "node/runtime/native_linux.h"
 #include "node/runtime/native_plan.h"
 
@@ -211,7 +213,7 @@ struct native_kill {
     struct native *n;
     struct loop_timer *timer;
     char *id;
-    int signal;
+    int signal; /* a value of LAUNCH_SIGNAL */
     runtime_done_fn done;
     void *arg;
 };
@@ -265,6 +267,24 @@ static void native_kill(void *self, const char *id, int signal, runtime_done_fn 
     LIST_ADD(n->kills, k);
     k->timer = loop_timer_new(n->loop, on_kill, k);
     loop_timer_set(k->timer, 0);
+}
+
+static void on_first_signalled(void *arg, const struct err *e)
+{
+    (void)arg;
+    (void)e; /* never fails */
+}
+
+static void native_send(void *self, const char *id, const struct runtime_signal *s)
+{
+    const struct native *n = self;
+    AUTO_FREE char *path = mem_format("/mete/%s", id);
+    const struct launch_cgroup c = launch_cgroup_of(n->cgroup_root, path);
+
+    if (s->is_for_steps)
+        (void)launch_cgroup_signal_steps(&c, s->step, s->number);
+    if (s->is_for_first)
+        native_kill(self, id, s->number | LAUNCH_FIRST_ONLY, on_first_signalled, NULL);
 }
 
 /* ---- remove ---- */
@@ -467,6 +487,7 @@ static void native_free(void *self)
 static const struct runtime_ops native_ops = {.create = native_create,
                                               .start = native_start,
                                               .kill = native_kill,
+                                              .signal = native_send,
                                               .remove = native_remove,
                                               .list = native_list,
                                               .usage = native_usage,

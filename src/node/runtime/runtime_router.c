@@ -44,6 +44,22 @@ static void router_kill(void *self, const char *id, int signal, runtime_done_fn 
     to->ops->kill(to->self, id, signal, done, arg);
 }
 
+static void on_router_signalled(void *arg, const struct err *e)
+{
+    (void)arg;
+    (void)e; /* the attempt ended */
+}
+
+static void router_signal(void *self, const char *id, const struct runtime_signal *s)
+{
+    const struct runtime *to = router_find(self, id);
+
+    if (to->ops->signal)
+        to->ops->signal(to->self, id, s);
+    else if (s->is_for_first)
+        to->ops->kill(to->self, id, s->number, on_router_signalled, NULL);
+}
+
 static void router_remove(void *self, const char *id, runtime_done_fn done, void *arg)
 {
     const struct runtime *to = router_find(self, id);
@@ -155,6 +171,7 @@ static void router_free(void *self)
 static const struct runtime_ops router_ops = {.create = router_create,
                                               .start = router_start,
                                               .kill = router_kill,
+                                              .signal = router_signal,
                                               .remove = router_remove,
                                               .list = router_list,
                                               .exec = router_exec,

@@ -15,6 +15,7 @@ enum {
     FORWARDS_MAX = 512,
     OUT_HIGH = 128 << 10, /* backlog at which reading of the output stops */
     OUT_LOW = 32 << 10,
+    SIGNAL_MAX = 64,
 };
 
 struct sessions {
@@ -262,12 +263,40 @@ static struct err *session_begin(struct sessions *set, struct session *s, const 
     return NULL;
 }
 
+/* Signals a running container, and ends at once. */
+static struct err *session_signal(struct sessions *set, const json_t *question)
+{
+    const char *to = json_text(question, "to");
+    struct runtime_signal signal = {.number = (int)json_int(question, "signal", 0),
+                                    .is_for_first = !text_equal(to, "steps"),
+                                    .is_for_steps = to && !text_equal(to, "first"),
+                                    .step = json_text(question, "step")};
+    AUTO_FREE char *attempt = NULL;
+
+    TRY(check_question(question, true));
+    if (signal.number < 1 || signal.number > SIGNAL_MAX)
+        return err_new(ERR_BAD_REQUEST, "want signal, 1 to %d", (int)SIGNAL_MAX);
+    attempt = pods_running_id(set->o.pods, json_text(question, "podUid"),
+                              json_text(question, "container"));
+    if (!attempt)
+        return err_new(ERR_NOT_FOUND, "container not found (\"%s\")",
+                       json_text(question, "container"));
+    set->o.runtime->ops->signal(set->o.runtime->self, attempt, &signal);
+    return NULL;
+}
+
 static void sessions_open(void *self, uint32_t id, const json_t *question)
 {
     struct sessions *set = self;
-    struct session *s = mem_alloc(sizeof(*s));
+    struct session *s = NULL;
     AUTO(err_freep) struct err *e = NULL;
 
+    if (text_equal(json_text(question, "op"), "signal")) {
+        e = session_signal(set, question);
+        set->o.out->end(set->o.out->arg, id, e ? err_http(e) : 200, e ? err_message(e) : "");
+        return;
+    }
+    s = mem_alloc(sizeof(*s));
     *s = (struct session){.set = set,
                           .id = id,
                           .lane = lane_new(),
@@ -332,7 +361,7 @@ struct sessions *sessions_new(const struct sessions_options *o)
 
 struct stream_service sessions_service(struct sessions *set)
 {
-    static const char *const ops[] = {"exec", "attach", "portforward", NULL};
+    static const char *const ops[] = {"exec", "attach", "portforward", "signal", NULL};
 
     return (struct stream_service){.ops = ops,
                                    .open = sessions_open,

@@ -1,6 +1,6 @@
 /*
  * sessions.h - sessions over the reverse stream: commands in containers, attached clients, and
- * connections to ports of pods (the protocol: client/records.h)
+ * connections to ports of pods (the protocol: client/records.h); and signals to containers
  *
  * A slow reader stops the command's output, and an input that is not read stops its sender: a
  * session buffers at most the granted credit.
@@ -21,5 +21,5 @@ struct sessions_options {
 struct sessions *sessions_new(const struct sessions_options *o);
 void sessions_free(struct sessions *s); /* accepts NULL; ends all sessions */
 
-/* The uplink's service for "op": "exec", "attach" and "portforward". */
+/* The uplink's service for "op": "exec", "attach", "portforward" and "signal". */
 struct stream_service sessions_service(struct sessions *s);

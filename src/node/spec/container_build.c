@@ -12,6 +12,7 @@
 #include "node/spec/cdi.h"
 #include "node/spec/container_devices.h"
 #include "node/spec/env.h"
+#include "node/spec/gpu_env.h"
 #include "node/spec/share_edits.h"
 #include "node/volume/etc.h"
 
@@ -339,6 +340,15 @@ static void parts_find_user(const struct pod *p, const struct container *c, cons
     x->user = &x->owner;
 }
 
+static struct err *add_gpu_numbers(const struct pod *p, const struct container *c, json_t *env)
+{
+    AUTO(container_devices_done) struct container_devices devices = {0};
+
+    TRY(container_devices_find(p, c, &devices));
+    gpu_env_put(&devices, env);
+    return NULL;
+}
+
 static struct err *parts_collect(const struct pod *p, const struct container *c,
                                  const struct container_place *place, struct parts *x)
 {
@@ -363,6 +373,8 @@ static struct err *parts_collect(const struct pod *p, const struct container *c,
     TRY(build_env(p, spec, x->image, x->user, &x->own_env, &x->env));
     if (driver && driver->is_emulated && pod_is_host_process(p))
         add_emulated(driver, x->env);
+    if (pod_is_host_process(p))
+        TRY(add_gpu_numbers(p, c, x->env));
     add_mounts(place->stage, x->mounts, &x->n_mounts);
     if (root)
         add_etc(p, spec, x->mounts, &x->n_mounts);

@@ -1098,6 +1098,44 @@ static void a_command_joins_the_job_in_v2(void **state)
     again();
 }
 
+/* Of two steps, the one that is named has the signal. */
+static void a_signal_reaches_one_step(void **state)
+{
+    static const char *const numbers[] = {"3", "33"};
+    struct runtime_signal signal = {.number = SIGTERM, .is_for_steps = true, .step = "3"};
+    struct command_run r[2] = {0};
+    char id[64];
+
+    WANTS_A_MACHINE();
+    start_sleeper(id);
+    for (size_t i = 0; i < 2; i++) {
+        AUTO(json_freep)
+        json_t *process = json_pack("{s:[s,s]}", "args", LAUNCH_STEP_WORD, numbers[i]);
+        const struct runtime_exec e = {.id = id,
+                                       .process = process,
+                                       .has_terminal = true,
+                                       .output = on_command_output,
+                                       .end = on_command_end,
+                                       .arg = &r[i]};
+
+        r[i].exec = machine.runtime->ops->exec(machine.runtime->self, &e);
+        until_seen(has_line, (const char *)&r[i]);
+    }
+    machine.runtime->ops->signal(machine.runtime->self, id, &signal);
+    until(&r[0].is_ended);
+    assert_int_equal(r[0].code, STEP_CODE_TERM);
+    assert_false(r[1].is_ended);
+    signal = (struct runtime_signal){.number = SIGTERM, .is_for_first = true};
+    machine.is_told = false;
+    machine.runtime->ops->signal(machine.runtime->self, id, &signal);
+    until(&machine.is_told); /* the first process alone had it; its end ends the step */
+    until(&r[1].is_ended);
+    assert_int_equal(r[1].code, 128 + SIGKILL);
+    for (size_t i = 0; i < 2; i++)
+        command_done(&r[i]);
+    remove_attempt(id);
+}
+
 static void start_hold(char id[64])
 {
     create_with("true", "{\"hold\":true}", id);
@@ -1198,6 +1236,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_new_node_ends_the_commands_of_the_old_one),
         cmocka_unit_test(a_step_is_our_own_program),
         cmocka_unit_test(a_command_joins_the_job_in_v2),
+        cmocka_unit_test(a_signal_reaches_one_step),
         cmocka_unit_test(an_allocation_lasts_until_its_signal),
         cmocka_unit_test(an_allocation_waits_for_its_steps),
     };
