@@ -412,7 +412,9 @@ static void sacct_add_account(const struct sacct *s, struct sacct_index *x, cons
 
     if (!entry) {
         sacct_put(x, row);
-    } else if (s->has_duplicates && json_object_get(entry->row, "isAttempt")) {
+    } else if (s->has_duplicates &&
+               (json_object_get(entry->row, "isAttempt") ||
+                json_int(entry->row, "restarts", 0) > json_int(row, "restarts", 0))) {
         json_array_append_new(x->rows, row);
     } else if (json_int(entry->row, "startTime", 0) <= json_int(row, "endTime", 0) &&
                !text_equal(json_text(entry->row, "state"), "PENDING")) {

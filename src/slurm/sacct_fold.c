@@ -49,15 +49,28 @@ static bool is_loss(const char *state)
            text_equal(state, "FAILED") || text_equal(state, "OUT_OF_MEMORY");
 }
 
+/* Times and energies are sums, peaks are the largest of the nodes. */
+static void fold_use(json_t *sum, const json_t *row)
+{
+    static const char *const times[] = {"cpuTime", "gpuBusyTime"};
+    static const char *const peaks[] = {"memoryPeakBytes", "gpuMemoryPeakBytes"};
+    static const char energy[] = "gpuEnergyMillijoules";
+
+    for (size_t i = 0; i < COUNT(times); i++)
+        if (json_is_object(json_object_get(row, times[i])))
+            add_time(json_object_at(sum, times[i]), json_object_get(row, times[i]));
+    for (size_t i = 0; i < COUNT(peaks); i++)
+        if (json_int(row, peaks[i], 0) > json_int(sum, peaks[i], 0))
+            json_put_int(sum, peaks[i], json_int(row, peaks[i], 0));
+    if (json_is_integer(json_object_get(row, energy)))
+        json_put_int(sum, energy, json_int(sum, energy, 0) + json_int(row, energy, 0));
+}
+
 static void fold_row(json_t *sum, const json_t *row)
 {
-    const json_t *peak = json_object_get(row, "memoryPeakBytes");
     const char *to = json_text(row, "to");
 
-    if (json_is_object(json_object_get(row, "cpuTime")))
-        add_time(json_object_at(sum, "cpuTime"), json_object_get(row, "cpuTime"));
-    if (json_is_integer(peak) && json_integer_value(peak) > json_int(sum, "memoryPeakBytes", 0))
-        json_put_int(sum, "memoryPeakBytes", json_integer_value(peak));
+    fold_use(sum, row);
     if (stamp_or(to, 0) > stamp_or(json_text(sum, "to"), 0))
         json_put_text(sum, "to", to);
     if (text_equal(json_text(sum, "state"), "CANCELLED") && is_loss(json_text(row, "state")))

@@ -44,10 +44,11 @@ static void fill_running(struct sjob_turn *t)
 {
     struct sjob *j = t->job;
     const struct sjob_pod *p = j->is_array ? NULL : sjob_find_pod(j, 0);
+    bool is_running = j->n_running > 0 || (j->ask.nodes > 1 && j->n_over > 0);
     char text[STAMP_TEXT_SIZE];
 
-    json_put_text(t->status, "state", j->n_running > 0 ? "RUNNING" : "PENDING");
-    json_put_text(t->status, "reason", j->n_running > 0 ? NULL : j->reason);
+    json_put_text(t->status, "state", is_running ? "RUNNING" : "PENDING");
+    json_put_text(t->status, "reason", is_running ? NULL : j->reason);
     if (!p || p->state != SJOB_RUNNING)
         return;
     json_put_text(t->status, "nodes", sjob_pod_nodes(p));

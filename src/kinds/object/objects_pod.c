@@ -302,9 +302,24 @@ static struct err *check_phase(const struct change *c)
     return NULL;
 }
 
+/*
+ * A disruption stays: the patch of a node replaces all conditions, and a node that was cut off does
+ * not know of its pods' evictions.
+ */
+static void keep_disruption(struct change *c)
+{
+    const json_t *was = object_condition(c->before, "DisruptionTarget");
+
+    if (was && text_equal(json_text(was, "status"), "True") &&
+        !object_condition(c->after, "DisruptionTarget"))
+        (void)json_array_append_new(json_array_at(json_object_at(c->after, "status"), "conditions"),
+                                    json_deep_copy(was)); /* fresh: cannot fail */
+}
+
 struct err *pod_update_rules(struct change *c)
 {
     TRY(check_fixed(c));
     TRY(check_images(c));
+    keep_disruption(c);
     return check_phase(c);
 }

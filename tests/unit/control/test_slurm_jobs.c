@@ -263,6 +263,127 @@ static void only_its_user_changes_a_job(void **state)
                   "Access/permission denied");
 }
 
+static void ignore_answer(void *arg, const struct err *e, int64_t revision)
+{
+    (void)arg;
+    (void)e;
+    (void)revision;
+}
+
+/* Evicts the pod from its node, as the loss of the node does. */
+static void evict_pod(const char *name)
+{
+    AUTO(json_freep) json_t *pod = world_get(&jw.w, POD(name));
+    const struct cluster_eviction eviction = {.ns = "default",
+                                              .name = name,
+                                              .uid = json_text_at(pod, "metadata", "uid", NULL),
+                                              .reason = "DeletionByTaintManager",
+                                              .message = "the node is lost"};
+
+    world_must(cluster_evict(jw.cluster, &eviction, (struct cluster_answer){ignore_answer, NULL}));
+    jobs_world_run(&jw, 2);
+}
+
+static bool is_deleting(const char *name)
+{
+    AUTO(json_freep) json_t *pod = world_get(&jw.w, POD(name));
+
+    return json_text_at(pod, "metadata", "deletionTimestamp", NULL) != NULL;
+}
+
+/* Submits the job "j" on two nodes, and places its pods. */
+static void run_on_two_nodes(const char *spec)
+{
+    world_add_node(&jw.w, "n2", 0);
+    (void)submit("j", spec);
+    assert_true(has_pod("j") && has_pod("j-n1"));
+    world_must(world_bind(&jw.w, "default", "j", "n1"));
+    world_must(world_bind(&jw.w, "default", "j-n1", "n2"));
+    tell_pod(&jw, "j", "Running", 0);
+    tell_pod(&jw, "j-n1", "Running", 0);
+    jobs_world_run(&jw, 2);
+    assert_status("j", "state", "RUNNING");
+}
+
+static void the_end_of_the_script_ends_all_nodes_of_a_job(void **state)
+{
+    (void)state;
+    run_on_two_nodes("'nodesMin':2");
+    end_pod("j", 3);
+    assert_status("j", "state", "RUNNING"); /* the other node is not free yet */
+    jobs_world_restart(&jw, true);
+    jobs_world_run(&jw, 2);
+    assert_true(has_pod("j") && is_deleting("j-n1"));
+    end_pod("j-n1", 143);
+    assert_status("j", "state", "FAILED");
+    assert_int_equal(count_pods(), 0);
+}
+
+static void a_lost_node_ends_all_pods_before_the_next_attempt(void **state)
+{
+    (void)state;
+    run_on_two_nodes("'nodesMin':2");
+    evict_pod("j-n1");
+    assert_true(is_deleting("j"));
+    end_pod("j", 143);
+    assert_false(has_pod("j-r1"));
+    jobs_world_restart(&jw, true);
+    jobs_world_run(&jw, 2);
+    assert_false(has_pod("j-r1"));
+    end_pod("j-n1", 143);
+    assert_true(has_pod("j-r1") && has_pod("j-r1-n1"));
+}
+
+static void a_node_that_comes_back_does_not_hide_that_it_was_lost(void **state)
+{
+    (void)state;
+    run_on_two_nodes("'nodesMin':2,'requeue':false");
+    evict_pod("j");
+    assert_true(is_deleting("j-n1"));
+    end_pod("j", 143); /* the node's conditions do not have the eviction */
+    end_pod("j-n1", 143);
+    assert_status("j", "state", "NODE_FAIL");
+}
+
+static void a_job_may_go_on_without_a_lost_node(void **state)
+{
+    (void)state;
+    run_on_two_nodes("'nodesMin':2,'noKill':true");
+    evict_pod("j-n1");
+    end_pod("j-n1", 143);
+    assert_false(is_deleting("j"));
+    assert_status("j", "state", "RUNNING");
+    end_pod("j", 0);
+    assert_status("j", "state", "COMPLETED");
+}
+
+static void tasks_that_no_node_holds_are_spread(void **state)
+{
+    AUTO(json_freep) json_t *pod = NULL;
+
+    (void)state;
+    world_add_node(&jw.w, "n2", 0);
+    for (int i = 1; i <= 2; i++) {
+        AUTO_FREE char *name = mem_format("n%d", i);
+
+        world_must(world_patch(
+            &jw.w, (struct target){.kind = "nodes", .name = name, .sub = "status", .who = &root},
+            "{'status':{'capacity':{'cpu':'4','memory':'8Gi'}}}", NULL));
+    }
+    (void)submit("one", "'tasks':4");
+    assert_false(has_pod("one-n1"));
+    (void)submit("two", "'tasks':7");
+    pod = world_get(&jw.w, POD("two-n1"));
+    assert_non_null(pod);
+    assert_non_null(
+        strstr(json_text_at(pod, "metadata", "annotations", SLURM_ENVIRONMENT_ANNOTATION, NULL),
+               "\"SLURM_TASKS_PER_NODE=4,3\""));
+    world_refused(try_submit("three", "'tasks':9"), 422,
+                  "Requested node configuration is not available");
+    world_refused(try_submit("three", "'nodesMin':3"), 422,
+                  "Requested node configuration is not available");
+}
+
 static void requests_that_cannot_be_are_refused_in_slurms_words(void **state)
 {
     static const struct {
@@ -279,6 +400,9 @@ static void requests_that_cannot_be_are_refused_in_slurms_words(void **state)
         {"'dependency':'afterok:99'", 422, "Job dependency problem"},
         {"'dependency':'sometime:1'", 422, "Job dependency problem"},
         {"'nodesMin':3,'nodesMax':2", 422, "Node count specification invalid"},
+        {"'nodesMax':1,'nodeList':'n[1-2]'", 422, "Node count specification invalid"},
+        {"'tasks':3,'tasksPerNode':1,'nodesMin':2", 422,
+         "Requested node configuration is not available"},
         {"'user':{'uid':0}", 403, "Access/permission denied"},
     };
 
@@ -299,6 +423,11 @@ int main(void)
         CASE(a_begin_time_is_waited_for),
         CASE(a_waiting_pod_is_held_and_its_limit_changes),
         CASE(only_its_user_changes_a_job),
+        CASE(the_end_of_the_script_ends_all_nodes_of_a_job),
+        CASE(a_lost_node_ends_all_pods_before_the_next_attempt),
+        CASE(a_node_that_comes_back_does_not_hide_that_it_was_lost),
+        CASE(a_job_may_go_on_without_a_lost_node),
+        CASE(tasks_that_no_node_holds_are_spread),
         CASE(requests_that_cannot_be_are_refused_in_slurms_words),
 #undef CASE
     };
