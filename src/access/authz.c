@@ -78,6 +78,8 @@ static const struct rule cluster_rules[] = {
     {ROLE_VIEW, "slurmusers", READ},
     {ROLE_VIEW, "reservations", READ},
     {ROLE_VIEW, "reservations/status", "get"},
+    {ROLE_VIEW, "slurmpartitions", READ},
+    {ROLE_VIEW, "slurmconfigs", READ},
     {ROLE_VIEW, "clusterpolicies", READ},
     {ROLE_VIEW, "clusterpolicies/status", "get"},
     {ROLE_VIEW, "priorityclasses", READ},

@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "kinds/object/objects.h"
 
 bool passwd_user_name(void *arg, uint32_t uid, char *ret, size_t ret_size)
@@ -40,4 +41,23 @@ bool passwd_find_user(void *arg, int64_t uid, struct object_user *ret)
     if (getgrgid_r(entry.pw_gid, &group, group_bytes, sizeof(group_bytes), &of) == 0 && of)
         (void)snprintf(ret->group, sizeof(ret->group), "%s", group.gr_name);
     return true;
+}
+
+enum {
+    GROUP_BYTES_MAX = 1 << 20 /* with the names of the members */
+};
+
+bool passwd_is_member(void *arg, const char *user, int64_t gid, const char *group)
+{
+    AUTO_FREE char *bytes = mem_alloc(GROUP_BYTES_MAX);
+    struct group entry;
+    struct group *found = NULL;
+
+    (void)arg;
+    if (getgrnam_r(group, &entry, bytes, GROUP_BYTES_MAX, &found) != 0 || !found)
+        return false;
+    for (char **name = entry.gr_mem; *name; name++)
+        if (text_equal(*name, user))
+            return true;
+    return (int64_t)entry.gr_gid == gid;
 }

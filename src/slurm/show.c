@@ -355,19 +355,39 @@ void slurm_show_node(const struct slurm_show *s, const json_t *row, struct buf *
 
 /* ---- partitions ---- */
 
-static void show_partition_rules(const struct record *r)
+/* A list of those who may stands in place of a list of those who may not. */
+static void add_lists(const struct record *r, const char *allow, const char *allowed,
+                      const char *deny, const char *denied)
+{
+    if (json_text_filled(r->row, denied) && !json_text_filled(r->row, allowed))
+        add_member(r, deny, denied, "");
+    else
+        add_member(r, allow, allowed, "ALL");
+}
+
+static void show_partition_access(const struct record *r)
 {
     add_member(r, "PartitionName", "name", "");
     next_line(r);
     add_member(r, "AllowGroups", "allowGroups", "ALL");
-    add_member(r, " AllowAccounts", "allowAccounts", "ALL");
-    add_member(r, " AllowQos", "allowQos", "ALL");
+    add_lists(r, " AllowAccounts", "allowAccounts", " DenyAccounts", "denyAccounts");
+    add_lists(r, " AllowQos", "allowQos", " DenyQos", "denyQos");
+    if (json_text_filled(r->row, "allowUsers") || json_text_filled(r->row, "denyUsers"))
+        add_lists(r, " AllowUsers", "allowUsers", " DenyUsers", "denyUsers");
     next_line(r);
-    buf_printf(r->out, "AllocNodes=ALL Default=%s", yes_or_no(r->row, "isDefault"));
+    buf_add_text(r->out, "AllocNodes=ALL");
+    if (json_text_filled(r->row, "alternate"))
+        add_member(r, " Alternate", "alternate", "");
+    buf_printf(r->out, " Default=%s", yes_or_no(r->row, "isDefault"));
     add_member(r, " QoS", "qos", "N/A");
+}
+
+static void show_partition_rules(const struct record *r)
+{
     next_line(r);
     add_minutes(r, "DefaultTime", "defaultTime", "NONE");
-    buf_add_text(r->out, " DisableRootJobs=NO ExclusiveUser=NO");
+    buf_printf(r->out, " DisableRootJobs=%s ExclusiveUser=NO",
+               yes_or_no(r->row, "disableRootJobs"));
     add_member(r, " GraceTime", "graceTime", "0");
     buf_printf(r->out, " Hidden=%s", yes_or_no(r->row, "hidden"));
     next_line(r);
@@ -375,35 +395,65 @@ static void show_partition_rules(const struct record *r)
     add_minutes(r, " MaxTime", "timeLimit", "UNLIMITED");
     add_member(r, " MinNodes", "nodesMin", "0");
     buf_add_text(r->out, " LLN=NO MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED");
+    next_line(r);
+    add_member(r, "Nodes", "nodes", "(null)");
+    next_line(r);
+    add_member(r, "PriorityJobFactor", "priorityFactor", "1");
+    add_member(r, " PriorityTier", "priorityTier", "1");
+    buf_printf(r->out, " RootOnly=%s ReqResv=%s", yes_or_no(r->row, "rootOnly"),
+               yes_or_no(r->row, "requiresReservation"));
+    add_member(r, " OverSubscribe", "oversubscribe", "NO");
+    next_line(r);
+    add_member(r, "OverTimeLimit=NONE PreemptMode", "preemptMode", "OFF");
+}
+
+/* "DefCpuPerGPU=4,DefMemPerGPU=1024" */
+static void add_job_defaults(const struct record *r)
+{
+    int64_t cpus = json_int(r->row, "cpusPerGpu", 0);
+    int64_t memory = json_int(r->row, "memoryDefaultPerGpu", 0);
+
+    next_line(r);
+    buf_add_text(r->out, "JobDefaults=");
+    if (cpus > 0)
+        buf_printf(r->out, "DefCpuPerGPU=%" PRId64 "%s", cpus, memory > 0 ? "," : "");
+    if (memory > 0)
+        buf_printf(r->out, "DefMemPerGPU=%" PRId64, memory);
+    if (cpus <= 0 && memory <= 0)
+        buf_add_text(r->out, "(null)");
+}
+
+static void show_partition_amounts(const struct record *r)
+{
+    bool is_empty = json_int(r->row, "nodeCount", 0) == 0;
+
+    next_line(r);
+    add_member(r, "State", "state", "UP");
+    add_member(r, " TotalCPUs", "cpus", "0");
+    add_member(r, " TotalNodes", "nodeCount", "0");
+    buf_add_text(r->out, " SelectTypeParameters=NONE");
+    add_job_defaults(r);
+    next_line(r);
+    if (json_object_get(r->row, "memoryDefaultPerCpu"))
+        add_limit(r, "DefMemPerCPU", "memoryDefaultPerCpu");
+    else
+        add_limit(r, "DefMemPerNode", "memoryDefaultPerNode");
+    if (json_object_get(r->row, "memoryMaxPerCpu"))
+        add_limit(r, " MaxMemPerCPU", "memoryMaxPerCpu");
+    else
+        add_limit(r, " MaxMemPerNode", "memoryMaxPerNode");
+    next_line(r);
+    add_member(r, "TRES", is_empty ? "" : "tres", "(null)");
+    add_optional(r, "TRESBillingWeights", "billingWeights");
 }
 
 void slurm_show_partition(const struct slurm_show *s, const json_t *row, struct buf *out)
 {
     const struct record r = {s, row, out};
 
+    show_partition_access(&r);
     show_partition_rules(&r);
-    next_line(&r);
-    add_member(&r, "Nodes", "nodes", "");
-    next_line(&r);
-    add_member(&r, "PriorityJobFactor", "priorityFactor", "1");
-    add_member(&r, " PriorityTier", "priorityTier", "1");
-    buf_printf(out, " RootOnly=%s ReqResv=NO", yes_or_no(row, "rootOnly"));
-    add_member(&r, " OverSubscribe", "oversubscribe", "NO");
-    next_line(&r);
-    add_member(&r, "OverTimeLimit=NONE PreemptMode", "preemptMode", "OFF");
-    next_line(&r);
-    add_member(&r, "State", "state", "UP");
-    add_member(&r, " TotalCPUs", "cpus", "0");
-    add_member(&r, " TotalNodes", "nodeCount", "0");
-    buf_add_text(out, " SelectTypeParameters=NONE");
-    next_line(&r);
-    buf_add_text(out, "JobDefaults=(null)");
-    next_line(&r);
-    add_limit(&r, "DefMemPerNode", "memoryDefaultPerNode");
-    add_limit(&r, " MaxMemPerNode", "memoryMaxPerNode");
-    next_line(&r);
-    add_member(&r, "TRES", "tres", "");
-    add_optional(&r, "TRESBillingWeights", "billingWeights");
+    show_partition_amounts(&r);
     end_record(&r);
 }
 

@@ -164,6 +164,27 @@ static void column_reason_time(const json_t *row, const struct slurm_view *v, st
     buf_add_text(out, text);
 }
 
+static void column_size(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    int64_t least = json_int(row, "nodesMin", 0);
+    int64_t most = json_int(row, "nodesMax", -1);
+
+    (void)v;
+    least = least > 0 ? least : 1;
+    if (most < 0)
+        buf_printf(out, "%" PRId64 "-infinite", least);
+    else if (most == least)
+        buf_printf(out, "%" PRId64, least);
+    else
+        buf_printf(out, "%" PRId64 "-%" PRId64, least, most);
+}
+
+static void column_root(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    buf_add_text(out, json_bool(row, "rootOnly", false) ? "yes" : "no");
+}
+
 static void column_up(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
     const char *state = json_text(row, "partitionState");
@@ -211,9 +232,9 @@ static const struct slurm_column sinfo_columns[] = {
     FN('O', "CPUsLoad", "CPU_LOAD", column_load),
     KEY('p', "PriorityTier", "PRIO_TIER", "priorityTier", "1"),
     FN('P', "Partition", "PARTITION", column_partition),
-    KEY('r', "Root", "ROOT", "root", "no"),
+    FN('r', "Root", "ROOT", column_root),
     KEY('R', "PartitionName", "PARTITION", "partition", ""),
-    KEY('s', "Size", "JOB_SIZE", "jobSize", "1-infinite"),
+    FN('s', "Size", "JOB_SIZE", column_size),
     KEY('S', "AllocNodes", "ALLOCNODES", "allocNodes", "all"),
     FN('t', "StateCompact", "STATE", column_state_short),
     FN('T', "StateLong", "STATE", column_state),
@@ -316,15 +337,12 @@ static bool sinfo_has_state(const json_t *node, const char *list)
     return false;
 }
 
-static bool sinfo_wants(const struct sinfo *s, const json_t *node, const char *partition)
+static bool sinfo_wants(const struct sinfo *s, const json_t *node)
 {
     const char *names = slurm_words_value(s->words, "nodes");
     const char *states = slurm_words_value(s->words, "states");
-    const char *partitions = slurm_words_value(s->words, "partition");
     bool is_silent = json_has_text(json_object_get(node, "flags"), "NOT_RESPONDING");
 
-    if (partitions && !slurm_list_has(partitions, partition))
-        return false;
     if (names && !slurm_hosts_meet(names, json_text(node, "name")))
         return false;
     if (states && strcasecmp(states, "all") != 0 && !sinfo_has_state(node, states))
@@ -379,9 +397,10 @@ static char *sinfo_group_key(const struct sinfo *s, const json_t *row, const str
 /* The node in a partition, as a row. New reference. */
 static json_t *sinfo_row(const json_t *node, const json_t *partition)
 {
-    static const char *const kept[] = {"timeLimit",   "defaultTime",   "priorityTier",
-                                       "isDefault",   "allowGroups",   "oversubscribe",
-                                       "preemptMode", "priorityFactor"};
+    static const char *const kept[] = {"timeLimit",   "defaultTime",    "priorityTier",
+                                       "isDefault",   "allowGroups",    "oversubscribe",
+                                       "preemptMode", "priorityFactor", "nodesMin",
+                                       "nodesMax",    "rootOnly"};
     json_t *row = node ? json_copy((json_t *)(uintptr_t)node) : json_object();
 
     for (size_t i = 0; i < COUNT(kept); i++)
@@ -413,6 +432,68 @@ static void sinfo_add(const struct sinfo *s, json_t *rows, const json_t *node,
     json_array_append_new(rows, row);
 }
 
+static bool sinfo_wants_partition(const struct sinfo *s, const json_t *partition)
+{
+    const char *wanted = slurm_words_value(s->words, "partition");
+
+    if (wanted)
+        return slurm_list_has(wanted, json_text(partition, "name"));
+    return slurm_words_has(s->words, "all") || !json_bool(partition, "hidden", false);
+}
+
+/* Slurm's number of a state, by which lines are sorted: flags count more than states. */
+static int state_rank(const json_t *row)
+{
+    static const char *const states[] = {"UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED"};
+    const char *state = json_text(row, "state");
+    int rank = 0;
+
+    for (size_t i = 0; i < COUNT(states); i++)
+        if (text_equal(state, states[i]))
+            rank = (int)i;
+    if (json_has_text(json_object_get(row, "flags"), "DRAIN"))
+        rank += 0x200;
+    if (json_has_text(json_object_get(row, "flags"), "NOT_RESPONDING"))
+        rank += 0x400;
+    return rank;
+}
+
+/* Adds the lines of a partition, those of the greatest state first. */
+static void sinfo_add_sorted(json_t *rows, json_t *lines)
+{
+    while (json_array_size(lines) > 0) {
+        size_t best = 0;
+
+        for (size_t i = 1; i < json_array_size(lines); i++)
+            if (state_rank(json_array_get(lines, i)) > state_rank(json_array_get(lines, best)))
+                best = i;
+        (void)json_array_append(rows, json_array_get(lines, best));
+        (void)json_array_remove(lines, best);
+    }
+}
+
+static void sinfo_add_partition(const struct sinfo *s, json_t *rows, const json_t *nodes,
+                                const json_t *partition, const struct slurm_view *v)
+{
+    AUTO(json_freep) json_t *lines = json_array();
+    const char *name = json_text(partition, "name");
+    bool is_empty = true;
+    const json_t *node;
+    size_t i;
+
+    json_array_foreach (nodes, i, node) {
+        if (!json_has_text(json_object_get(node, "partitions"), name))
+            continue;
+        is_empty = false;
+        if (sinfo_wants(s, node))
+            sinfo_add(s, lines, node, partition, v);
+    }
+    if (is_empty && !s->is_by_node && !slurm_words_has(s->words, "states") &&
+        !slurm_words_has(s->words, "nodes") && !slurm_words_has(s->words, "list-reasons"))
+        sinfo_add(s, lines, NULL, partition, v);
+    sinfo_add_sorted(rows, lines);
+}
+
 struct err *sinfo_print(const struct sinfo *s, const json_t *nodes, const json_t *partitions,
                         const struct slurm_view *v, struct buf *out)
 {
@@ -420,18 +501,13 @@ struct err *sinfo_print(const struct sinfo *s, const json_t *nodes, const json_t
     const char *sort = slurm_words_value(s->words, "sort");
     char now[SLURM_TIME_TEXT_SIZE];
     const json_t *partition;
-    const json_t *node;
     size_t i;
-    size_t k;
 
-    json_array_foreach (partitions, i, partition) {
-        const char *name = json_text(partition, "name");
-
-        json_array_foreach (nodes, k, node)
-            if (json_has_text(json_object_get(node, "partitions"), name) &&
-                sinfo_wants(s, node, name))
-                sinfo_add(s, rows, node, partition, v);
-    }
+    if (!sort && s->is_by_node)
+        sort = "N";
+    json_array_foreach (partitions, i, partition)
+        if (sinfo_wants_partition(s, partition))
+            sinfo_add_partition(s, rows, nodes, partition, v);
     if (sort)
         TRY(slurm_rows_sort(rows, sort, sinfo_columns, v, NULL));
     if (s->is_long && s->has_header) {

@@ -21,7 +21,9 @@
 #include "cli/role/learning.h"
 #include "cli/role/process_metrics.h"
 #include "cli/role/role_linux.h"
+#include "cli/role/slurm_files.h"
 #include "control/control.h"
+#include "control/slurm/slurm_config.h"
 #include "kinds/object/objects.h"
 #include "kinds/slurm/slurm_rows.h"
 #include "meter/exporter/exporter.h"
@@ -43,6 +45,7 @@ struct server {
     struct store *store;
     struct objects *objects;
     struct control *control;
+    struct slurm_config *slurm_config;
     struct learning *learning;
     struct api *api;
     struct meter *meter;
@@ -62,6 +65,7 @@ struct server {
     char *pki;
     char *users;
     char *nodes_file;
+    char *slurm_conf; /* path; "": none */
 };
 
 /* Frees from the API downwards: no request is answered from freed parts. */
@@ -72,6 +76,7 @@ static void server_done(struct server *s)
     jobs_index_free(s->jobs);
     meter_free(s->meter);
     learning_free(s->learning);
+    slurm_config_free(s->slurm_config);
     control_free(s->control);
     exporter_free(s->exporter);
     s->exporter = NULL;
@@ -88,6 +93,7 @@ static void server_done(struct server *s)
     free(s->users);
     free(s->nodes_file);
     free(s->own_prices);
+    free(s->slurm_conf);
 }
 
 static void on_fatal(void *arg, const struct err *e)
@@ -168,6 +174,7 @@ static struct err *open_store(struct server *s)
                                       .random = make_random,
                                       .host_roots = &s->host_roots,
                                       .find_user = passwd_find_user,
+                                      .is_member = passwd_is_member,
                                       .network_tiers = &s->network_tiers};
 
     TRY(audit_files_open(&audit, &s->audit));
@@ -351,6 +358,17 @@ static struct err *open_doors(struct server *s, const struct cli *c)
     return NULL;
 }
 
+/* Before the server serves: no job is submitted to a partition that is not there yet. */
+static struct err *open_slurm_config(struct server *s)
+{
+    const struct slurm_config_options o = {.loop = s->role.loop,
+                                           .objects = s->objects,
+                                           .read = slurm_files_read,
+                                           .arg = s->slurm_conf};
+
+    return slurm_config_new(&o, &s->slurm_config);
+}
+
 static struct err *open_learning(struct server *s, const struct cli *c)
 {
     AUTO_FREE char *dir = mem_format("%s/learned", s->dir);
@@ -383,6 +401,7 @@ static struct err *server_run(struct cli *c)
         e = network_tiers_parse(flag_text(c->in, "network-tiers"), &s.network_tiers);
     s.has_metrics = flag_switch(c->in, "has-metrics");
     s.scheduler_names = flag_text(c->in, "scheduler-names");
+    s.slurm_conf = mem_strdup(flag_text(c->in, "slurm-conf"));
     raise_descriptors();
     if (!e)
         e = open_store(&s);
@@ -391,6 +410,8 @@ static struct err *server_run(struct cli *c)
         open_page(&s, flag_text(c->in, "page-url"), flag_text(c->in, "name"));
         e = open_doors(&s, c);
     }
+    if (!e)
+        e = open_slurm_config(&s);
     if (!e)
         e = open_learning(&s, c);
     if (!e)

@@ -10,6 +10,7 @@ struct up_options {
     char *gpus;       /* "auto", "none", "emulated:PROFILE" */
     char *gpu_config; /* path of the device plugin's configuration; "": none */
     char *mig_config; /* path of a mig-parted file; "": none */
+    char *slurm_conf; /* path; "": none */
     char *host;       /* of --listen */
     unsigned port;
     char *metrics_host; /* of --metrics; NULL: off */
@@ -41,6 +42,7 @@ struct up_given {
     const char *gpus;
     const char *gpu_config;
     const char *mig_config;
+    const char *slurm_conf;
     const char *listen;
     const char *metrics;
     const char *dashboard;
@@ -57,8 +59,8 @@ struct up_given {
 
 /*
  * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
- * and the members data, gpus, gpuConfig, migConfig, listen, metrics, metricsTls, dashboard,
- * logLevel, logFormat, runtime, driverRoot, cpus, cdiFile, containerLogMaxSize,
+ * and the members data, gpus, gpuConfig, migConfig, slurmConf, listen, metrics, metricsTls,
+ * dashboard, logLevel, logFormat, runtime, driverRoot, cpus, cdiFile, containerLogMaxSize,
  * containerLogMaxFiles, learnEvery, learnAfter, networkTiers, schedulerNames, auditReads, auditKeep
  * and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names an unknown or malformed member.
  */

@@ -20,6 +20,7 @@
 #include "cli/role/gpu_config.h"
 #include "cli/role/notify.h"
 #include "cli/role/roles.h"
+#include "cli/role/slurm_files.h"
 #include "cli/role/start_room.h"
 #include "cli/role/supervisor.h"
 #include "cli/role/up.h"
@@ -128,6 +129,7 @@ static struct err *read_options(struct up *u)
     given.gpus = flag_text(in, "gpus");
     given.mig_config = flag_text(in, "mig-config");
     given.gpu_config = flag_text(in, "gpu-config");
+    given.slurm_conf = flag_text(in, "slurm-conf");
     given.listen = flag_text(in, "listen");
     given.metrics = flag_text(in, "metrics");
     given.dashboard = flag_text(in, "dashboard");
@@ -175,6 +177,8 @@ static struct err *check_options(struct up *u)
         e = gpu_config_check(u->options.gpu_config);
     if (!e)
         e = mig_config_check(u->options.mig_config);
+    if (!e)
+        e = slurm_files_check(u->options.slurm_conf);
     if (!e)
         return NULL;
     u->cli->exit_code = EXIT_USAGE;
@@ -314,6 +318,8 @@ static struct err *start_server(struct up *u)
                  u->page_url,
                  "--metrics-tls",
                  u->options.metrics_tls,
+                 "--slurm-conf",
+                 u->options.slurm_conf,
                  u->metrics_fd >= 0 ? "--has-metrics" : NULL,
                  NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
@@ -632,6 +638,11 @@ static const struct flag up_flags[] = {
      .type = FLAG_TEXT,
      .value = "FILE",
      .doc = "mig-parted file: the node label nvidia.com/mig.config names a configuration in it"},
+    {.name = "slurm-conf",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "slurm.conf: partitions, nodes and settings of the Slurm commands. Default: "
+            "/etc/mete/slurm.conf, if it exists"},
     {.name = "listen",
      .type = FLAG_TEXT,
      .value = "HOST:PORT",

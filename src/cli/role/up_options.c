@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "cli/role/log_limits.h"
 #include "cli/role/roles.h"
+#include "cli/role/slurm_files.h"
 #include "cli/role/up.h"
 #include "kinds/network_tiers.h"
 #include "kinds/scheduler_names.h"
@@ -48,6 +49,7 @@ static const char *const config_keys[] = {"apiVersion",
                                           "gpus",
                                           "gpuConfig",
                                           "migConfig",
+                                          "slurmConf",
                                           "listen",
                                           "metrics",
                                           "metricsTls",
@@ -245,6 +247,7 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.data = option_choose(given->data, config, "data", "/var/lib/mete");
     o.gpus = option_choose(given->gpus, config, "gpus", "auto");
     o.mig_config = option_choose(given->mig_config, config, "migConfig", "");
+    o.slurm_conf = option_choose(given->slurm_conf, config, "slurmConf", SLURM_CONF_DEFAULT);
     o.gpu_config = option_choose(given->gpu_config, config, "gpuConfig", "");
     o.log_level = option_choose(given->log_level, config, "logLevel", "info");
     o.runtime = option_choose(given->runtime, config, "runtime", "auto");
@@ -284,6 +287,7 @@ void up_options_done(struct up_options *o)
     free(o->gpus);
     free(o->gpu_config);
     free(o->mig_config);
+    free(o->slurm_conf);
     free(o->host);
     free(o->metrics_host);
     free(o->metrics_tls);

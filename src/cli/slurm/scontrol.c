@@ -40,7 +40,8 @@ static const char scontrol_help[] =
     "LIST\n"
     "  hold|uhold|release|requeue|requeuehold JOB...\n"
     "  update JobId=JOB KEY=VALUE...   update NodeName=NODES State=DRAIN|RESUME [Reason=TEXT]\n"
-    "  ping   wait_job JOB   version\n";
+    "  create PartitionName=NAME KEY=VALUE...   update PartitionName=NAME KEY=VALUE...\n"
+    "  delete PartitionName=NAME   reconfigure   ping   wait_job JOB   version\n";
 
 /* ---- show ---- */
 
@@ -73,6 +74,7 @@ typedef void (*show_fn)(const struct slurm_show *s, const json_t *row, struct bu
 static struct err *show_rows(struct scontrol *x, const json_t *rows, const char *names,
                              const char *missing, show_fn fn)
 {
+    bool shows_all = slurm_words_has(&x->s.words, "all");
     const struct slurm_show show = {&x->s.view, x->is_one_line, x->is_detailed};
     AUTO(hostlist_done) struct hostlist wanted = {0};
     AUTO(buf_done) struct buf out = {0};
@@ -82,7 +84,7 @@ static struct err *show_rows(struct scontrol *x, const json_t *rows, const char 
     if (names)
         TRY(hostlist_parse(str_of(names), HOSTLIST_MAX, &wanted));
     json_array_foreach (rows, i, row) {
-        bool is_wanted = !names;
+        bool is_wanted = !names && (shows_all || !json_bool(row, "hidden", false));
 
         for (size_t k = 0; k < wanted.names.n; k++)
             is_wanted = is_wanted || text_equal(wanted.names.at[k], json_text(row, "name"));
@@ -228,6 +230,12 @@ static struct err *scontrol_do(struct scontrol *x, size_t n, const char *const *
         return scontrol_show(x, n - 1, words + 1);
     if (text_equal(verb, "update"))
         return scontrol_update(x, n - 1, words + 1);
+    if (text_equal(verb, "create"))
+        return scontrol_create(x, n - 1, words + 1);
+    if (text_equal(verb, "delete"))
+        return scontrol_delete(x, n - 1, words + 1);
+    if (text_starts_with(verb, "reconfig"))
+        return scontrol_reconfigure(x);
     if (text_equal(verb, "ping"))
         return scontrol_ping(x);
     if (text_equal(verb, "version"))
@@ -240,6 +248,27 @@ static struct err *scontrol_do(struct scontrol *x, size_t n, const char *const *
         if (text_equal(verb, changes[i]))
             return scontrol_change(x, verb, n - 1, words + 1);
     return err_new(ERR_INVALID, "invalid keyword: %s", verb);
+}
+
+/* Verbs whose errors come without "scontrol: error: ". */
+static bool scontrol_is_plain(const char *verb)
+{
+    static const char *const plain[] = {"show", "update", "create", "delete"};
+
+    for (size_t i = 0; i < COUNT(plain); i++)
+        if (text_equal(verb, plain[i]))
+            return true;
+    return false;
+}
+
+static const char *scontrol_prefix(const char *verb, const struct err *e)
+{
+    if (text_equal(err_message(e), "Invalid job id specified"))
+        return "slurm_load_jobs error: ";
+    if (text_equal(verb, "update") &&
+        text_equal(err_message(e), "Invalid partition name specified"))
+        return "slurm_update error: ";
+    return "";
 }
 
 static struct err *scontrol_steps(struct scontrol *x)
@@ -256,11 +285,9 @@ static struct err *scontrol_steps(struct scontrol *x)
     e = scontrol_do(x, w->arguments.n, w->arguments.at);
     if (!e)
         return NULL;
-    if (text_equal(w->arguments.at[0], "show") || text_equal(w->arguments.at[0], "update")) {
-        (void)fprintf(
-            x->s.cli->err, "%s%s\n",
-            text_equal(err_message(e), "Invalid job id specified") ? "slurm_load_jobs error: " : "",
-            err_message(e));
+    if (scontrol_is_plain(w->arguments.at[0])) {
+        (void)fprintf(x->s.cli->err, "%s%s\n", scontrol_prefix(w->arguments.at[0], e),
+                      err_message(e));
         x->s.cli->exit_code = EXIT_FAILED;
         err_free(e);
         return NULL;
@@ -283,8 +310,8 @@ const struct command command_scontrol = {
     .name = "scontrol",
     .arguments = "[OPTION...] VERB ...",
     .summary = "show and change jobs and nodes, with the verbs of Slurm's scontrol",
-    .doc = "Verbs: show, hold, uhold, release, requeue, requeuehold, update, ping, wait_job. "
-           "docs/slurm.md describes them.",
+    .doc = "Verbs: show, hold, uhold, release, requeue, requeuehold, create, update, delete, "
+           "reconfigure, ping, wait_job. docs/slurm.md describes them.",
     .examples = {{"scontrol show job 12", "prints all facts of a job"},
                  {"scontrol show hostnames 'n[1-3]'", "expands a list of hosts"},
                  {"scontrol update jobid=12 TimeLimit=01:00:00", "sets the time limit of a job"},

@@ -12,6 +12,15 @@ struct scontrol {
 /* Each runs a verb with the words behind it. */
 struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;
 struct err *scontrol_update(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;
+/* scontrol_partition.c: of partitions. */
+struct err *scontrol_create(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;
+struct err *scontrol_delete(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;
+struct err *scontrol_update_partition(struct scontrol *x, size_t n,
+                                      const char *const *words) MUST_CHECK;
+/* Is a partition the subject of the words? */
+bool scontrol_names_partition(size_t n, const char *const *words);
+/* Has the server read its configuration again; its error is returned. */
+struct err *scontrol_reconfigure(struct scontrol *x) MUST_CHECK;
 /* hold, uhold, release, requeue, requeuehold */
 struct err *scontrol_change(struct scontrol *x, const char *verb, size_t n,
                             const char *const *words) MUST_CHECK;

@@ -99,7 +99,7 @@ static void slurm_on_work(void *arg)
 {
     struct slurm_jobs *s = arg;
 
-    if (s->is_stopped || s->is_loading)
+    if (s->is_stopped || s->is_loading || !s->has_parts)
         return;
     slurm_release_orphans(s);
     for (int i = 0; i < SJOBS_PER_TURN && s->queue; i++) {
@@ -172,8 +172,16 @@ static struct err *slurm_watch_all(struct slurm_jobs *s)
     const struct cluster_listener of_nodes = {slurm_put_node, slurm_remove_node, s, rest_synced};
     const struct cluster_listener of_steps = {slurm_put_step, slurm_remove_step, s, rest_synced};
     const struct cluster_listener of_jobs = {slurm_put_job, slurm_remove_job, s, slurm_jobs_synced};
+    const struct cluster_listener of_partitions = {slurm_put_partition, slurm_remove_partition, s,
+                                                   slurm_partitions_synced};
+    const struct cluster_listener of_configs = {slurm_put_config, slurm_remove_config, s,
+                                                rest_synced};
 
     s->is_loading = true;
+    TRY(cluster_watch(s->options.cluster, "mete.dev", "slurmconfigs", &of_configs,
+                      &s->configs_watch));
+    TRY(cluster_watch(s->options.cluster, "mete.dev", "slurmpartitions", &of_partitions,
+                      &s->partitions_watch));
     TRY(cluster_watch(s->options.cluster, "mete.dev", "queues", &of_queues, &s->queues_watch));
     TRY(cluster_watch(s->options.cluster, "", "nodes", &of_nodes, &s->nodes_watch));
     TRY(cluster_watch(s->options.cluster, "mete.dev", "slurmsteps", &of_steps, &s->steps_watch));
@@ -190,10 +198,15 @@ static void slurm_forget_all(struct slurm_jobs *s)
     cluster_unwatch(s->options.cluster, s->queues_watch);
     cluster_unwatch(s->options.cluster, s->nodes_watch);
     cluster_unwatch(s->options.cluster, s->steps_watch);
+    cluster_unwatch(s->options.cluster, s->partitions_watch);
+    cluster_unwatch(s->options.cluster, s->configs_watch);
     s->nodes_watch = NULL;
     s->steps_watch = NULL;
     slurm_forget_steps(s);
+    s->partitions_watch = NULL;
+    s->configs_watch = NULL;
     slurm_forget_others(s);
+    slurm_forget_partitions(s);
     s->jobs_watch = NULL;
     s->pods_watch = NULL;
     s->queues_watch = NULL;

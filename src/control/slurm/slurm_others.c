@@ -172,4 +172,5 @@ void slurm_put_node(void *arg, const char *ns, const char *name, const json_t *n
     }
     json_decref(n->object);
     n->object = json_incref((json_t *)(uintptr_t)node);
+    slurm_label_node(s, n);
 }

@@ -379,7 +379,9 @@ void sjob_change_pods(struct sjob *j)
     j->is_changed = false;
     map_each (by_slot, j->pods, p, tmp) {
         /* A hold keeps from starting what has not started. */
-        bool is_held = p->state == SJOB_PENDING ? sjob_is_held(j, (size_t)p->index) : p->is_held;
+        bool is_held = p->state == SJOB_PENDING
+                           ? sjob_is_held(j, (size_t)p->index) || sjob_partition_wait(j)
+                           : p->is_held;
 
         if (p->state < SJOB_COMPLETED && !p->is_deleting &&
             (is_held != p->is_held || (limit_s > 0 && limit_s != p->limit_s)))

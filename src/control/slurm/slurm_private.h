@@ -174,6 +174,13 @@ struct slurm_node {
     json_t *object;
 };
 
+/* A partition. */
+struct slurm_part {
+    struct map_handle handle; /* by name */
+    char *name;
+    json_t *object;
+};
+
 struct slurm_jobs {
     struct slurm_jobs_options options;
     struct cluster_watch *jobs_watch;
@@ -182,10 +189,15 @@ struct slurm_jobs {
     struct cluster_watch *nodes_watch;
     struct cluster_watch *steps_watch;
     struct slurm_step *steps;
+    struct cluster_watch *partitions_watch;
+    struct cluster_watch *configs_watch;
     struct slurm_other *others;
     VEC(struct slurm_other *) others_by_number; /* ascending */
     uint64_t others_made;
     struct slurm_node *nodes;
+    struct slurm_part *parts; /* none: SLURM_PARTITION has all nodes */
+    bool has_parts;           /* all partitions have been read */
+    json_t *config;           /* the SlurmConfig; NULL: none */
     struct sjob *jobs;
     struct sjob *jobs_by_uid;
     VEC(struct sjob *) by_id; /* ascending */
@@ -255,6 +267,29 @@ void slurm_forget_others(struct slurm_jobs *s);
 void slurm_put_step(void *arg, const char *ns, const char *name, const json_t *object);
 void slurm_remove_step(void *arg, const char *ns, const char *name, const json_t *last);
 void slurm_forget_steps(struct slurm_jobs *s);
+/* slurm_partitions.c */
+void slurm_put_partition(void *arg, const char *ns, const char *name, const json_t *object);
+void slurm_remove_partition(void *arg, const char *ns, const char *name, const json_t *last);
+void slurm_partitions_synced(void *arg);
+void slurm_put_config(void *arg, const char *ns, const char *name, const json_t *object);
+void slurm_remove_config(void *arg, const char *ns, const char *name, const json_t *last);
+void slurm_forget_partitions(struct slurm_jobs *s);
+/* Brings the labels of the node's partitions to what the partitions say. */
+void slurm_label_node(struct slurm_jobs *s, const struct slurm_node *n);
+/* The settings of the SlurmConfig; NULL: none. Borrowed. */
+const json_t *slurm_settings(const struct slurm_jobs *s);
+/* A number of the settings. */
+int64_t slurm_setting(const struct slurm_jobs *s, const char *key, int64_t fallback);
+/* Why none of the job's partitions lets it start, in Slurm's words; NULL: one does. Static. */
+const char *sjob_partition_wait(const struct sjob *j);
+/* The partitions that let the job start, an array of names; NULL: it may have all nodes. New
+ * reference. */
+json_t *sjob_partitions(const struct sjob *j);
+/* The partition of `list` (with commas; NULL: the default one) that has the node (NULL: no node);
+ * none: `list`. The caller frees it. */
+char *slurm_partition_on(const struct slurm_jobs *s, const char *list, const char *node);
+/* "": there is none. Borrowed. */
+const char *slurm_default_partition(const struct slurm_jobs *s);
 
 /* slurm_wait.c */
 enum sjob_verdict {

@@ -104,6 +104,21 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
+/* Is a word of `words` in the list? No list: yes. */
+static bool lists_meet(const char *list, const char *words)
+{
+    struct str rest = str_of(words);
+
+    while (list && rest.at) {
+        struct str word = str_cut(&rest, ',');
+        AUTO_FREE char *text = mem_strndup(word.at, word.size);
+
+        if (in_list(list, text))
+            return true;
+    }
+    return !list;
+}
+
 bool slurm_filter_state(const struct slurm_filter *f, const char *state)
 {
     if (!f->states)
@@ -126,7 +141,7 @@ bool slurm_filter_texts(const struct slurm_filter *f, const struct slurm_row_tex
 {
     return report_may_show(f->namespaces, t->ns) && in_list(f->user, t->user) &&
            in_list(f->account, t->account) && in_list(f->name, t->name) &&
-           in_list(f->partition, t->partition ? t->partition : SLURM_PARTITION);
+           lists_meet(f->partition, t->partition);
 }
 
 /* ---- the answer ---- */
@@ -195,7 +210,7 @@ static void report_on_timer(void *arg)
     else if (text_equal(what, "priorities"))
         report_answer(r, "priorities", report_priorities(r));
     else
-        report_answer(r, "config", slurm_config_row());
+        report_answer(r, "config", slurm_config_row(r->slurm));
 }
 
 static bool is_of_fair(const char *what)

@@ -170,10 +170,16 @@ static void put_times(json_t *row, const struct sjob *j, const struct element_ro
         slurm_put_seconds(row, "endTime", started_ns + minutes * 60 * NS_PER_SEC);
 }
 
+static const char *element_node(const struct element_row *e)
+{
+    return e->past ? e->past->node : e->pod ? e->pod->node : NULL;
+}
+
 static void put_identity(json_t *row, const struct sjob *j, const struct element_row *e)
 {
     AUTO_FREE char *object = mem_format("%s/%s", j->ns, j->name);
-    const char *partition = json_text_at(j->object, "spec", "partition", NULL);
+    AUTO_FREE char *partition = slurm_partition_on(
+        j->jobs, json_text_at(j->object, "spec", "partition", NULL), element_node(e));
 
     json_put_int(row, "jobId", e->index >= 0 ? sjob_element_id(j, (size_t)e->index) : j->id);
     if (j->is_array) {
@@ -187,7 +193,7 @@ static void put_identity(json_t *row, const struct sjob *j, const struct element
         json_put_int(row, "arrayTaskId", e->index);
     json_put_text(row, "object", object);
     json_put_text(row, "namespace", j->ns);
-    json_put_text(row, "partition", partition && *partition ? partition : SLURM_PARTITION);
+    json_put_text(row, "partition", partition);
     if (e->pod)
         json_put_text(row, "pod", e->pod->name);
 }
@@ -337,6 +343,7 @@ static void add_waiting(const struct sjob *j, const struct slurm_filter *f, json
     AUTO_FREE char *indexes = NULL;
     AUTO_FREE char *message = NULL;
     const struct sjob_pod *p = waiting_pod(j);
+    const char *closed = sjob_partition_wait(j);
     struct element_row e = {.state = SJOB_PENDING, .index = -1, .reason = j->reason, .first = p};
 
     for (size_t i = 0; i < j->all.n_words * 64; i++) {
@@ -348,7 +355,9 @@ static void add_waiting(const struct sjob *j, const struct slurm_filter *f, json
     }
     if (waiting.count == 0 || !slurm_filter_state(f, "PENDING"))
         return;
-    if (p)
+    if (p && closed)
+        e.reason = closed;
+    else if (p)
         e.reason = slurm_pod_reason(j->jobs, p->key, p->uid, &message);
     else if (!e.reason)
         e.reason = "None";
@@ -422,7 +431,7 @@ void slurm_add_job_rows(struct sjob *j, const struct slurm_filter *f, json_t *ro
         .user = json_text_at(spec, "user", "name", NULL),
         .account = json_text(spec, "account"),
         .name = json_text(spec, "name"),
-        .partition = partition,
+        .partition = partition ? partition : slurm_default_partition(j->jobs),
     };
 
     if (!slurm_filter_texts(f, &texts))

@@ -62,7 +62,7 @@ static void free_sums(struct node_sum *sums)
     }
 }
 
-static int64_t capacity(const json_t *node, const char *resource)
+int64_t slurm_capacity(const json_t *node, const char *resource)
 {
     const json_t *value = json_at(node, "status", "capacity", resource, NULL);
     struct quantity q = {0};
@@ -97,7 +97,7 @@ static void put_state(json_t *row, const json_t *node, const struct node_sum *su
 static void put_gres(json_t *row, const json_t *node, const struct node_sum *sum)
 {
     const char *model = json_text_at(node, "metadata", "labels", "mete.dev/gpu.model", NULL);
-    int64_t n = capacity(node, GPU_RESOURCE);
+    int64_t n = slurm_capacity(node, GPU_RESOURCE);
     AUTO_FREE char *gres = NULL;
     AUTO_FREE char *used = NULL;
 
@@ -110,7 +110,7 @@ static void put_gres(json_t *row, const json_t *node, const struct node_sum *sum
     json_put_text(row, "gresUsed", used);
 }
 
-static void put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_bytes, int64_t gpus)
+void slurm_put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_bytes, int64_t gpus)
 {
     const struct slurm_ask all = {.nodes = 1,
                                   .cpus = cpus,
@@ -121,12 +121,13 @@ static void put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_
     json_put_text(row, key, text);
 }
 
-static json_t *node_row(const struct slurm_node *n, const struct node_sum *sum)
+static json_t *node_row(const struct slurm_jobs *s, const struct slurm_node *n,
+                        const struct node_sum *sum)
 {
     static const struct node_sum nothing = {0};
     const json_t *info = json_at(n->object, "status", "nodeInfo", NULL);
-    int64_t cpus = capacity(n->object, "cpu");
-    int64_t memory = capacity(n->object, "memory");
+    int64_t cpus = slurm_capacity(n->object, "cpu");
+    int64_t memory = slurm_capacity(n->object, "memory");
     const struct node_sum *held = sum ? sum : &nothing;
     int64_t created_ns =
         stamp_or(json_text_at(n->object, "metadata", "creationTimestamp", NULL), 0);
@@ -142,16 +143,16 @@ static json_t *node_row(const struct slurm_node *n, const struct node_sum *sum)
     json_put_int(row, "memory", memory / MIB);
     json_put_int(row, "memoryAllocated", held->memory_bytes / MIB);
     put_gres(row, n->object, sum);
-    (void)json_array_append_new(json_array_at(row, "partitions"), json_string(SLURM_PARTITION));
+    json_put(row, "partitions", slurm_partitions_of(s, n->name));
     json_put_int(row, "weight", 1);
     json_put_text(row, "arch", json_text(info, "architecture"));
     json_put_text(row, "os", json_text(info, "osImage"));
     json_put_text(row, "address", n->name);
     json_put_text(row, "version", SLURM_VERSION);
     slurm_put_seconds(row, "startTime", created_ns);
-    put_tres(row, "tres", cpus, memory, capacity(n->object, GPU_RESOURCE));
+    slurm_put_tres(row, "tres", cpus, memory, slurm_capacity(n->object, GPU_RESOURCE));
     if (sum)
-        put_tres(row, "tresAllocated", held->cpus, held->memory_bytes, held->gpus);
+        slurm_put_tres(row, "tresAllocated", held->cpus, held->memory_bytes, held->gpus);
     return row;
 }
 
@@ -163,8 +164,7 @@ static int compare_nodes(const void *a, const void *b)
     return strcmp((*one)->name, (*other)->name);
 }
 
-/* The nodes by name, as a new array, which the caller frees. */
-static const struct slurm_node **sort_nodes(const struct slurm_jobs *s, size_t *ret_n)
+const struct slurm_node **slurm_sort_nodes(const struct slurm_jobs *s, size_t *ret_n)
 {
     size_t n = map_count(handle, s->nodes);
     const struct slurm_node **all = mem_alloc((n + 1) * sizeof(struct slurm_node *));
@@ -184,65 +184,36 @@ json_t *slurm_node_rows(struct slurm_jobs *s)
     struct node_sum *sums = sum_nodes(s);
     json_t *rows = json_array();
     size_t n = 0;
-    const struct slurm_node **all = sort_nodes(s, &n);
+    const struct slurm_node **all = slurm_sort_nodes(s, &n);
 
     for (size_t i = 0; i < n; i++) {
         struct node_sum *sum = NULL;
 
         map_find_text(handle, sums, all[i]->name, sum);
-        (void)json_array_append_new(rows, node_row(all[i], sum)); /* fresh: cannot fail */
+        (void)json_array_append_new(rows, node_row(s, all[i], sum)); /* fresh: cannot fail */
     }
     free(all);
     free_sums(sums);
     return rows;
 }
 
-json_t *slurm_partition_rows(struct slurm_jobs *s)
+/* The words of `scontrol show config`: those of the configuration go before Mete's own. */
+json_t *slurm_config_row(const struct slurm_jobs *s)
 {
-    AUTO(buf_done) struct buf names = {0};
-    json_t *row = json_object();
-    json_t *rows = json_array();
-    int64_t cpus = 0;
-    int64_t memory = 0;
-    int64_t gpus = 0;
-    size_t n = 0;
-    const struct slurm_node **all = sort_nodes(s, &n);
-
-    for (size_t i = 0; i < n; i++) {
-        buf_printf(&names, "%s%s", i > 0 ? "," : "", all[i]->name);
-        cpus += capacity(all[i]->object, "cpu");
-        memory += capacity(all[i]->object, "memory");
-        gpus += capacity(all[i]->object, GPU_RESOURCE);
-    }
-    free(all);
-    json_put_text(row, "name", SLURM_PARTITION);
-    json_put_bool(row, "isDefault", true);
-    json_put_text(row, "state", "UP");
-    json_put_text(row, "nodes", text_or_empty(names.at));
-    json_put_int(row, "nodeCount", (int64_t)n);
-    json_put_int(row, "cpus", cpus);
-    json_put_int(row, "timeLimit", -1);
-    json_put_int(row, "nodesMin", 0);
-    json_put_int(row, "nodesMax", -1);
-    json_put_int(row, "priorityTier", 1);
-    json_put_int(row, "priorityFactor", 1);
-    json_put_int(row, "memoryMaxPerNode", -1);
-    json_put_int(row, "graceTime", 0);
-    json_put_text(row, "preemptMode", "OFF");
-    json_put_text(row, "oversubscribe", "NO");
-    put_tres(row, "tres", cpus, memory, gpus);
-    (void)json_array_append_new(rows, row); /* fresh: cannot fail */
-    return rows;
-}
-
-/* The words of `scontrol show config`. */
-json_t *slurm_config_row(void)
-{
-    AUTO_FREE char *age = mem_format("%d sec", SLURM_JOB_AGE_S);
+    AUTO_FREE char *age =
+        mem_format("%" PRId64 " sec", slurm_setting(s, "MinJobAge", SLURM_JOB_AGE_S));
+    AUTO_FREE char *wait =
+        mem_format("%" PRId64 " sec", slurm_setting(s, "KillWait", SLURM_KILL_WAIT_S));
     AUTO_FREE char *array = mem_format("%d", SLURM_ARRAY_MAX);
+    json_t *row =
+        json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "ClusterName", "mete",
+                  "EnforcePartLimits", "NO", "JobRequeue", "1", "MaxArraySize", array,
+                  "PriorityType", "priority/multifactor", "SchedulerType", "sched/backfill",
+                  "SelectType", "select/cons_tres", "SLURM_VERSION", SLURM_VERSION, "DefMemPerNode",
+                  "UNLIMITED", "MaxMemPerNode", "UNLIMITED", "DisableRootJobs", "NO");
 
-    return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "ClusterName", "mete", "JobRequeue",
-                     "1", "KillWait", "30 sec", "MaxArraySize", array, "MinJobAge", age,
-                     "PriorityType", "priority/multifactor", "SchedulerType", "sched/backfill",
-                     "SelectType", "select/cons_tres", "SLURM_VERSION", SLURM_VERSION);
+    (void)json_object_update(row, (json_t *)(uintptr_t)slurm_settings(s)); /* texts */
+    json_put_text(row, "KillWait", wait);
+    json_put_text(row, "MinJobAge", age);
+    return row;
 }

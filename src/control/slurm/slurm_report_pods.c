@@ -19,6 +19,7 @@ static json_t *other_row(const struct slurm_jobs *s, const struct slurm_other *o
     json_t *row = json_object();
     uint32_t priority;
     AUTO_FREE char *message = NULL;
+    AUTO_FREE char *partition = slurm_partition_on(s, NULL, o->node);
     const char *reason =
         o->state == SJOB_PENDING ? slurm_pod_reason(s, o->key, o->uid, &message) : "None";
 
@@ -29,7 +30,7 @@ static json_t *other_row(const struct slurm_jobs *s, const struct slurm_other *o
     json_put_text(row, "name", o->name);
     json_put_text(row, "user", o->user);
     json_put_text(row, "account", o->queue);
-    json_put_text(row, "partition", SLURM_PARTITION);
+    json_put_text(row, "partition", partition);
     json_put_text(row, "state", sjob_state_names[o->state]);
     json_put_text(row, "reason", reason);
     json_put_text(row, "message", message);
@@ -54,7 +55,8 @@ static bool is_old(const struct slurm_jobs *s, const struct slurm_other *o)
 {
     int64_t now_ns = loop_wall_ns(s->options.loop);
 
-    return o->state >= SJOB_COMPLETED && now_ns - o->ended_ns > SLURM_JOB_AGE_S * NS_PER_SEC;
+    return o->state >= SJOB_COMPLETED &&
+           now_ns - o->ended_ns > slurm_setting(s, "MinJobAge", SLURM_JOB_AGE_S) * NS_PER_SEC;
 }
 
 size_t slurm_add_pod_rows(const struct slurm_jobs *s, const struct slurm_filter *f, size_t n,

@@ -28,7 +28,7 @@ struct slurm_row_texts {
     const char *user;
     const char *account;
     const char *name;
-    const char *partition; /* NULL: the default one */
+    const char *partition; /* with commas */
 };
 
 bool slurm_filter_state(const struct slurm_filter *f, const char *state);
@@ -59,5 +59,15 @@ json_t *slurm_allocation(struct slurm_jobs *s, const struct slurm_filter *f);
 
 /* slurm_report_nodes.c: new references. */
 json_t *slurm_node_rows(struct slurm_jobs *s);
+json_t *slurm_config_row(const struct slurm_jobs *s);
+/* The nodes by name, as a new array, which the caller frees. */
+const struct slurm_node **slurm_sort_nodes(const struct slurm_jobs *s, size_t *ret_n);
+/* An amount of a resource that the node has in whole. */
+int64_t slurm_capacity(const json_t *node, const char *resource);
+/* Sets a text of trackable resources. */
+void slurm_put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_bytes, int64_t gpus);
+
+/* slurm_report_partitions.c */
 json_t *slurm_partition_rows(struct slurm_jobs *s);
-json_t *slurm_config_row(void);
+/* The partitions that have the node, by name, as an array of names. New reference. */
+json_t *slurm_partitions_of(const struct slurm_jobs *s, const char *node);

@@ -57,6 +57,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
 {
     struct slurm_jobs *s = j->jobs;
     const char *account = json_text_at(j->object, "spec", "account", NULL);
+    AUTO(json_freep) json_t *partitions = sjob_partitions(j);
     const struct slurm_element element = {
         .job = j->object,
         .array = j->is_array ? &j->indexes : NULL,
@@ -66,6 +67,8 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .rank = rank,
         .queue = queue_named(s, account),
         .eligible_ns = j->eligible_ns,
+        .partitions = partitions,
+        .kill_wait_s = slurm_setting(s, "KillWait", SLURM_KILL_WAIT_S),
     };
     AUTO(json_freep) json_t *pod = slurm_pod_make(&element);
     struct cluster_answer a = slurm_answer(s);
@@ -254,7 +257,8 @@ static void sjob_expire(struct sjob *j)
     const struct cluster_target target = {
         .resource = "slurmjobs.mete.dev", .ns = j->ns, .name = j->name};
     int64_t ended_ns = stamp_or(json_text(j->status, "endTime"), 0);
-    int64_t left_ns = ended_ns + SLURM_JOB_AGE_S * NS_PER_SEC - loop_wall_ns(s->options.loop);
+    int64_t age_s = slurm_setting(s, "MinJobAge", SLURM_JOB_AGE_S);
+    int64_t left_ns = ended_ns + age_s * NS_PER_SEC - loop_wall_ns(s->options.loop);
     AUTO(err_freep) struct err *e = NULL;
     struct cluster_answer a;
 

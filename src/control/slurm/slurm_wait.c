@@ -274,8 +274,12 @@ enum sjob_verdict sjob_wait(struct sjob *j, int64_t now_ns, int64_t *ret_again_n
         j->reason = text_equal(hold, "user") ? "JobHeldUser" : "JobHeldAdmin";
         return SJOB_WAITS;
     }
-    if (v != SJOB_MAY_START || begin_ns <= now_ns)
+    if (v != SJOB_MAY_START)
         return v;
+    if (begin_ns <= now_ns) {
+        j->reason = sjob_partition_wait(j);
+        return j->reason ? SJOB_WAITS : v;
+    }
     *ret_again_ns = begin_ns - now_ns;
     j->reason = "BeginTime";
     return SJOB_WAITS;

@@ -34,6 +34,7 @@ struct objects *objects_new(const struct objects_options *options)
     o->api_host = options->api_host ? mem_strdup(options->api_host) : NULL;
     o->api_port = options->api_port ? mem_strdup(options->api_port) : NULL;
     o->find_user = options->find_user;
+    o->is_member = options->is_member;
     o->find_user_arg = options->find_user_arg;
     o->trees = tree_cache_new();
     o->pool = json_pool_new();

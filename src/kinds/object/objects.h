@@ -31,6 +31,8 @@ struct object_user {
 };
 /* False: the uid has no user. */
 typedef bool (*object_user_fn)(void *arg, int64_t uid, struct object_user *ret);
+/* Is the user, whose own group is `gid`, a member of the group? */
+typedef bool (*object_member_fn)(void *arg, const char *user, int64_t gid, const char *group);
 
 struct objects_options {
     struct store *store; /* borrowed, outlives the objects */
@@ -45,8 +47,9 @@ struct objects_options {
     /* The API's address in the environment of pods that get a token; NULL: not set. */
     const char *api_host;
     const char *api_port;
-    object_user_fn find_user; /* names and groups of the users of jobs; NULL: unknown */
-    void *find_user_arg;
+    object_user_fn find_user;   /* names and groups of the users of jobs; NULL: unknown */
+    object_member_fn is_member; /* NULL: users are members of no group */
+    void *find_user_arg;        /* of both */
 };
 
 struct objects *objects_new(const struct objects_options *o);

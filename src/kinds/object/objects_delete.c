@@ -208,6 +208,7 @@ static struct err *deletion_run(struct deletion *d, store_done_fn done, void *ar
     TRY(admit_removal(c));
     TRY(slurm_delete_rules(c));
     TRY(slurm_step_delete_rules(c));
+    TRY(slurm_partition_delete_rules(c));
     c->after = json_deep_copy(c->before);
     TRY(set_propagation(d));
     note_return(d);

@@ -16,7 +16,8 @@ struct objects {
     const struct network_tiers *network_tiers; /* NULL: none */
     char *api_host;                            /* NULL: not known */
     char *api_port;
-    object_user_fn find_user; /* NULL: unknown */
+    object_user_fn find_user;   /* NULL: unknown */
+    object_member_fn is_member; /* NULL: nobody is */
     void *find_user_arg;
     int64_t job_next; /* the next job id; 0: not yet read from the store */
     struct account_clock clock;
@@ -122,6 +123,14 @@ bool is_slurm_step(const struct kind *k);
 struct err *slurm_step_create_rules(struct change *c) MUST_CHECK;
 struct err *slurm_step_update_rules(struct change *c) MUST_CHECK;
 struct err *slurm_step_delete_rules(const struct change *c) MUST_CHECK;
+
+/* objects_slurm_partition.c: chooses the partitions of a new job, and fills what the job leaves to
+ * them and to the settings of the SlurmConfig. */
+struct err *slurm_partition_rules(struct change *c) MUST_CHECK;
+/* ERR_CONFLICT: a partition is to be deleted that has jobs. Other kinds pass. */
+struct err *slurm_partition_delete_rules(const struct change *c) MUST_CHECK;
+/* Is the node in one of the job's partitions? */
+bool slurm_partitions_have(const struct change *c, const char *node);
 
 /* objects_bind.c */
 struct err *bind_create(struct objects *o, const struct objects_request *r, json_t *binding,

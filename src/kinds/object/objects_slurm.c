@@ -92,13 +92,8 @@ static struct err *put_submitter(struct change *c)
 static struct err *check_names(const struct change *c)
 {
     const json_t *spec = json_object_get(c->after, "spec");
-    const char *partitions = json_text_filled(spec, "partition");
     const char *reservation = json_text_filled(spec, "reservation");
-    struct str rest = str_of(partitions);
 
-    while (rest.at)
-        if (!str_equal(str_cut(&rest, ','), STR(SLURM_PARTITION)))
-            return err_new(ERR_INVALID, "Invalid partition name specified");
     if (json_text_filled(spec, "licenses"))
         return err_new(ERR_INVALID, "Invalid license specification");
     if (reservation &&
@@ -178,6 +173,8 @@ static struct err *find_fits(const struct change *c, const struct slurm_ask *ask
     while ((o = store_next_applied(c->objects->store, &range, o ? &o->key : NULL))) {
         AUTO(json_freep) json_t *node = NULL;
 
+        if (!slurm_partitions_have(c, o->key.name))
+            continue;
         TRY(tree_cache_get(c->objects->trees, o, &node));
         n++;
         n_fits += slurm_ask_fits_node(ask, node);
@@ -230,7 +227,7 @@ static struct err *check_fits(const struct change *c, const struct slurm_ask *as
     return fits ? NULL : err_new(ERR_INVALID, "Requested node configuration is not available");
 }
 
-static struct err *check_request(const struct change *c)
+static struct err *check_request(struct change *c)
 {
     json_t *spec = json_object_get(c->after, "spec");
     const struct slurm_books books = {find_book, (void *)(uintptr_t)c};
@@ -238,6 +235,7 @@ static struct err *check_request(const struct change *c)
     struct slurm_ask ask;
 
     TRY(check_names(c));
+    TRY(slurm_partition_rules(c));
     TRY(slurm_ask_read(spec, &ask));
     TRY(slurm_node_terms(spec, 0, &terms));
     TRY(slurm_container_check(spec));

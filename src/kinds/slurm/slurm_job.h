@@ -16,6 +16,7 @@ struct path;
 enum {
     SLURM_SCRIPT_MAX = 131072, /* bytes of a batch script */
     SLURM_ARRAY_MAX = 100001,  /* MaxArraySize: indexes are below it */
+    SLURM_KILL_WAIT_S = 30     /* KillWait: between SIGTERM and SIGKILL */
 };
 
 /*

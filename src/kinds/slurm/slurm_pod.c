@@ -12,12 +12,9 @@
 #include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_container.h"
 #include "kinds/slurm/slurm_env.h"
+#include "kinds/slurm/slurm_partition.h"
 #include "model/quantity.h"
 #include "model/slurm_pattern.h"
-
-enum {
-    KILL_WAIT_S = 30 /* KillWait: between SIGTERM and SIGKILL */
-};
 
 struct slurm_indexes slurm_indexes_of(const struct index_set *indexes)
 {
@@ -235,6 +232,20 @@ static void put_exclusive(json_t *affinity)
                        "kubernetes.io/hostname"));
 }
 
+/* The terms of the job, each with the label of one of the partitions. Takes `terms`. */
+static json_t *partition_terms(json_t *terms, const json_t *partitions)
+{
+    json_t *all;
+
+    if (!partitions)
+        return terms;
+    all = json_array();
+    for (size_t i = 0; i < json_array_size(partitions); i++)
+        slurm_partition_add_terms(json_string_value(json_array_get(partitions, i)), terms, all);
+    json_decref(terms);
+    return all;
+}
+
 /* Keeps the pods of the attempt on different nodes. */
 static void put_apart(json_t *pod, json_t *affinity)
 {
@@ -253,6 +264,7 @@ static void put_nodes(json_t *pod, const struct slurm_element *of, const struct 
     json_t *terms = NULL;
     AUTO(err_freep) struct err *e = slurm_node_terms(spec, of->rank, &terms);
 
+    terms = partition_terms(terms, of->partitions);
     /* A malformed constraint was refused at the creation. */
     if (!e && terms)
         json_put(
@@ -347,7 +359,7 @@ json_t *slurm_pod_make(const struct slurm_element *e)
     (void)json_array_append_new(json_array_at(pod_spec, "containers"),
                                 make_container(pod, e, &ask)); /* fresh: cannot fail */
     json_put_text(pod_spec, "restartPolicy", "Never");
-    json_put_int(pod_spec, "terminationGracePeriodSeconds", KILL_WAIT_S);
+    json_put_int(pod_spec, "terminationGracePeriodSeconds", e->kill_wait_s);
     if (minutes > 0)
         json_put_int(pod_spec, "activeDeadlineSeconds", minutes * 60);
     put_nodes(pod, e, &ask);

@@ -30,9 +30,11 @@ struct slurm_element {
     int64_t index;                     /* -1: not an array */
     int64_t raw_id;                    /* number of the element; without an array of the job */
     int64_t restarts;
-    int64_t rank;        /* of the node in the job, from 0 */
-    const char *queue;   /* NULL: the queue of the namespace */
-    int64_t eligible_ns; /* realtime */
+    int64_t rank;             /* of the node in the job, from 0 */
+    const char *queue;        /* NULL: the queue of the namespace */
+    int64_t eligible_ns;      /* realtime */
+    const json_t *partitions; /* names, array: the pod has one's nodes; NULL: any nodes */
+    int64_t kill_wait_s;      /* between SIGTERM and SIGKILL */
 };
 
 /* The name of the element's pod. The caller frees it. */

@@ -1,0 +1,271 @@
+/* slurm_partitions.c - partitions and settings in the controller, and the labels of their nodes */
+#include "base/num.h"
+#include "control/slurm/slurm_private.h"
+#include "kinds/slurm/slurm_job.h"
+#include "kinds/slurm/slurm_partition.h"
+
+static struct slurm_part *find_part(const struct slurm_jobs *s, struct str name)
+{
+    struct slurm_part *p = NULL;
+
+    map_find(handle, s->parts, name.at, name.size, p);
+    return p;
+}
+
+static const json_t *spec_of(const struct slurm_part *p)
+{
+    return json_object_get(p->object, "spec");
+}
+
+/* ---- labels of nodes ---- */
+
+/* Adds what the node's labels lack of its partitions, and null for those that it has left. */
+static void collect_labels(const struct slurm_jobs *s, const struct slurm_node *n, json_t *labels)
+{
+    const json_t *now = json_at(n->object, "metadata", "labels", NULL);
+    struct slurm_part *p;
+    struct slurm_part *tmp;
+    const char *key;
+    json_t *value;
+
+    map_each (handle, s->parts, p, tmp) {
+        AUTO_FREE char *label = mem_format(SLURM_PARTITION_LABEL "%s", p->name);
+
+        if (!slurm_partition_has_all(spec_of(p)) && slurm_partition_has_node(spec_of(p), n->name) &&
+            !json_object_get(now, label))
+            json_put_text(labels, label, "");
+    }
+    json_object_foreach ((json_t *)(uintptr_t)now, key, value) {
+        struct slurm_part *named = NULL;
+
+        if (!text_starts_with(key, SLURM_PARTITION_LABEL))
+            continue;
+        named = find_part(s, str_of(key + strlen(SLURM_PARTITION_LABEL)));
+        if (!named || slurm_partition_has_all(spec_of(named)) ||
+            !slurm_partition_has_node(spec_of(named), n->name))
+            json_put(labels, key, json_null());
+    }
+}
+
+void slurm_label_node(struct slurm_jobs *s, const struct slurm_node *n)
+{
+    AUTO(json_freep) json_t *patch = json_object();
+    json_t *labels = json_object_at(json_object_at(patch, "metadata"), "labels");
+    const struct cluster_target target = {.resource = "nodes", .ns = "", .name = n->name};
+    struct cluster_answer a;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!s->has_parts)
+        return;
+    collect_labels(s, n, labels);
+    if (json_object_size(labels) == 0)
+        return;
+    a = slurm_answer(s);
+    e = writes_end(a, cluster_patch(s->options.cluster, &target, patch, a));
+    if (e && err_code(e) != ERR_NOT_FOUND)
+        LOG(WARN, "node does not get the labels of its partitions", S("node", n->name), E(e));
+}
+
+static void label_nodes(struct slurm_jobs *s)
+{
+    struct slurm_node *n;
+    struct slurm_node *tmp;
+
+    map_each (handle, s->nodes, n, tmp)
+        slurm_label_node(s, n);
+}
+
+/* ---- changes ---- */
+
+/* A rule has changed: pods that wait may have to be held, others may start. */
+static void poke_all(struct slurm_jobs *s)
+{
+    struct sjob *j;
+    struct sjob *tmp;
+
+    map_each (handle, s->jobs, j, tmp) {
+        j->is_changed = true;
+        if (!j->is_over)
+            sjob_poke(j);
+    }
+}
+
+static void part_free(struct slurm_jobs *s, struct slurm_part *p)
+{
+    map_remove(handle, s->parts, p); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+    json_decref(p->object);
+    free(p->name);
+    free(p);
+}
+
+void slurm_put_partition(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    struct slurm_jobs *s = arg;
+    struct slurm_part *p = find_part(s, str_of(name));
+
+    (void)ns;
+    if (!p) {
+        p = mem_alloc(sizeof(*p));
+        p->name = mem_strdup(name);
+        map_add(handle, s->parts, p->name, strlen(p->name), p);
+    }
+    json_decref(p->object);
+    p->object = json_incref((json_t *)(uintptr_t)object);
+    label_nodes(s);
+    poke_all(s);
+}
+
+void slurm_remove_partition(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct slurm_jobs *s = arg;
+    struct slurm_part *p = find_part(s, str_of(name));
+
+    (void)ns;
+    (void)last;
+    if (!p)
+        return;
+    part_free(s, p);
+    label_nodes(s);
+    poke_all(s);
+}
+
+void slurm_partitions_synced(void *arg)
+{
+    struct slurm_jobs *s = arg;
+
+    s->has_parts = true;
+    label_nodes(s);
+    loop_timer_set(s->work_timer, 0);
+}
+
+void slurm_put_config(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    struct slurm_jobs *s = arg;
+
+    (void)ns;
+    if (!text_equal(name, "default"))
+        return;
+    json_decref(s->config);
+    s->config = json_incref((json_t *)(uintptr_t)object);
+    poke_all(s);
+}
+
+void slurm_remove_config(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct slurm_jobs *s = arg;
+
+    (void)ns;
+    (void)last;
+    if (!text_equal(name, "default"))
+        return;
+    json_decref(s->config);
+    s->config = NULL;
+}
+
+void slurm_forget_partitions(struct slurm_jobs *s)
+{
+    struct slurm_part *p;
+    struct slurm_part *tmp;
+
+    map_each (handle, s->parts, p, tmp)
+        part_free(s, p); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+    json_decref(s->config);
+    s->config = NULL;
+    s->has_parts = false;
+}
+
+const json_t *slurm_settings(const struct slurm_jobs *s)
+{
+    return json_at(s->config, "spec", "settings", NULL);
+}
+
+int64_t slurm_setting(const struct slurm_jobs *s, const char *key, int64_t fallback)
+{
+    const char *text = json_text(slurm_settings(s), key);
+    int64_t n = fallback;
+
+    if (text)
+        err_free(num_parse_int64(str_of(text), 0, INT32_MAX, &n)); /* else the fallback */
+    return n;
+}
+
+/* ---- partitions of a job ---- */
+
+/* A job that names no partition is in the default one. */
+static const char *list_of(const struct sjob *j)
+{
+    const char *list = json_text_filled(json_object_get(j->object, "spec"), "partition");
+
+    return list ? list : slurm_default_partition(j->jobs);
+}
+
+/* Why the job may not start in the partition; NULL: it may. */
+static const char *wait_in(const struct sjob *j, const struct slurm_part *p)
+{
+    int64_t minutes = json_int_at(j->object, "spec", "timeLimitMinutes", NULL);
+
+    if (!p)
+        return "PartitionDown"; /* it was deleted */
+    return slurm_partition_wait(spec_of(p), j->ask.nodes, minutes);
+}
+
+const char *sjob_partition_wait(const struct sjob *j)
+{
+    struct str rest = str_of(list_of(j));
+    const char *why = NULL;
+
+    while (rest.at) {
+        struct str name = str_cut(&rest, ',');
+        bool is_whole = !j->jobs->parts && str_equal(name, STR(SLURM_PARTITION));
+        const char *one = is_whole ? NULL : wait_in(j, find_part(j->jobs, name));
+
+        if (!one)
+            return NULL;
+        why = why ? why : one;
+    }
+    return why;
+}
+
+json_t *sjob_partitions(const struct sjob *j)
+{
+    struct str rest = str_of(list_of(j));
+    AUTO(json_freep) json_t *names = json_array();
+
+    while (j->jobs->parts && rest.at) {
+        const struct slurm_part *p = find_part(j->jobs, str_cut(&rest, ','));
+
+        if (wait_in(j, p))
+            continue;
+        if (slurm_partition_has_all(spec_of(p)))
+            return NULL;
+        (void)json_array_append_new(names, json_string(p->name));
+        if (j->ask.nodes > 1) /* all of its nodes are in one partition */
+            break;
+    }
+    return json_array_size(names) > 0 ? TAKE(names) : NULL;
+}
+
+char *slurm_partition_on(const struct slurm_jobs *s, const char *list, const char *node)
+{
+    struct str rest = str_of(list);
+
+    while (node && rest.at) {
+        const struct slurm_part *p = find_part(s, str_cut(&rest, ','));
+
+        if (p && slurm_partition_has_node(spec_of(p), node))
+            return mem_strdup(p->name);
+    }
+    return mem_strdup(list && *list ? list : slurm_default_partition(s));
+}
+
+const char *slurm_default_partition(const struct slurm_jobs *s)
+{
+    const char *name = s->parts ? "" : SLURM_PARTITION;
+    struct slurm_part *p;
+    struct slurm_part *tmp;
+
+    map_each (handle, s->parts, p, tmp)
+        if (json_bool(spec_of(p), "isDefault", false) && (!*name || strcmp(p->name, name) < 0))
+            name = p->name;
+    return name;
+}

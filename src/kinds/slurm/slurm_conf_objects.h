@@ -1,0 +1,17 @@
+/* slurm_conf_objects.h - the objects that a slurm.conf describes */
+#pragma once
+
+#include "base/json.h"
+#include "model/slurm_conf.h"
+
+/* {0} is empty; slurm_conf_objects_done frees it. */
+struct slurm_conf_objects {
+    json_t *config;     /* a SlurmConfig */
+    json_t *partitions; /* array of SlurmPartitions, in the order of the file */
+    json_t *notes;      /* array of {"where","key","why"}: keys without effect, each once */
+};
+
+/* ERR_INVALID names file and line, and says what would be right. `*ret` changes on success only. */
+struct err *slurm_conf_objects_make(const struct slurm_conf *conf,
+                                    struct slurm_conf_objects *ret) MUST_CHECK;
+void slurm_conf_objects_done(struct slurm_conf_objects *o);

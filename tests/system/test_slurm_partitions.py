@@ -1,0 +1,149 @@
+"""slurm.conf as sites have it: partitions, who may use them, what they limit; changed by scontrol and by a new reading."""
+
+import os
+import re
+
+from harness import METE, Mete, check, equal, execute, wait
+
+CONF = """# a site's file
+ClusterName=site
+SlurmctldHost=head(10.0.0.1)
+MinJobAge=600
+MaxArraySize=21
+NodeName={node} CPUs=1 Feature=big State=UNKNOWN
+NodeName=ghost[1-3] CPUs=4 RealMemory=100 Feature=big
+NodeSet=bigs Feature=big
+Include {dir}/partitions.conf
+"""
+PARTITIONS = """PartitionName=DEFAULT MaxTime=1-0
+PartitionName=main Nodes=ALL Default=YES DefaultTime=30 \\
+    State=UP
+PartitionName=gpu-research Nodes={node} AllowUsers=alice,bob MaxTime=2:00:00 PriorityTier=10
+PartitionName=far Nodes=ghost[1-3]
+PartitionName=closed Nodes={node} State=INACTIVE Alternate=main Hidden=YES
+PartitionName=night Nodes=bigs State=DOWN
+PartitionName=held Nodes={node} State=DRAIN
+"""
+
+
+class Site:
+    def __init__(self, m, conf):
+        self.m = m
+        self.conf = conf
+
+    def call(self, name, *words):
+        return execute([METE, name, *words], env={**os.environ, "METE_DATA": self.m.data, "TZ": "UTC"}, cwd=self.m.dir)
+
+    def ok(self, name, *words):
+        r = self.call(name, *words)
+        check(r.code == 0, r)
+        return r.out
+
+    def submit(self, *words):
+        return self.ok("sbatch", "--parsable", *words, "--wrap=true").strip()
+
+    def reason(self, job):
+        return self.ok("squeue", "-h", "-j", job, "-o", "%P %T %r").strip()
+
+    def refused(self, text, *words):
+        r = self.call(*words)
+        equal((r.code, r.out, r.err), (1, "", text), words)
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def test_slurm_partitions():
+    m = Mete("emulated:2xH100")
+    node = os.uname().nodename.split(".")[0].lower()
+    conf = os.path.join(m.dir, "slurm.conf")
+    write(conf, CONF.format(node=node, dir=m.dir))
+    write(os.path.join(m.dir, "partitions.conf"), PARTITIONS.format(node=node))
+    m.arguments = ["--slurm-conf", conf]
+    with m:
+        s = Site(m, conf)
+        refuses_what_it_cannot_heed(m)
+        shows_the_partitions(s, node)
+        takes_jobs_by_the_rules(s, node)
+        changes_while_jobs_wait(s, node)
+        reads_again(s, node)
+
+
+def refuses_what_it_cannot_heed(m):
+    bad = os.path.join(m.dir, "bad.conf")
+    write(bad, "ClusterName=x\nPartitionName=p Nodes=ALL MaxCPUsPerNode=2\n")
+    r = m.mete("up", "--data", os.path.join(m.dir, "other"), "--slurm-conf", bad)
+    check(r.code == 2 and f"{bad}:2: MaxCPUsPerNode=2 restricts and is not implemented: want a partition" in r.err, r)
+    check("key of slurm.conf has no effect" in m.log_text() and "key=SlurmctldHost" in m.log_text(), m.log_text())
+
+
+def shows_the_partitions(s, node):
+    lines = s.ok("sinfo", "-o", "%P|%a|%l|%L|%D|%N").splitlines()
+    equal(lines[0], "PARTITION|AVAIL|TIMELIMIT|DEFAULTTIME|NODES|NODELIST")
+    equal([line for line in lines if "|up|2:" in line], [f"gpu-research|up|2:00:00|n/a|1|{node}"])
+    check(f"main*|up|1-00:00:00|30:00|1|{node}" in lines and not any("closed" in line for line in lines), lines)
+    check(any(line.startswith("closed|inactive") for line in s.ok("sinfo", "-a", "-o", "%P|%a").splitlines()))
+    shown = s.ok("scontrol", "-o", "show", "partition", "gpu-research")
+    check(" AllowUsers=alice,bob " in shown and f" Nodes={node} " in shown and " PriorityTier=10 " in shown and
+          " MaxTime=02:00:00 " in shown, shown)
+    shown = s.ok("scontrol", "-o", "show", "partition", "night")
+    check("ghost[1-3]" in shown and node in shown and " TotalNodes=4 " in shown, shown)
+    shown = s.ok("scontrol", "-o", "show", "node", node)
+    check(" Partitions=main,gpu-research,closed,night,held " in shown, shown)
+    config = s.ok("scontrol", "show", "config")
+    check(re.search(r"^MinJobAge +\t?= 600 sec$", config, re.M) and re.search(r"^ClusterName +\t?= site$", config, re.M), config)
+    partitions = s.m.object("slurmpartitions")["items"]
+    equal({p["metadata"]["name"] for p in partitions}, {"main", "gpu-research", "far", "closed", "night", "held"})
+
+
+def takes_jobs_by_the_rules(s, node):
+    failed = "sbatch: error: Batch job submission failed: "
+    s.refused(failed + "Invalid partition name specified\n", "sbatch", "-p", "nonsense", "--wrap=true")
+    s.refused(failed + "Required partition not available (inactive or drain)\n", "sbatch", "-p", "held", "--wrap=true")
+    s.refused(failed + "Invalid job array specification\n", "sbatch", "--array=0-21", "--wrap=true")
+    job = s.submit("-p", "gpu-research", "--wait")
+    equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%P %T %l %N"), f"gpu-research COMPLETED 2:00:00 {node}\n")
+    equal(s.ok("sacct", "-X", "-n", "-j", job, "-r", "gpu-research", "-o", "partition%-20").strip(), "gpu-research")
+    job = s.submit("-p", "closed", "--wait")  # its alternate takes the job
+    equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%P %T %l"), "main COMPLETED 30:00\n")
+    job = s.submit("-p", "far,gpu-research", "--wait")
+    equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%P %T"), "gpu-research COMPLETED\n")
+    for words, partition, reason in ((["-p", "night"], "night", "PartitionDown"),
+                                     (["-t", "2-0"], "main", "PartitionTimeLimit")):
+        job = s.submit(*words)
+        wait(lambda: s.reason(job) == f"{partition} PENDING {reason}", f"the job waits for {reason}")
+        s.ok("scancel", job)
+
+
+def changes_while_jobs_wait(s, node):
+    job = s.submit("-p", "night")
+    s.ok("scontrol", "update", "PartitionName=night", "State=UP", "MaxTime=5")
+    wait(lambda: s.reason(job) == "night PENDING PartitionTimeLimit", "the new limit holds")
+    s.ok("scontrol", "update", "PartitionName=night", "MaxTime=UNLIMITED")
+    wait(lambda: s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%T") == "COMPLETED\n", "the job ran")
+    s.ok("scontrol", "create", "PartitionName=own", f"Nodes={node}", "Default=YES", "MaxTime=10")
+    equal(s.ok("sinfo", "-h", "-p", "own,main", "-o", "%P %l").split(), ["main", "1-00:00:00", "own*", "10:00"])
+    s.ok("scontrol", "update", "partition=own", "State=DOWN")
+    job = s.submit()
+    wait(lambda: s.reason(job) == "own PENDING PartitionDown", "the job waits in the new default partition")
+    s.refused("delete_partition PartitionName=own: Partition is in use\n", "scontrol", "delete", "PartitionName=own")
+    s.ok("scancel", job)
+    wait(lambda: not s.ok("squeue", "-h", "-p", "own"), "the job is gone")
+    s.ok("scontrol", "delete", "PartitionName=own")
+    s.refused("Partition own not found\n", "scontrol", "show", "partition", "own")
+    s.refused("slurm_update error: Invalid partition name specified\n", "scontrol", "update", "PartitionName=own", "State=UP")
+
+
+def reads_again(s, node):
+    write(s.conf, f"ClusterName=site\nPartitionName=main Nodes=ALL Default=YES\nPartitionName=late Nodes={node} State=SLOW\n")
+    r = s.call("scontrol", "reconfigure")
+    check(r.code == 1 and f"{s.conf}:3: State=SLOW: want one of UP,DOWN,DRAIN,INACTIVE" in r.err, r)
+    check("gpu-research" in s.ok("sinfo", "-h", "-o", "%R"))
+    write(s.conf, f"ClusterName=site\nPartitionName=main Nodes=ALL Default=YES\nPartitionName=late Nodes={node}\n")
+    s.ok("scontrol", "reconfigure")
+    equal(s.ok("sinfo", "-h", "-o", "%P").split(), ["main*", "late"])
+    labels = s.m.object("node", node)["metadata"]["labels"]
+    wait(lambda: [k for k in s.m.object("node", node)["metadata"]["labels"] if k.startswith("partition.")]
+         == ["partition.mete.dev/late"], f"the node has the labels of its partitions: {labels}")
