@@ -739,6 +739,7 @@ static struct err *begin_cdi(struct node *n)
 /* Containers under the OCI runtime, processes of the host without. */
 static struct err *begin_runtime(struct node *n)
 {
+    AUTO_FREE char *quick = mem_format("%s-slurm", text_or_empty(n->o.self_path));
     const struct runtime_crun_options ro = {.loop = n->o.loop,
                                             .dir = n->dir,
                                             .worker = n->worker,
@@ -749,7 +750,8 @@ static struct err *begin_runtime(struct node *n)
     const struct runtime_native_options no = {.loop = n->o.loop,
                                               .dir = n->dir,
                                               .mask_dir = n->o.mask_dir ? n->o.mask_dir : n->dir,
-                                              .boot_id = n->host.boot_id};
+                                              .boot_id = n->host.boot_id,
+                                              .launcher = file_exists(quick) ? quick : NULL};
     struct runtime *oci = NULL;
     struct runtime *native = NULL;
     struct err *e = NULL;

@@ -21,6 +21,7 @@ class Slurm:
         check(r.code == 5 and f"{self.dir}/sbatch is a program of a real Slurm" in r.err, r)
         r = m.mete("slurm-links", self.links, env={"PATH": self.links}.items())
         equal((r.code, r.out), (0, ""), r)
+        equal(os.path.basename(os.path.realpath(os.path.join(self.links, "squeue"))), "mete-slurm")
 
     def call(self, name, *words, stdin=None, env=()):
         environment = {**os.environ, "METE_DATA": self.m.data, "TZ": "UTC", **dict(env)}

@@ -10,13 +10,24 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 
-/* Is the file a link to this program? */
+/* The program of the links: mete-slurm, if it lies beside this one, which is slower to start. The
+ * caller frees it. */
+static char *linked_program(const struct cli *c)
+{
+    AUTO_FREE char *quick = mem_format("%s-slurm", c->self_path);
+
+    return file_exists(quick) ? TAKE(quick) : mem_strdup(c->self_path);
+}
+
+/* Is the file a link to this program, or to mete-slurm? */
 static bool is_own_link(const struct cli *c, const char *path)
 {
+    AUTO_FREE char *program = linked_program(c);
     AUTO_FREE char *target = realpath(path, NULL);
+    AUTO_FREE char *linked = realpath(program, NULL);
     AUTO_FREE char *self = realpath(c->self_path, NULL);
 
-    return target && text_equal(target, self);
+    return target && (text_equal(target, self) || text_equal(target, linked));
 }
 
 /* The path of another program of this name in $PATH; NULL: none. The caller frees it. */
@@ -37,14 +48,15 @@ static char *other_program(const struct cli *c, const char *name)
 static struct err *link_one(const struct cli *c, const char *dir, const char *name)
 {
     AUTO_FREE char *path = mem_format("%s/%s", dir, name);
+    AUTO_FREE char *program = linked_program(c);
     struct stat st;
 
     if (lstat(path, &st) == 0) {
         if (is_own_link(c, path))
             return NULL;
-        return err_new(ERR_EXISTS, "%s exists and is not a link to %s", path, c->self_path);
+        return err_new(ERR_EXISTS, "%s exists and is not a link to %s", path, program);
     }
-    if (symlink(c->self_path, path) < 0)
+    if (symlink(program, path) < 0)
         return err_errno(errno, "link %s", path);
     return NULL;
 }

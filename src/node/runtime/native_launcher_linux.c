@@ -132,11 +132,20 @@ static struct err *launcher_start(struct native *n)
 {
     AUTO_FREE char *gpusim = mem_format("%.*sgpusim", (int)(strlen(n->dir) - strlen("native")),
                                         n->dir); /* DATA/node/gpusim */
-    const char *argv[] = {"mete", LAUNCH_ROLE, n->mask_dir, n->cgroup_root, gpusim, NULL};
+    const char *argv[] = {n->launcher_program ? n->launcher_program : "mete",
+                          LAUNCH_ROLE,
+                          n->mask_dir,
+                          n->cgroup_root,
+                          gpusim,
+                          NULL};
     /* Without LD_BIND_NOW, each waiter would look up the same functions again. */
     const char *env[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LD_BIND_NOW=1", NULL};
-    struct proc_options o = {
-        .argv = argv, .is_self = true, .env = env, .cwd = "/", .n_fds = 5, .is_session = true};
+    struct proc_options o = {.argv = argv,
+                             .is_self = !n->launcher_program,
+                             .env = env,
+                             .cwd = "/",
+                             .n_fds = 5,
+                             .is_session = true};
     int pair[2] = {-1, -1};
     int size = PACKETS_BYTES;
     AUTO(fd_closep) int ours = -1;

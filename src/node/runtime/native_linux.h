@@ -42,6 +42,7 @@ struct native {
     char *dir; /* DATA/node/native */
     char *mask_dir;
     char *boot_id;
+    char *launcher_program; /* NULL: this one */
     char *cgroup_root;
     struct native_attempt *attempts;
     struct worker *worker;        /* commits and removals */

@@ -185,6 +185,7 @@ struct runtime_native_options {
     const char *mask_dir;    /* appears empty to the processes */
     const char *boot_id;     /* of the running kernel */
     const char *cgroup_root; /* NULL: CGROUP_ROOT */
+    const char *launcher;    /* program with the role of launch_helper.h; NULL: this one */
 };
 
 /* Processes of the host in a cgroup, without an OCI runtime: native_linux.h. */

@@ -480,6 +480,7 @@ static void native_free(void *self)
     free(n->dir);
     free(n->mask_dir);
     free(n->boot_id);
+    free(n->launcher_program);
     free(n->cgroup_root);
     free(n);
 }
@@ -516,6 +517,7 @@ struct err *runtime_native_new(const struct runtime_native_options *o, struct ru
     n->dir = mem_format("%s/native", o->dir);
     n->mask_dir = mem_strdup(o->mask_dir);
     n->boot_id = mem_strdup(o->boot_id);
+    n->launcher_program = o->launcher ? mem_strdup(o->launcher) : NULL;
     n->cgroup_root = mem_strdup(o->cgroup_root ? o->cgroup_root : CGROUP_ROOT);
     n->socket = -1;
     n->report = -1;
