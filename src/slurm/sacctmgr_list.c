@@ -300,10 +300,17 @@ struct acct_view {
     VEC(struct acct_cell) cells;
 };
 
+/* The names in order. */
 static void add_names(const json_t *list, struct buf *out)
 {
-    for (size_t i = 0; i < json_array_size(list); i++)
-        buf_printf(out, "%s%s", i > 0 ? "," : "", json_string_value(json_array_get(list, i)));
+    size_t n = json_array_size(list);
+    AUTO_FREE const char **names = mem_alloc((n + 1) * sizeof(*names));
+
+    for (size_t i = 0; i < n; i++)
+        names[i] = json_string_value(json_array_get(list, i));
+    qsort(names, n, sizeof(*names), compare_texts);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s%s", i > 0 ? "," : "", names[i]);
 }
 
 static void add_number(const struct acct_column *c, const json_t *value, struct buf *out)

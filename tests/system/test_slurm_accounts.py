@@ -40,7 +40,7 @@ def keeps_accounts(s):
     s.ok("sacctmgr", "-i", "add", "user", "ann,bob_1", "account=vision_1,default", "DefaultAccount=vision_1")
     equal(s.ok("sacctmgr", "-i", "modify", "user", "ann", "account=vision_1", "set", "qos+=high", "Fairshare=7"),
           " Modified user associations...\n  C = mete       A = vision_1             U = ann      \n")
-    equal(s.ok("sacctmgr", "-nP", "list", "assoc", "user=ann", "format=account,qos"), "default|normal\nvision_1|normal,high\n")
+    equal(s.ok("sacctmgr", "-nP", "list", "assoc", "user=ann", "format=account,qos"), "default|normal\nvision_1|high,normal\n")
     equal(s.ok("sacctmgr", "-n", "-s", "list", "user", "ann", "format=account%256"), f"{'default':>256} \n{'vision_1':>256} \n")
     equal(s.ok("sacctmgr", "-nP", "list", "assoc", "account=vision_1", "format=account,user,share,grptres,maxjobs"),
           "vision_1||1|cpu=4,gres/gpu=2|5\nvision_1|ann|7||5\nvision_1|bob_1|1||5\n")
