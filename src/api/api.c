@@ -41,7 +41,9 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .audits_reads = o->audits_reads,
                                 .audit_keep_ns = o->audit_keep_ns,
                                 .make_link = o->make_link,
-                                .link_arg = o->link_arg};
+                                .link_arg = o->link_arg,
+                                .rest = o->rest,
+                                .rest_arg = o->rest_arg};
     AUTO_FREE char *signing_key = o->pki_dir ? mem_format("%s/sa.key", o->pki_dir) : NULL;
     struct http_options http = {.loop = o->loop,
                                 .unix_fd = o->unix_fd,

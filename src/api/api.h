@@ -59,6 +59,10 @@ struct api_options {
      * is no page. */
     char *(*make_link)(void *arg, const struct api_request *r, const char *user);
     void *link_arg;
+    /* Answers requests to paths below /slurm/ and /slurmdb/ by others to api_handle. NULL: nobody
+     * does. */
+    request_fn rest;
+    void *rest_arg;
 };
 
 struct err *api_new(const struct api_options *o, struct api **ret) MUST_CHECK;

@@ -41,6 +41,8 @@ struct core {
     struct audit *audit; /* NULL: requests are not recorded */
     char *(*make_link)(void *arg, const struct api_request *r, const char *user);
     void *link_arg;
+    request_fn rest;
+    void *rest_arg;
     struct kept_tree trees[TREES_KEPT];
     size_t next_tree;
 };
@@ -83,6 +85,8 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     c->stats_arg = o->stats_arg;
     c->make_link = o->make_link;
     c->link_arg = o->link_arg;
+    c->rest = o->rest;
+    c->rest_arg = o->rest_arg;
     c->arena = arena_new();
     c->links = node_links_new();
     if (o->signing_key_file)
@@ -424,5 +428,11 @@ void core_handle_begun(struct core *core, struct exchange *x, struct audited *a)
 
 void core_handle(void *arg, struct exchange *x)
 {
-    core_handle_begun(arg, x, NULL);
+    struct core *core = arg;
+    const char *path = x->request.path;
+
+    if (core->rest && (text_starts_with(path, "/slurm/") || text_starts_with(path, "/slurmdb/")))
+        core->rest(core->rest_arg, x);
+    else
+        core_handle_begun(core, x, NULL);
 }

@@ -30,6 +30,8 @@ struct core_options {
     void *stats_arg;
     char *(*make_link)(void *arg, const struct api_request *r, const char *user); /* or NULL */
     void *link_arg;
+    request_fn rest; /* answers paths below /slurm/ and /slurmdb/; NULL: nobody */
+    void *rest_arg;
     const char *signing_key_file;   /* signs service accounts' tokens; NULL: refuse them */
     const char *join_dir;           /* ca.crt, nodes.crt, nodes.key; NULL: no machine can join */
     token_revoked_fn token_revoked; /* NULL: not called */

@@ -6,11 +6,8 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "http/ask.h"
 #include "http/relay.h"
-
-enum {
-    ANSWER_MAX = 8 << 20 /* of forward_get */
-};
 
 /* The request that the API sees. */
 struct forward_copy {
@@ -113,30 +110,23 @@ void forward_request(const struct forward_target *t, const struct credential *wh
 /* ---- our own questions ---- */
 
 struct forward_get {
-    struct exchange own;
+    struct ask *ask; /* NULL: answered, or inside forward_get */
     struct forward_copy copy;
+    struct api_request request;
     char *method;
     char *address; /* of the browser; NULL: unknown */
     char *agent;   /* its User-Agent; NULL: none */
     char *path;
     char *query;
-    int status;
     bool is_inside; /* forward_get is on the stack */
     bool is_over;
-    struct buf body;
     forward_done_fn done;
     void *arg;
 };
 
-static struct forward_get *get_of(struct exchange *x)
-{
-    return (struct forward_get *)(void *)((char *)x - offsetof(struct forward_get, own));
-}
-
 static void get_free(struct forward_get *g)
 {
     copy_done(&g->copy);
-    buf_done(&g->body);
     free(g->method);
     free(g->address);
     free(g->agent);
@@ -145,56 +135,15 @@ static void get_free(struct forward_get *g)
     free(g);
 }
 
-static void get_finish(struct forward_get *g, int status, struct str body)
+static void get_done(void *arg, int status, struct str body)
 {
+    struct forward_get *g = arg;
+
     g->is_over = true;
-    g->done(g->arg, g->body.overflow ? 502 : status, g->body.overflow ? (struct str){0} : body);
+    g->done(g->arg, status, body);
     if (!g->is_inside)
         get_free(g);
 }
-
-static void get_reply(struct exchange *x, const struct api_reply *r)
-{
-    get_finish(get_of(x), r->status, r->body);
-}
-
-static void get_begin(struct exchange *x, const struct api_reply *r)
-{
-    get_of(x)->status = r->status;
-}
-
-static void get_piece(struct exchange *x, struct str piece)
-{
-    buf_add(&get_of(x)->body, piece.at, piece.size);
-}
-
-static void get_end(struct exchange *x)
-{
-    struct forward_get *g = get_of(x);
-
-    get_finish(g, g->status, (struct str){.at = g->body.at, .size = g->body.size});
-}
-
-static void get_cut(struct exchange *x)
-{
-    get_finish(get_of(x), 502, (struct str){0});
-}
-
-static size_t get_backlog(const struct exchange *x)
-{
-    (void)x;
-    return 0;
-}
-
-static const struct exchange_ops get_ops = {
-    .reply = get_reply,
-    .begin = get_begin,
-    .piece = get_piece,
-    .end = get_end,
-    .cut = get_cut,
-    .backlog = get_backlog,
-    /* Nothing that is asked for here upgrades its connection. */
-};
 
 static char *copy_or_null(const char *text)
 {
@@ -207,8 +156,6 @@ void forward_get(const struct forward_target *t, const struct credential *who,
     struct forward_get *g = mem_alloc(sizeof(*g));
     struct api_request r = {0};
 
-    g->own.ops = &get_ops;
-    g->body.cap = ANSWER_MAX;
     g->method = mem_strdup(q->method ? q->method : "GET");
     g->address = copy_or_null(q->from->peer.address);
     g->agent = copy_or_null(request_header(q->from, "user-agent"));
@@ -222,9 +169,9 @@ void forward_get(const struct forward_target *t, const struct credential *who,
     r.n_headers = g->agent ? 1 : 0;
     r.path = g->path;
     r.query = g->query;
-    copy_begin(&g->copy, who, &r, &g->own.request);
+    copy_begin(&g->copy, who, &r, &g->request);
     g->is_inside = true;
-    t->handle(t->arg, &g->own);
+    ask_begin(&(struct ask_target){t->handle, t->arg}, &g->request, get_done, g, &g->ask);
     g->is_inside = false;
     *ret = g->is_over ? NULL : g;
     if (g->is_over)
@@ -235,7 +182,6 @@ void forward_cancel(struct forward_get *g)
 {
     if (!g)
         return;
-    if (g->own.on_close)
-        g->own.on_close(g->own.arg);
+    ask_cancel(g->ask);
     get_free(g);
 }

@@ -31,6 +31,7 @@
 #include "meter/wall.h"
 #include "page/jobs_report.h"
 #include "page/page.h"
+#include "slurm/rest.h"
 #include "store/storage.h"
 #include "store/store.h"
 
@@ -40,6 +41,7 @@ enum {
 
 struct server {
     struct role role; /* loop, lifeline, signals */
+    struct slurm_rest rest;
     struct audit_files *audit;
     struct storage *storage;
     struct store *store;
@@ -338,6 +340,8 @@ static struct err *open_doors(struct server *s, const struct cli *c)
         .page = s->page ? &page : NULL,
         .make_link = s->page ? make_link : NULL,
         .link_arg = s->page,
+        .rest = slurm_rest_handle,
+        .rest_arg = &s->rest,
     };
 
     TRY(num_parse_duration(str_of(flag_text(c->in, "audit-keep")), &api.audit_keep_ns));
@@ -353,6 +357,7 @@ static struct err *open_doors(struct server *s, const struct cli *c)
     api.reports = s->reports.at; /* the list is complete */
     api.n_reports = s->reports.n;
     TRY(api_new(&api, &s->api));
+    s->rest = (struct slurm_rest){.api = {api_handle, s->api}, .loop = s->role.loop};
     if (s->page)
         page_serve(s->page, api_handle, s->api);
     return NULL;

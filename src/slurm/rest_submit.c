@@ -1,0 +1,242 @@
+/* rest_submit.c - the body of job/submit as options of sbatch */
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "slurm/rest.h"
+#include "slurm/submit.h"
+
+enum rest_form {
+    REST_TEXT,
+    REST_NUMBER, /* N, or {"set", "infinite", "number"} */
+    REST_LIST,   /* of texts, which commas join, or the joined text */
+    REST_FLAG,   /* an option without a value, if true */
+    REST_MOMENT, /* seconds since 1970 */
+    REST_TRES    /* "gres/gpu:2" or "gres/gpu=2": the part behind the slash */
+};
+
+/* The members of a job, and the options of sbatch that they mean. */
+static const struct {
+    const char *member;
+    const char *option;
+    enum rest_form form;
+    const char *unit; /* behind a number */
+} rest_members[] = {
+    {"account", "account", REST_TEXT, NULL},
+    {"array", "array", REST_TEXT, NULL},
+    {"begin_time", "begin", REST_MOMENT, NULL},
+    {"comment", "comment", REST_TEXT, NULL},
+    {"constraints", "constraint", REST_TEXT, NULL},
+    {"cpus_per_task", "cpus-per-task", REST_NUMBER, NULL},
+    {"current_working_directory", "chdir", REST_TEXT, NULL},
+    {"deadline", "deadline", REST_MOMENT, NULL},
+    {"dependency", "dependency", REST_TEXT, NULL},
+    {"excluded_nodes", "exclude", REST_LIST, NULL},
+    {"hold", "hold", REST_FLAG, NULL},
+    {"licenses", "licenses", REST_TEXT, NULL},
+    {"memory_per_cpu", "mem-per-cpu", REST_NUMBER, "M"},
+    {"memory_per_node", "mem", REST_NUMBER, "M"},
+    {"minimum_cpus_per_node", "mincpus", REST_NUMBER, NULL},
+    {"name", "job-name", REST_TEXT, NULL},
+    {"nice", "nice", REST_NUMBER, NULL},
+    {"nodes", "nodes", REST_TEXT, NULL},
+    {"partition", "partition", REST_TEXT, NULL},
+    {"qos", "qos", REST_TEXT, NULL},
+    {"required_nodes", "nodelist", REST_LIST, NULL},
+    {"reservation", "reservation", REST_TEXT, NULL},
+    {"standard_error", "error", REST_TEXT, NULL},
+    {"standard_input", "input", REST_TEXT, NULL},
+    {"standard_output", "output", REST_TEXT, NULL},
+    {"tasks", "ntasks", REST_NUMBER, NULL},
+    {"tasks_per_node", "ntasks-per-node", REST_NUMBER, NULL},
+    {"time_limit", "time", REST_NUMBER, NULL},
+    {"time_minimum", "time-min", REST_NUMBER, NULL},
+    {"tres_per_job", "gpus", REST_TRES, NULL},
+    {"tres_per_node", "gres", REST_TRES, NULL},
+    {"wckey", "wckey", REST_TEXT, NULL},
+};
+
+/* Members that are read elsewhere. */
+static const char *const rest_others[] = {"argv", "environment", "requeue", "script"};
+
+static struct err *rest_wrong(const char *member)
+{
+    return err_new(ERR_BAD_REQUEST, "job.%s: malformed", member);
+}
+
+/* An absent or unset number gives no text. */
+static struct err *rest_number(const json_t *value, const char *unit, const char *member,
+                               char **ret)
+{
+    const json_t *number = json_is_object(value) ? json_object_get(value, "number") : value;
+
+    if (json_is_object(value) && json_bool(value, "infinite", false)) {
+        *ret = mem_strdup("UNLIMITED");
+        return NULL;
+    }
+    if (json_is_object(value) && !json_bool(value, "set", true))
+        return NULL;
+    if (!json_is_integer(number))
+        return rest_wrong(member);
+    *ret = mem_format("%" PRId64 "%s", (int64_t)json_integer_value(number), text_or_empty(unit));
+    return NULL;
+}
+
+static struct err *rest_list(const json_t *value, const char *member, char **ret)
+{
+    struct buf text = {0};
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (value, i, item) {
+        if (!json_is_string(item)) {
+            buf_done(&text);
+            return rest_wrong(member);
+        }
+        buf_printf(&text, "%s%s", i > 0 ? "," : "", json_string_value(item));
+    }
+    *ret = text.size > 0 ? buf_steal(&text) : NULL;
+    buf_done(&text);
+    return NULL;
+}
+
+/* "gres/gpu:2" of --gres is "gpu:2"; of --gpus "2". */
+static struct err *rest_tres(const char *text, const char *option, const char *member, char **ret)
+{
+    bool is_job = text_equal(option, "gpus");
+    const char *rest = text;
+    char *equals;
+
+    if (text_starts_with(rest, "gres/") || text_starts_with(rest, "gres:"))
+        rest += strlen("gres/");
+    if (is_job && !text_starts_with(rest, "gpu:") && !text_starts_with(rest, "gpu="))
+        return rest_wrong(member);
+    *ret = mem_strdup(rest + (is_job ? strlen("gpu:") : 0));
+    while ((equals = strchr(*ret, '=')))
+        *equals = ':';
+    return NULL;
+}
+
+/* The text of a member as the value of its option; NULL: not given. */
+static struct err *rest_value(const struct slurm_submit *s, const json_t *value, size_t i,
+                              char **ret)
+{
+    const char *member = rest_members[i].member;
+    const char *text = json_string_value(value);
+    int64_t at_s = 0;
+
+    switch (rest_members[i].form) {
+    case REST_FLAG:
+        if (!json_is_boolean(value))
+            return rest_wrong(member);
+        *ret = json_is_true(value) ? mem_strdup("") : NULL;
+        return NULL;
+    case REST_NUMBER:
+        return rest_number(value, rest_members[i].unit, member, ret);
+    case REST_LIST:
+        if (json_is_array(value))
+            return rest_list(value, member, ret);
+        break;
+    case REST_MOMENT:
+        at_s = json_is_object(value) ? json_int(value, "number", 0) : json_integer_value(value);
+        if (at_s > 0)
+            *ret = mem_format("now+%" PRId64, at_s > s->now_s ? at_s - s->now_s : 0);
+        return NULL;
+    case REST_TRES:
+        if (text && *text)
+            return rest_tres(text, rest_members[i].option, member, ret);
+        break;
+    case REST_TEXT:
+        break;
+    }
+    if (!text)
+        return rest_wrong(member);
+    *ret = *text ? mem_strdup(text) : NULL;
+    return NULL;
+}
+
+static bool rest_is_known(const char *name)
+{
+    for (size_t i = 0; i < COUNT(rest_others); i++)
+        if (text_equal(rest_others[i], name))
+            return true;
+    for (size_t i = 0; i < COUNT(rest_members); i++)
+        if (text_equal(rest_members[i].member, name))
+            return true;
+    return false;
+}
+
+/* A member that is not known could restrict the job: it is refused. */
+static struct err *rest_check(json_t *job)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach (job, name, value)
+        if (!rest_is_known(name) && !json_is_null(value))
+            return err_new(ERR_INVALID, "job.%.64s is not available yet", name);
+    return NULL;
+}
+
+/* Applies one member as its option. */
+static struct err *rest_apply(struct slurm_submit *s, size_t i, const json_t *value)
+{
+    AUTO_FREE char *text = NULL;
+    struct slurm_words words = {0};
+    struct err *e = NULL;
+
+    TRY(rest_value(s, value, i, &text));
+    if (!text)
+        return NULL;
+    vec_add(&words.given, (struct slurm_given){.name = rest_members[i].option, .value = text});
+    e = slurm_submit_apply(s, &words);
+    slurm_words_done(&words);
+    return e;
+}
+
+static struct err *rest_fill(struct slurm_submit *s, json_t *job, const char *script)
+{
+    const json_t *arguments = json_object_get(job, "argv");
+    const json_t *environment = json_object_get(job, "environment");
+
+    TRY(rest_check(job));
+    for (size_t i = 0; i < COUNT(rest_members); i++) {
+        const json_t *value = json_object_get(job, rest_members[i].member);
+
+        if (value && !json_is_null(value))
+            TRY(rest_apply(s, i, value));
+    }
+    if (!script || !text_starts_with(script, "#!"))
+        return err_new(ERR_INVALID, "script: missing, or its first line is not \"#!\" and a "
+                                    "program");
+    if (!json_text_filled(s->spec, "workDir"))
+        return err_new(ERR_INVALID, "job.current_working_directory: missing");
+    json_put_text(s->spec, "script", script);
+    if (json_is_boolean(json_object_get(job, "requeue")))
+        json_put_bool(s->spec, "requeue", json_bool(job, "requeue", true));
+    if (json_is_array(arguments) && json_array_size(arguments) > 0)
+        json_put(s->spec, "arguments", json_deep_copy(arguments));
+    if (json_is_array(environment) && json_array_size(environment) > 0)
+        json_put(s->spec, "environment", json_deep_copy(environment));
+    return NULL;
+}
+
+struct err *slurm_rest_job(const json_t *body, int64_t now_s, zone_fn zone, json_t **ret)
+{
+    AUTO(slurm_submit_done)
+    struct slurm_submit s = {.now_s = now_s, .zone = zone, .spec = json_object()};
+    json_t *job = json_object_get(body, "job");
+    const char *script = json_text(body, "script");
+    json_t *object;
+
+    if (!json_is_object(job))
+        return err_new(ERR_INVALID, "job: missing; an array of jobs is not available yet");
+    TRY(rest_fill(&s, job, script ? script : json_text(job, "script")));
+    object = json_pack("{s:s,s:s,s:{s:s}}", "apiVersion", "mete.dev/v1", "kind", "SlurmJob",
+                       "metadata", "generateName", "slurm-");
+    json_put(object, "spec", json_incref(s.spec));
+    if (!json_text_filled(s.spec, "name"))
+        json_put_text(json_object_get(object, "spec"), "name", "sbatch");
+    *ret = object;
+    return NULL;
+}
