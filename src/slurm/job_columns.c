@@ -143,8 +143,11 @@ int64_t slurm_job_elapsed(const json_t *row, const struct slurm_view *v)
 
     if (start <= 0 || text_equal(state, "PENDING"))
         return 0;
-    if (slurm_state_is_live(state) || end <= 0)
+    if (text_equal(state, "SUSPENDED"))
+        end = json_int(row, "suspendTime", v->now_s);
+    else if (slurm_state_is_live(state) || end <= 0)
         end = v->now_s;
+    end -= json_int(row, "suspendedSeconds", 0);
     return end > start ? end - start : 0;
 }
 

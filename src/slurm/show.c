@@ -154,7 +154,10 @@ static void show_job_times(const struct record *r)
     add_stamp(r, " Deadline", "deadline", "N/A");
     next_line(r);
     add_stamp(r, "SuspendTime", "suspendTime", "None");
-    buf_add_text(r->out, " SecsPreSuspend=0");
+    buf_printf(r->out, " SecsPreSuspend=%" PRId64,
+               text_equal(json_text(r->row, "state"), "SUSPENDED")
+                   ? slurm_job_elapsed(r->row, r->show->view)
+                   : 0);
     add_stamp(r, " LastSchedEval", "lastDecisionTime", "Unknown");
     buf_add_text(r->out, " Scheduler=Main");
 }

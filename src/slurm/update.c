@@ -63,6 +63,26 @@ struct err *slurm_hold_patch(const json_t *job, const char *elements, const char
     return NULL;
 }
 
+struct err *slurm_suspend_patch(const json_t *job, const char *elements, bool is_suspended,
+                                json_t **ret)
+{
+    const char *before = json_text_at(job, "spec", "suspended", NULL);
+    AUTO(json_freep) json_t *patch = patch_new(job);
+    AUTO_FREE char *set = NULL;
+
+    /* Of a whole array, what runs now is meant. */
+    if (text_equal(elements, "*") && json_at(job, "spec", "array", NULL))
+        elements = is_suspended ? text_or_empty(json_text_at(job, "status", "running", NULL))
+                                : text_or_empty(before);
+    if (text_equal(elements, "*"))
+        set = mem_strdup(is_suspended ? "*" : "");
+    else
+        TRY(elements_change(before, elements, is_suspended, &set));
+    json_put(json_object_at(patch, "spec"), "suspended", *set ? json_string(set) : json_null());
+    *ret = TAKE(patch);
+    return NULL;
+}
+
 struct err *slurm_requeue_patch(const json_t *job, const char *elements, const char *hold,
                                 json_t **ret)
 {

@@ -10,6 +10,9 @@
  */
 struct err *slurm_hold_patch(const json_t *job, const char *elements, const char *hold,
                              json_t **ret) MUST_CHECK;
+/* Suspends or resumes the elements; "*" of an array: all that run. */
+struct err *slurm_suspend_patch(const json_t *job, const char *elements, bool is_suspended,
+                                json_t **ret) MUST_CHECK;
 /* Starts the job or the elements anew; with a `hold` they wait held. */
 struct err *slurm_requeue_patch(const json_t *job, const char *elements, const char *hold,
                                 json_t **ret) MUST_CHECK;

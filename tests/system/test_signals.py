@@ -3,12 +3,14 @@
 import contextlib
 import hashlib
 import os
+import signal
+import time
 
 from harness import Mete, check, equal, wait
 from test_audit import lines, what
 from test_host_process import Home, gate_of, open_gate, pod_of, submit
 from test_slurm_commands import Slurm
-from test_tenant import ANN, TOKENS, Person
+from test_tenant import ANN, MERGE, TOKENS, Person
 
 ROLES = """users:
 - {name: ann, uid: 5, hostUid: 5, tokenSha256: "%s", roles: [{role: edit, namespace: team-a}]}
@@ -68,6 +70,70 @@ def before_the_limit(m, s):
     s.wait_state(job, "CANCELLED")
 
 
+TICKS = "n=0; while :; do n=$((n+1)); echo $n >count; sleep 0.02; done"
+
+
+def count(s):
+    return int(text_of(s, "count") or 0)
+
+
+def stands(s):
+    """Does the job no longer count?"""
+    before = count(s)
+    time.sleep(0.2)
+    return count(s) == before
+
+
+def goes_on(s):
+    before = count(s)
+    wait(lambda: count(s) > before, "the job goes on")
+
+
+def test_suspend_and_resume():
+    with Mete() as m:
+        s = Slurm(m)
+        job = s.submit("-t", "10", "--gres=gpu:1", "--wrap", TICKS + " & " + "wait")
+        wait(lambda: count(s) > 2 and s.states(job) == {job: "RUNNING"}, "the job runs")
+        s.ok("scontrol", "suspend", job)
+        s.wait_state(job, "SUSPENDED")
+        wait(lambda: stands(s), "its processes stand")
+        tells_of_the_suspension(m, s, job)
+        survives_kills(m, s, job)
+        s.ok("scontrol", "resume", job)
+        s.wait_state(job, "RUNNING")
+        goes_on(s)
+        r = s.call("scontrol", "resume", job)
+        equal((r.code, r.err), (1, "scontrol: error: Requested operation is presently disabled\n"))
+        s.ok("scontrol", "suspend", job)
+        wait(lambda: stands(s), "it can be suspended again")
+        s.ok("scancel", job)  # of a suspended job
+        s.wait_state(job, "CANCELLED")
+        check(stands(s), "nothing of it runs")
+
+
+def tells_of_the_suspension(m, s, job):
+    pod = m.object("pods", "-l", f"mete.dev/job-id={job}")["items"][0]
+    r = m.kubectl("exec", pod["metadata"]["name"], "--", "true")
+    check(r.code != 0 and "the job is suspended" in r.err, r)
+    equal(s.ok("squeue", "-h", "-j", job, "-t", "S", "-o", "%t %b").strip(), "S gres/gpu:1", "its gpu is held")
+    shown = s.ok("scontrol", "show", "job", job)
+    check("JobState=SUSPENDED" in shown and "SuspendTime=20" in shown, shown)
+    check("SUSPENDED" in s.ok("sacct", "-n", "-X", "-j", job, "-o", "state"), "sacct tells")
+    elapsed = s.ok("squeue", "-h", "-j", job, "-o", "%M")
+    time.sleep(1.1)
+    equal(s.ok("squeue", "-h", "-j", job, "-o", "%M"), elapsed, "its time stands, too")
+
+
+def survives_kills(m, s, job):
+    """The node, and then the server, are killed while the job is suspended."""
+    for role in ("node", "server"):
+        pid = m.child(role)
+        os.kill(pid, signal.SIGKILL)
+        wait(lambda: m.child(role) not in (None, pid), f"the {role} is back")
+        wait(lambda: s.call("squeue", "-h", "-j", job, "-o", "%T").out.strip() == "SUSPENDED", "the job is suspended")
+        check(stands(s), "and stands")
+
+
 def test_only_the_user_acts_in_a_job():
     """Ann and Eve share a namespace, in which both may change pods."""
     with Mete() as m, Home() as home:
@@ -88,6 +154,7 @@ def test_only_the_user_acts_in_a_job():
         equal(ann.ask("POST", f"{POD}{pod}/signal", {"signal": 10})[0], 200)
         wait(lambda: "heard" in home.read("mine.out"), "the signal came")
         hostile_signals(ann, pod)
+        suspension_is_for_administrators(ann, pod)
         said = [(x["user"], x.get("code", 200)) for x in lines(m) if what(x).startswith("create pods/signal")]
         check(("ann", 200) in said and ("eve", 403) in said, said, *map(what, lines(m)))
         open_gate(gate)
@@ -101,6 +168,14 @@ def others_are_refused(eve, pod):
     check(r.code != 0 and not r.out and "forbidden" in r.err, r)
     status, answer = eve.ask("POST", f"{POD}{pod}/signal", {"signal": 9, "to": "all"})
     equal(status, 403, answer)
+
+
+def suspension_is_for_administrators(ann, pod):
+    job = "/apis/mete.dev/v1/namespaces/team-a/slurmjobs/mine"
+    for path, patch, want in ((job, {"spec": {"suspended": "*"}}, "Access/permission denied"),
+                              (POD + pod, {"metadata": {"annotations": {"mete.dev/slurm-suspended": "99999"}}}, "system only")):
+        status, answer = ann.ask("PATCH", path, patch, kind=MERGE)
+        check(status in (403, 422) and want in answer["message"], path, status, answer)
 
 
 def hostile_signals(ann, pod):

@@ -38,7 +38,7 @@ static const char scontrol_help[] =
     "Usage: scontrol [-adoQ] VERB ...\n"
     "  show job|node|partition [NAMES]   show config   show hostnames|hostlist|hostlistsorted "
     "LIST\n"
-    "  hold|uhold|release|requeue|requeuehold JOB...\n"
+    "  hold|uhold|release|requeue|requeuehold|suspend|resume JOB...\n"
     "  update JobId=JOB KEY=VALUE...   update NodeName=NODES State=DRAIN|RESUME [Reason=TEXT]\n"
     "  create PartitionName=NAME KEY=VALUE...   update PartitionName=NAME KEY=VALUE...\n"
     "  delete PartitionName=NAME   reconfigure   ping   wait_job JOB   version\n";
@@ -223,7 +223,8 @@ static struct err *scontrol_wait_job(struct scontrol *x, const char *name)
 
 static struct err *scontrol_do(struct scontrol *x, size_t n, const char *const *words)
 {
-    static const char *const changes[] = {"hold", "uhold", "release", "requeue", "requeuehold"};
+    static const char *const changes[] = {"hold",        "uhold",   "release", "requeue",
+                                          "requeuehold", "suspend", "resume"};
     const char *verb = words[0];
 
     if (text_equal(verb, "show"))
@@ -310,8 +311,8 @@ const struct command command_scontrol = {
     .name = "scontrol",
     .arguments = "[OPTION...] VERB ...",
     .summary = "show and change jobs and nodes, with the verbs of Slurm's scontrol",
-    .doc = "Verbs: show, hold, uhold, release, requeue, requeuehold, create, update, delete, "
-           "reconfigure, ping, wait_job. docs/slurm.md describes them.",
+    .doc = "Verbs: show, hold, uhold, release, requeue, requeuehold, suspend, resume, create, "
+           "update, delete, reconfigure, ping, wait_job. docs/slurm.md describes them.",
     .examples = {{"scontrol show job 12", "prints all facts of a job"},
                  {"scontrol show hostnames 'n[1-3]'", "expands a list of hosts"},
                  {"scontrol update jobid=12 TimeLimit=01:00:00", "sets the time limit of a job"},

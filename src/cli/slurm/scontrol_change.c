@@ -1,4 +1,4 @@
-/* scontrol_change.c - scontrol hold, release, requeue and update */
+/* scontrol_change.c - scontrol hold, release, requeue, suspend and update */
 
 #include <inttypes.h>
 #include <strings.h>
@@ -11,6 +11,7 @@
 #include "model/slurm_array.h"
 #include "slurm/cancel.h"
 #include "slurm/query.h"
+#include "slurm/states.h"
 #include "slurm/update.h"
 
 enum {
@@ -64,6 +65,8 @@ static struct err *change_patch(const struct change *c, const json_t *job, json_
         return slurm_hold_patch(job, c->elements, "user", ret);
     if (text_equal(c->verb, "release"))
         return slurm_hold_patch(job, c->elements, NULL, ret);
+    if (text_equal(c->verb, "suspend") || text_equal(c->verb, "resume"))
+        return slurm_suspend_patch(job, c->elements, text_equal(c->verb, "suspend"), ret);
     return slurm_requeue_patch(job, c->elements, text_equal(c->verb, "requeuehold") ? hold : NULL,
                                ret);
 }
@@ -80,6 +83,22 @@ static struct err *change_try(struct scontrol *x, const char *path, const struct
     TRY(change_patch(c, job, &patch));
     call.body = patch;
     return slurm_call(&x->s, &call, NULL);
+}
+
+/* Only what runs is suspended, and only what is suspended resumes. */
+static struct err *check_suspension(const char *verb, const char *state)
+{
+    const char *want = text_equal(verb, "suspend")  ? "RUNNING"
+                       : text_equal(verb, "resume") ? "SUSPENDED"
+                                                    : NULL;
+
+    if (!want || text_equal(state, want))
+        return NULL;
+    if (text_equal(state, "PENDING"))
+        return err_new(ERR_CONFLICT, "Job is pending execution");
+    return err_new(ERR_CONFLICT, slurm_state_is_live(state)
+                                     ? "Requested operation is presently disabled"
+                                     : "Job/step already completing or completed");
 }
 
 /* Changes the job that `name` names. */
@@ -99,6 +118,7 @@ static struct err *change_job(struct scontrol *x, const char *name, struct chang
                        "job %s was not submitted by sbatch: use mete hold, release or "
                        "requeue",
                        name);
+    TRY(check_suspension(c->verb, json_text(row, "state")));
     c->elements = elements;
     path = path_format("/apis/mete.dev/v1/namespaces/%.*s/slurmjobs/%s", (int)(slash - object),
                        object, slash + 1);

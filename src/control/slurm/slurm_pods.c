@@ -1,4 +1,6 @@
 /* slurm_pods.c - the pods of SlurmJobs in the controller */
+#include <inttypes.h>
+
 #include "base/num.h"
 #include "control/slurm/slurm_private.h"
 #include "kinds/pod/pod_state.h"
@@ -132,6 +134,28 @@ static void pod_sum(struct sjob_pod *p)
     }
 }
 
+/* SLURM_SUSPENDED_ANNOTATION */
+static void read_suspension(struct sjob_pod *p, const json_t *pod)
+{
+    struct str rest =
+        str_of(json_text_at(pod, "metadata", "annotations", SLURM_SUSPENDED_ANNOTATION, NULL));
+
+    p->suspended_s = 0;
+    if (rest.at) /* our own text */
+        err_free(num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, &p->suspended_s));
+    p->suspended_at_ns = rest.at ? stamp_or(rest.at, 0) : 0;
+}
+
+static bool is_to_be_suspended(const struct sjob_pod *p)
+{
+    return p->state == SJOB_RUNNING && sjob_is_suspended(p->job, (size_t)p->index);
+}
+
+static bool is_suspension_due(const struct sjob_pod *p)
+{
+    return p->state < SJOB_COMPLETED && is_to_be_suspended(p) != (p->suspended_at_ns > 0);
+}
+
 static void read_state(struct sjob_pod *p, const json_t *pod)
 {
     const json_t *running = json_object_get(main_state(pod), "running");
@@ -143,6 +167,7 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
     p->is_ready = running != NULL;
     p->is_held = json_text_at(pod, "metadata", "annotations", QUEUE_HOLD, NULL) != NULL;
     p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
+    read_suspension(p, pod);
     if (*pod_node(pod) && !p->node)
         p->node = mem_strdup(pod_node(pod));
     if (nodes && !p->nodes)
@@ -327,6 +352,7 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
     pod_unsum(p);
     read_state(p, pod);
     pod_sum(p);
+    j->is_changed = j->is_changed || is_suspension_due(p);
     sjob_poke(j);
 }
 
@@ -346,6 +372,23 @@ void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t 
     sjob_pod_free(p);
 }
 
+/* Adds the annotation of a suspension that begins or ends now. */
+static void put_suspension(const struct sjob_pod *p, bool is_suspended, json_t *patch)
+{
+    int64_t now_ns = loop_wall_ns(p->job->jobs->options.loop);
+    int64_t more_s = p->suspended_at_ns > 0 && now_ns > p->suspended_at_ns
+                         ? (now_ns - p->suspended_at_ns) / NS_PER_SEC
+                         : 0;
+    char now[STAMP_TEXT_SIZE];
+    AUTO_FREE char *text = NULL;
+
+    stamp_format_micro(now_ns, now);
+    text = mem_format("%" PRId64 "%s%s", p->suspended_s + more_s, is_suspended ? " " : "",
+                      is_suspended ? now : "");
+    json_put_text(json_object_at(json_object_at(patch, "metadata"), "annotations"),
+                  SLURM_SUSPENDED_ANNOTATION, text);
+}
+
 /* Brings one pod to what the spec says. */
 static void change_pod(struct sjob_pod *p, bool is_held, int64_t limit_s)
 {
@@ -361,6 +404,8 @@ static void change_pod(struct sjob_pod *p, bool is_held, int64_t limit_s)
                  is_held ? json_string(is_admins ? "admin" : "user") : json_null());
     if (limit_s > 0)
         json_put_int(json_object_at(patch, "spec"), "activeDeadlineSeconds", limit_s);
+    if (is_suspension_due(p))
+        put_suspension(p, is_to_be_suspended(p), patch);
     e = writes_end(a, cluster_patch(j->jobs->options.cluster, &target, patch, a));
     if (!e) {
         p->is_held = is_held;
@@ -384,7 +429,8 @@ void sjob_change_pods(struct sjob *j)
                            : p->is_held;
 
         if (p->state < SJOB_COMPLETED && !p->is_deleting &&
-            (is_held != p->is_held || (limit_s > 0 && limit_s != p->limit_s)))
+            (is_held != p->is_held || (limit_s > 0 && limit_s != p->limit_s) ||
+             is_suspension_due(p)))
             change_pod(p, is_held, limit_s);
     }
 }

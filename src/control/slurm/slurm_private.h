@@ -69,13 +69,15 @@ struct sjob_pod {
     enum sjob_state state; /* PENDING, RUNNING or an end */
     enum sjob_state fate;  /* the end of a pod that is evicted; PENDING: none */
     struct sjob_end end;
-    bool is_deleting; /* the object has a deletionTimestamp */
-    bool is_killed;   /* deleted by us */
-    bool is_gone;     /* removed by the write that released it */
-    bool is_ended;    /* in `ended` of its job */
-    bool is_held;     /* the pod has the annotation of a hold */
-    bool is_ready;    /* its container runs: steps can start in it */
-    int64_t limit_s;  /* of its spec; 0: none */
+    bool is_deleting;        /* the object has a deletionTimestamp */
+    bool is_killed;          /* deleted by us */
+    bool is_gone;            /* removed by the write that released it */
+    bool is_ended;           /* in `ended` of its job */
+    bool is_held;            /* the pod has the annotation of a hold */
+    bool is_ready;           /* its container runs: steps can start in it */
+    int64_t limit_s;         /* of its spec; 0: none */
+    int64_t suspended_s;     /* how long it was suspended before */
+    int64_t suspended_at_ns; /* realtime: since when it is suspended; 0: it is not */
 };
 
 /*
@@ -303,6 +305,7 @@ enum sjob_verdict sjob_wait(struct sjob *j, int64_t now_ns, int64_t *ret_again_n
 enum sjob_verdict sjob_element_wait(const struct sjob *j, size_t index);
 /* The whole job, or the element. */
 bool sjob_is_held(const struct sjob *j, size_t index);
+bool sjob_is_suspended(const struct sjob *j, size_t index);
 bool sjob_is_cancelled(const struct sjob *j, size_t index);
 /* How often clients have asked to start the element anew, and how many of these were counted. */
 int64_t sjob_requeues_asked(const struct sjob *j, size_t index);

@@ -147,6 +147,29 @@ static void put_dependency(json_t *row, const struct sjob *j)
     json_put_text(row, "dependency", out.at);
 }
 
+static const char *state_word(const struct element_row *e)
+{
+    return e->state == SJOB_RUNNING && e->pod && e->pod->suspended_at_ns > 0
+               ? "SUSPENDED"
+               : sjob_state_names[e->state];
+}
+
+static void put_suspension_times(json_t *row, const struct sjob_pod *p)
+{
+    slurm_put_seconds(row, "suspendTime", p->suspended_at_ns);
+    if (p->suspended_s > 0)
+        json_put_int(row, "suspendedSeconds", p->suspended_s);
+}
+
+/* A suspended job has no end by its limit. */
+static void put_limit_end(json_t *row, const struct sjob_pod *p, int64_t started_ns,
+                          int64_t limit_s)
+{
+    if (!p || p->suspended_at_ns == 0)
+        slurm_put_seconds(row, "endTime",
+                          started_ns + (limit_s + (p ? p->suspended_s : 0)) * NS_PER_SEC);
+}
+
 static void put_times(json_t *row, const struct sjob *j, const struct element_row *e)
 {
     const json_t *spec = json_object_get(j->object, "spec");
@@ -164,10 +187,12 @@ static void put_times(json_t *row, const struct sjob *j, const struct element_ro
     slurm_put_seconds(row, "startTime", started_ns);
     if (!started_ns && e->state == SJOB_PENDING)
         slurm_put_seconds(row, "startTime", began_ns);
+    if (e->pod)
+        put_suspension_times(row, e->pod);
     if (e->past)
         slurm_put_seconds(row, "endTime", e->past->end.ended_ns);
     else if (started_ns && minutes > 0)
-        slurm_put_seconds(row, "endTime", started_ns + minutes * 60 * NS_PER_SEC);
+        put_limit_end(row, e->pod, started_ns, minutes * 60);
 }
 
 static const char *element_node(const struct element_row *e)
@@ -267,7 +292,7 @@ static void put_state(json_t *row, const struct sjob *j, const struct element_ro
     const char *nodes = e->past ? e->past->node : e->pod ? sjob_pod_nodes(e->pod) : NULL;
     bool is_held = text_equal(e->reason, "JobHeldUser") || text_equal(e->reason, "JobHeldAdmin");
 
-    json_put_text(row, "state", sjob_state_names[e->state]);
+    json_put_text(row, "state", state_word(e));
     json_put_text(row, "reason", e->reason ? e->reason : end_word(e->state));
     json_put_text(row, "message", e->message);
     json_put_int(row, "priority", priority_of(j, e, is_held));
@@ -294,7 +319,7 @@ static void add_row(const struct sjob *j, const struct slurm_filter *f, const st
     int64_t id = e->index >= 0 ? sjob_element_id(j, (size_t)e->index) : j->id;
     json_t *row;
 
-    if (!slurm_filter_state(f, sjob_state_names[e->state]) ||
+    if (!slurm_filter_state(f, state_word(e)) ||
         !slurm_filter_id(f, id, j->is_array ? j->id : 0, j->is_array ? e->index : -1))
         return;
     row = json_object();

@@ -21,6 +21,11 @@ bool sjob_is_cancelled(const struct sjob *j, size_t index)
     return text_has(json_text_at(j->object, "spec", "cancelled", NULL), index);
 }
 
+bool sjob_is_suspended(const struct sjob *j, size_t index)
+{
+    return text_has(json_text_at(j->object, "spec", "suspended", NULL), index);
+}
+
 bool sjob_is_held(const struct sjob *j, size_t index)
 {
     const char *hold = json_text_at(j->object, "spec", "hold", NULL);

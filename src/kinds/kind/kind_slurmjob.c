@@ -110,6 +110,8 @@ static const struct field spec_fields[] = {
              .size_max = LINE_MAX_BYTES),
     F_STRING("cancelled", "Elements that were cancelled, as \"1-3,8\"; \"*\": the whole job.",
              .size_max = LINE_MAX_BYTES),
+    F_STRING("suspended", "Elements whose processes are stopped while they run, as \"cancelled\".",
+             .size_max = LINE_MAX_BYTES),
     F_INT("cancelledBy", "The uid that cancelled last, written by the server."),
     F_OBJECT("end", end_fields,
              "How an allocation ended whose client has cancelled it; absent: as a cancelled job."),

@@ -271,24 +271,12 @@ static struct err *check_owner(const struct change *c)
 
 static bool is_changeable(const char *key)
 {
-    static const char *const changeable[] = {"hold",
-                                             "heldIndexes",
-                                             "cancelled",
-                                             "cancelledBy",
-                                             "requeues",
-                                             "requeue",
-                                             "killOnInvalidDependency",
-                                             "mailUser",
-                                             "beginTime",
-                                             "deadline",
-                                             "comment",
-                                             "nice",
-                                             "dependency",
-                                             "name",
-                                             "wckey",
-                                             "array",
-                                             "timeLimitMinutes",
-                                             "end"};
+    static const char *const changeable[] = {
+        "hold",     "heldIndexes",      "cancelled", "cancelledBy",
+        "requeues", "suspended",        "requeue",   "killOnInvalidDependency",
+        "mailUser", "beginTime",        "deadline",  "comment",
+        "nice",     "dependency",       "name",      "wckey",
+        "array",    "timeLimitMinutes", "end"};
 
     for (size_t i = 0; i < COUNT(changeable); i++)
         if (text_equal(key, changeable[i]))
@@ -321,6 +309,19 @@ static struct err *check_hold(const struct change *c)
     if (text_equal(was, is) || c->who.is_admin || c->who.is_system)
         return NULL;
     return text_equal(was, "admin") || text_equal(is, "admin") ? slurm_denied() : NULL;
+}
+
+static struct err *check_suspended(const struct change *c)
+{
+    const char *was = json_text_at(c->before, "spec", "suspended", NULL);
+    const char *is = json_text_at(c->after, "spec", "suspended", NULL);
+    AUTO(index_set_done) struct index_set set = {0};
+
+    if (text_equal(was, is))
+        return NULL;
+    if (!c->who.is_admin && !c->who.is_system)
+        return slurm_denied();
+    return !is || text_equal(is, "*") ? NULL : index_set_parse(str_of(is), SLURM_ARRAY_MAX, &set);
 }
 
 /* Users shorten the time limit of a job, administrators also extend it. A limit stays one. */
@@ -437,6 +438,7 @@ struct err *slurm_update_rules(struct change *c)
     TRY(causes_err(&causes, c->kind->kind,
                    text_or_empty(json_text_at(c->after, "metadata", "name", NULL))));
     TRY(check_hold(c));
+    TRY(check_suspended(c));
     TRY(check_limit(c));
     return is_same(json_object_get(was, "dependency"), json_object_get(is, "dependency"))
                ? NULL

@@ -61,6 +61,13 @@ enum {
  */
 #define SLURM_SIGNAL_ANNOTATION "mete.dev/slurm-signal"
 
+/*
+ * Annotation of a pod: "SECONDS" or "SECONDS STAMP": the pod was suspended for so long, and is
+ * suspended since STAMP. The node stops the processes of a suspended pod, and its time limit does
+ * not go on.
+ */
+#define SLURM_SUSPENDED_ANNOTATION "mete.dev/slurm-suspended"
+
 /* Annotation of a pod: how often its job was started before; absent: 0. */
 #define SLURM_RESTARTS_ANNOTATION "mete.dev/slurm-restarts"
 

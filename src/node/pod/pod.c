@@ -488,6 +488,7 @@ void pod_step(struct pod *p)
     p->is_stepping = true;
     pod_decide_stop(p);
     pod_decide_signal(p);
+    pod_decide_suspend(p);
     pod_decide_gpu(p);
     for (size_t i = 0; i < p->n_containers; i++)
         container_step_live(p, &p->containers[i]);

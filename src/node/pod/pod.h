@@ -48,7 +48,9 @@ struct container {
     int64_t not_before_ns; /* monotonic */
     enum container_start start;
     enum container_stop stop;
-    bool is_killing;       /* a kill is under way */
+    bool is_killing;      /* a kill is under way */
+    bool is_freeze_known; /* the runtime was told of: */
+    bool is_frozen;
     int64_t kill_again_ns; /* monotonic: time to repeat SIGKILL */
     unsigned n_kills;      /* of the attempt */
 
@@ -104,6 +106,9 @@ struct pod {
     int64_t signal_ns;   /* monotonic: when the signal before the deadline is due; 0: none */
     int signal;          /* SLURM_SIGNAL_ANNOTATION */
     bool is_signal_for_steps;
+    bool is_suspended;
+    bool was_suspended;  /* at some time: SLURM_SUSPENDED_ANNOTATION is there */
+    int64_t suspended_s; /* before, in sum: the deadline is later by it */
     bool is_signalled;
 
     json_t *status;   /* as last made */
@@ -211,6 +216,8 @@ int64_t pod_grace_ns(const struct pod *p);
 #define POD_EVICTION_GRACE_NS NS_PER_SEC /* as in the kubelet for local storage */
 bool pod_is_deleted(const struct pod *p);
 void pod_decide_stop(struct pod *p);
+/* Stops the processes of a suspended pod, or lets them go on; those of a pod that ends go on. */
+void pod_decide_suspend(struct pod *p);
 /* Sends the signal before the deadline, once, to containers that run. */
 void pod_decide_signal(struct pod *p);
 /* Is the signal to be sent while the pod runs? */

@@ -98,6 +98,25 @@ static void on_signalled(void *arg, const struct err *e)
         LOG(WARN, "signal before the deadline was not sent", E(e));
 }
 
+/* After a restart of the node, the processes of a pod that was ever suspended may be in both
+ * states. */
+void pod_decide_suspend(struct pod *p)
+{
+    struct runtime *r = p->set->o.runtime;
+    bool is_frozen = p->is_suspended && p->life == POD_ACTIVE;
+
+    for (size_t i = 0; p->was_suspended && r->ops->suspend && i < p->n_containers; i++) {
+        struct container *c = &p->containers[i];
+        AUTO_FREE char *id = container_id(p, c, c->attempt);
+
+        if (c->state != CONTAINER_RUNNING || (c->is_freeze_known && c->is_frozen == is_frozen))
+            continue;
+        c->is_freeze_known = true;
+        c->is_frozen = is_frozen;
+        r->ops->suspend(r->self, id, is_frozen);
+    }
+}
+
 bool pod_awaits_signal(const struct pod *p)
 {
     for (size_t i = 0; i < p->n_containers; i++)

@@ -412,14 +412,33 @@ static void pod_read_signal(struct pod *p, int64_t left_ns)
     p->signal_ns = pod_now_ns(p) + (left_ns > 0 ? left_ns : 0);
 }
 
+/* "SECONDS[ STAMP]": SLURM_SUSPENDED_ANNOTATION. */
+static void pod_read_suspension(struct pod *p)
+{
+    struct str rest = str_of(
+        json_text_at(p->object, "metadata", "annotations", SLURM_SUSPENDED_ANNOTATION, NULL));
+    AUTO(err_freep) struct err *e = NULL;
+
+    p->was_suspended = p->was_suspended || rest.at;
+    p->suspended_s = 0;
+    if (rest.at)
+        e = num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, &p->suspended_s);
+    p->is_suspended = !e && rest.at && rest.size > 0;
+}
+
+/* A suspended pod has no deadline; the time that it was suspended does not count. */
 static void pod_read_deadline(struct pod *p)
 {
     int64_t deadline_s = json_int(json_object_get(p->object, "spec"), "activeDeadlineSeconds", 0);
     int64_t left_ns;
 
-    if (deadline_s <= 0 || deadline_s >= INT64_MAX / NS_PER_SEC / 4)
+    pod_read_suspension(p);
+    p->deadline_ns = 0;
+    p->signal_ns = 0;
+    if (deadline_s <= 0 || deadline_s >= INT64_MAX / NS_PER_SEC / 4 || p->is_suspended)
         return;
-    left_ns = p->start_ns + deadline_s * NS_PER_SEC - loop_wall_ns(p->set->o.loop);
+    left_ns =
+        p->start_ns + (deadline_s + p->suspended_s) * NS_PER_SEC - loop_wall_ns(p->set->o.loop);
     p->deadline_ns = pod_now_ns(p) + (left_ns > 0 ? left_ns : 0);
     pod_read_signal(p, left_ns);
 }
@@ -472,6 +491,14 @@ static void pod_end_again(struct pod *p)
         pod_end_as(p, POD_GPU_LOST, why ? why : "", pod_grace_ns(p));
 }
 
+static bool is_suspended_differently(const json_t *before, const json_t *after)
+{
+    static const char key[] = SLURM_SUSPENDED_ANNOTATION;
+
+    return !text_equal(json_text_at(before, "metadata", "annotations", key, NULL),
+                       json_text_at(after, "metadata", "annotations", key, NULL));
+}
+
 void pods_put(struct pods *set, const json_t *object)
 {
     const json_t *meta = json_object_get(object, "metadata");
@@ -495,6 +522,7 @@ void pods_put(struct pods *set, const json_t *object)
     is_relabelled = !is_new && shows_differently(p->object, object);
     is_limit_new = !is_new && json_int_at(p->object, "spec", "activeDeadlineSeconds", NULL) !=
                                   json_int_at(object, "spec", "activeDeadlineSeconds", NULL);
+    is_limit_new = is_limit_new || (!is_new && is_suspended_differently(p->object, object));
     json_decref(p->object);
     p->object = json_deep_copy(object);
     if (is_new)

@@ -367,6 +367,8 @@ bool launch_cgroup_remove(const struct launch_cgroup *c)
     for (size_t i = 0; i < c->n_joins; i++)
         if (!cgroup_dir_remove(c, c->joins[i]))
             is_gone = false;
+    if (is_gone && !c->is_v2)
+        (void)cgroup_dir_remove(c, "freezer"); /* is there if the job was suspended */
     if (!is_gone)
         (void)commands_each(c, "", command_end, SIGKILL);
     return is_gone;

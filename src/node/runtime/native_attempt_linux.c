@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/stamp.h"
+#include "node/runtime/cgroup_freeze.h"
 #include "node/runtime/cgroup_remove_linux.h"
 #include "node/runtime/launch_helper.h"
 #include "node/runtime/native_linux.h"
@@ -260,6 +261,7 @@ static void attempt_clean_up(struct native_attempt *a, bool is_told)
 {
     AUTO_FREE char *cgroup = attempt_cgroup(a);
 
+    err_free(cgroup_freeze(a->n->cgroup_root, cgroup, false)); /* frozen, no process would end */
     if (cgroup_remove(a->n->cgroup_root, cgroup)) {
         LOG(WARN, "attempt ended without an exit code", S("id", a->id));
         attempt_end_unknown(a, is_told);

@@ -143,6 +143,8 @@ static struct err *native_exec_enter(struct exec_child *c)
 
     if (!a || a->state != RUNTIME_RUNNING)
         return err_new(ERR_NOT_FOUND, "the container is not running");
+    if (a->is_suspended)
+        return err_new(ERR_CONFLICT, "the job is suspended");
     TRY(native_file_read(path, false, &r));
     has_begun = r.has_begun;
     has_ended = r.end != NULL;

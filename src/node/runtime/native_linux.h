@@ -81,6 +81,7 @@ struct native_attempt {
     int pidfd;              /* of an adopted waiter */
     struct loop_io *pidfd_io;
     struct loop_timer *timer; /* looks again */
+    bool is_suspended;
     bool is_being_removed;
     runtime_done_fn done; /* of create */
     void *done_arg;

@@ -137,6 +137,9 @@ struct runtime_ops {
     /* Sends a signal that is not for the attempt's end. An ended attempt is no error. NULL: as
      * `kill`, and no steps. */
     void (*signal)(void *self, const char *id, const struct runtime_signal *s);
+    /* Stops all processes of a running attempt, or lets them go on; repeatable. NULL (in fakes):
+     * not possible. */
+    void (*suspend)(void *self, const char *id, bool is_suspended);
     /* Removes an ended or intended attempt: state, cgroup, bundle, and last the intent. */
     void (*remove)(void *self, const char *id, runtime_done_fn done, void *arg);
     /* Lists the attempts on this machine; called before the others, and again after a failure. From

@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/stamp.h"
+#include "node/runtime/cgroup_freeze.h"
 #include "node/runtime/cgroup_stuck.h"
 #include "node/runtime/launch_cgroup_linux.h"
 #include "node/runtime/launch_helper.h"
@@ -287,6 +288,47 @@ static void native_send(void *self, const char *id, const struct runtime_signal 
         native_kill(self, id, s->number | LAUNCH_FIRST_ONLY, on_first_signalled, NULL);
 }
 
+/* ---- suspend ---- */
+
+struct native_freeze {
+    char *root;
+    char *id;
+    bool is_frozen;
+};
+
+static struct err *freeze_work(void *message)
+{
+    const struct native_freeze *f = message;
+    AUTO_FREE char *path = mem_format("/mete/%s", f->id);
+
+    return cgroup_freeze(f->root, path, f->is_frozen);
+}
+
+static void on_frozen(void *message, const struct err *e)
+{
+    struct native_freeze *f = message;
+
+    if (e)
+        LOG(ERROR, "job could not be suspended or resumed", S("id", f->id), E(e));
+    free(f->root);
+    free(f->id);
+    free(f);
+}
+
+/* The worker does its jobs in turn: the last call decides. */
+static void native_suspend(void *self, const char *id, bool is_suspended)
+{
+    struct native *n = self;
+    struct native_attempt *a = native_find(n, id);
+    struct native_freeze *f = mem_alloc(sizeof(*f));
+
+    if (a)
+        a->is_suspended = is_suspended;
+    *f = (struct native_freeze){
+        .root = mem_strdup(n->cgroup_root), .id = mem_strdup(id), .is_frozen = is_suspended};
+    worker_give(n->execs.walker, freeze_work, on_frozen, f);
+}
+
 /* ---- remove ---- */
 
 struct native_removal {
@@ -489,6 +531,7 @@ static const struct runtime_ops native_ops = {.create = native_create,
                                               .start = native_start,
                                               .kill = native_kill,
                                               .signal = native_send,
+                                              .suspend = native_suspend,
                                               .remove = native_remove,
                                               .list = native_list,
                                               .usage = native_usage,

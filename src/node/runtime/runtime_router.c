@@ -60,6 +60,15 @@ static void router_signal(void *self, const char *id, const struct runtime_signa
         to->ops->kill(to->self, id, s->number, on_router_signalled, NULL);
 }
 
+/* Both runtimes name the cgroups alike. */
+static void router_suspend(void *self, const char *id, bool is_suspended)
+{
+    const struct router *r = self;
+
+    if (r->native->ops->suspend)
+        r->native->ops->suspend(r->native->self, id, is_suspended);
+}
+
 static void router_remove(void *self, const char *id, runtime_done_fn done, void *arg)
 {
     const struct runtime *to = router_find(self, id);
@@ -172,6 +181,7 @@ static const struct runtime_ops router_ops = {.create = router_create,
                                               .start = router_start,
                                               .kill = router_kill,
                                               .signal = router_signal,
+                                              .suspend = router_suspend,
                                               .remove = router_remove,
                                               .list = router_list,
                                               .exec = router_exec,

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "node/runtime/cgroup_freeze.h"
 #include "node/runtime/cgroup_remove_linux.h"
 #include "node/session/exec_cgroup_linux.h"
 #include "test.h"
@@ -176,6 +177,40 @@ static void all_in_it_are_killed_and_nobody_else(void **state)
     assert_int_equal(exec_cgroup_kill(NULL), 0);
 }
 
+static bool is_stopped(pid_t pid)
+{
+    AUTO_FREE char *path = mem_format("/proc/%d/stat", (int)pid);
+    AUTO(buf_done) struct buf text = {0};
+
+    assert_null(file_read(path, 4096, &text));
+    return memmem(text.at, text.size, ") T ", 4) != NULL;
+}
+
+/* The second way of v1, on a machine without a freezer. */
+static void without_a_freezer_processes_are_stopped_by_signals(void **state)
+{
+    AUTO_FREE char *procs = mem_format("%s/pids/mete/x/step-1/cgroup.procs", dir);
+    AUTO_FREE char *line = NULL;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        for (;;)
+            (void)pause();
+    line = mem_format("%d\n", (int)pid);
+    put_dir("/pids/mete/x/step-1");
+    assert_null(file_write(procs, 0644, str_of(line)));
+    assert_null(cgroup_freeze(dir, "/mete/x", true));
+    assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+    assert_true(is_stopped(pid));
+    assert_null(cgroup_freeze(dir, "/mete/x", false));
+    assert_int_equal(waitpid(pid, NULL, WCONTINUED), pid);
+    assert_false(is_stopped(pid));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_null(cgroup_freeze(dir, "/mete/none", true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +224,8 @@ int main(void)
                                         remove_root),
         cmocka_unit_test_setup_teardown(all_in_it_are_killed_and_nobody_else, make_root,
                                         remove_root),
+        cmocka_unit_test_setup_teardown(without_a_freezer_processes_are_stopped_by_signals,
+                                        make_root, remove_root),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1136,6 +1136,88 @@ static void a_signal_reaches_one_step(void **state)
     remove_attempt(id);
 }
 
+/* The text of a file of the attempt's cgroup in a hierarchy ("": v2), without the line end. */
+static bool has_state(const char *arg)
+{
+    AUTO_FREE char *text = NULL;
+    const char *want = strchr(arg, ' ') + 1;
+    AUTO_FREE char *path = mem_strndup(arg, (size_t)(want - arg - 1));
+
+    if (!file_exists(path))
+        return false;
+    text = read_text(path);
+    return text_starts_with(text, want);
+}
+
+static void suspend(const char *id, bool is_suspended)
+{
+    machine.runtime->ops->suspend(machine.runtime->self, id, is_suspended);
+}
+
+/* The job's process and the command, both of which the freezer took. */
+static bool has_two_members(const char *id)
+{
+    AUTO_FREE char *path = mem_format("/sys/fs/cgroup/freezer/mete/%s/cgroup.procs", id);
+    AUTO_FREE char *text = read_text(path);
+    size_t n = 0;
+
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        n++;
+    return n >= 2;
+}
+
+/* A frozen process in v1 does not end before it is let go on. */
+static void a_suspended_job_stands(void **state)
+{
+    struct command_run r;
+    AUTO_FREE char *frozen = NULL;
+    AUTO_FREE char *thawed = NULL;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    if (!file_exists("/sys/fs/cgroup/freezer"))
+        SKIP("no freezer of cgroup v1");
+    start_sleeper(id);
+    run_command(&r, id, "sh", "echo here; while :; do sleep 1; done", false);
+    until_seen(has_line, (const char *)&r);
+    frozen = mem_format("/sys/fs/cgroup/freezer/mete/%s/freezer.state FROZEN", id);
+    thawed = mem_format("/sys/fs/cgroup/freezer/mete/%s/freezer.state THAWED", id);
+    suspend(id, true);
+    until_seen(has_state, frozen);
+    until_seen(has_two_members, id);
+    suspend(id, false);
+    until_seen(has_state, thawed);
+    suspend(id, true);
+    until_seen(has_state, frozen);
+    machine.is_told = false;
+    kill_attempt(id, SIGKILL);
+    suspend(id, false);
+    until(&machine.is_told);
+    until(&r.is_ended);
+    command_done(&r);
+    assert_false(has_state(thawed) || has_cgroup(id));
+    remove_attempt(id);
+}
+
+static void a_suspended_job_stands_in_v2(void **state)
+{
+    AUTO_FREE char *frozen = NULL;
+    char id[64];
+
+    WANTS_A_MACHINE();
+    if (!v2_root())
+        SKIP("no cgroup v2");
+    machine.is_v2 = true;
+    again();
+    start_sleeper(id);
+    frozen = mem_format("%s/mete/%s/cgroup.events populated 1\nfrozen 1", v2_root(), id);
+    suspend(id, true);
+    until_seen(has_state, frozen);
+    end_sleeper(id); /* SIGKILL ends what is frozen */
+    machine.is_v2 = false;
+    again();
+}
+
 static void start_hold(char id[64])
 {
     create_with("true", "{\"hold\":true}", id);
@@ -1237,6 +1319,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_step_is_our_own_program),
         cmocka_unit_test(a_command_joins_the_job_in_v2),
         cmocka_unit_test(a_signal_reaches_one_step),
+        cmocka_unit_test(a_suspended_job_stands),
+        cmocka_unit_test(a_suspended_job_stands_in_v2),
         cmocka_unit_test(an_allocation_lasts_until_its_signal),
         cmocka_unit_test(an_allocation_waits_for_its_steps),
     };
