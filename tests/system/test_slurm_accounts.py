@@ -61,8 +61,7 @@ def keeps_accounts(s):
 def enforces(s, m):
     job = s.submit("--wrap", "true", "-A", "unknown")  # nothing is enforced yet
     s.wait_state(job, "COMPLETED")
-    parameters = '{"apiVersion":"mete.dev/v1","kind":"Queue","metadata":{"name":"root"},"spec":{"slurmParameters":{"AccountingStorageEnforce":"%s"}}}'
-    m.ok("apply", "-f", "-", stdin=parameters % "limits,qos")
+    set_parameters(m, AccountingStorageEnforce="limits,qos")
     for words in (("-A", "unknown"), ("-A", "ml"), ()):
         r = s.call("sbatch", "--wrap", "true", *words)
         equal((r.code, r.err), (1, f"sbatch: error: Batch job submission failed: {INVALID_ACCOUNT}\n"))
@@ -79,13 +78,13 @@ def enforces(s, m):
     equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%q"), "high\n")
     r = s.call("sbatch", "--wrap", "true", "--gres=gpu:2")
     check(r.code == 1 and "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)" in r.err, r)
-    m.ok("apply", "-f", "-", stdin=parameters % "none")
+    set_parameters(m, AccountingStorageEnforce="none")
     wait(lambda: s.ok("squeue", "-h") == "", "all jobs are over")
 
 
-def root_queue(m, **parameters):
-    m.ok("apply", "-f", "-", stdin=json.dumps({"apiVersion": "mete.dev/v1", "kind": "Queue", "metadata": {"name": "root"},
-                                               "spec": {"slurmParameters": parameters, "fairness": {"order": "Priority"}}}))
+def set_parameters(m, **settings):
+    m.ok("apply", "-f", "-", stdin=json.dumps({"apiVersion": "mete.dev/v1", "kind": "SlurmConfig", "metadata": {"name": "default"},
+                                               "spec": {"settings": settings}}))
 
 
 def shares(s):
@@ -94,7 +93,8 @@ def shares(s):
 
 
 def shares_and_orders(s, m):
-    root_queue(m, PriorityCalcPeriod="00:00:01", PriorityWeightFairshare="1000", PriorityWeightQOS="500", PriorityWeightAge="10")
+    m.ok("apply", "-f", "-", stdin='{"apiVersion":"mete.dev/v1","kind":"Queue","metadata":{"name":"root"},"spec":{"fairness":{"order":"Priority"}}}')
+    set_parameters(m, PriorityCalcPeriod="00:00:01", PriorityWeightFairshare="1000", PriorityWeightQOS="500", PriorityWeightAge="10")
     s.wait_state(s.submit("--wrap", "sleep 2", "-c", "1"), "COMPLETED")
     found = wait(lambda: (lambda x: int(x["vision_1", ME][2]) > 0 and x)(shares(s)), "the usage counts")
     equal(found["vision_1", "ann"][:2], ["7", "0.875000"])

@@ -59,20 +59,20 @@ static void fair_changed(struct slurm_fair *f)
         loop_timer_set(f->timer, 0);
 }
 
-static void read_policy(struct slurm_fair *f, const json_t *root)
+static void read_policy(struct slurm_fair *f, const json_t *config)
 {
     const char *name;
     json_t *value;
 
     slurm_priority_policy_done(&f->policy);
     slurm_priority_policy_default(&f->policy);
-    json_object_foreach (json_at(root, "spec", "slurmParameters", NULL), name, value) {
+    json_object_foreach (json_at(config, "spec", "settings", NULL), name, value) {
         AUTO(err_freep)
         struct err *e =
             slurm_priority_policy_set(&f->policy, name, text_or_empty(json_string_value(value)));
 
         if (e)
-            LOG(WARN, "a parameter of the queue root is malformed", S("name", name), E(e));
+            LOG(WARN, "a parameter of slurm.conf is malformed", S("name", name), E(e));
     }
 }
 
@@ -86,8 +86,6 @@ static void put_queue(void *arg, const char *ns, const char *name, const json_t 
     if (old && object &&
         json_equal(json_object_get(old->object, "spec"), json_object_get(object, "spec")))
         return; /* its status changes each second */
-    if (text_equal(name, QUEUE_ROOT))
-        read_policy(f, object);
     object_put(&f->queues, name, object);
     fair_changed(f);
 }
@@ -108,6 +106,38 @@ static void put_qos(void *arg, const char *ns, const char *name, const json_t *o
     (void)ns;
     object_put(&f->qoses, name, object);
     fair_changed(f);
+}
+
+static void put_config(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    struct slurm_fair *f = arg;
+
+    (void)ns;
+    if (!text_equal(name, "default"))
+        return;
+    read_policy(f, object);
+    fair_changed(f);
+}
+
+static void put_partition(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    struct slurm_fair *f = arg;
+
+    (void)ns;
+    object_put(&f->partitions, name, object);
+    fair_changed(f);
+}
+
+static void remove_config(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    (void)last;
+    put_config(arg, ns, name, NULL);
+}
+
+static void remove_partition(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    (void)last;
+    put_partition(arg, ns, name, NULL);
 }
 
 static void remove_queue(void *arg, const char *ns, const char *name, const json_t *last)
@@ -331,6 +361,8 @@ static struct err *fair_watch(struct slurm_fair *f)
         {"mete.dev", "queues", {put_queue, remove_queue, f, fair_synced}},
         {"mete.dev", "slurmusers", {put_user, remove_user, f, fair_synced}},
         {"mete.dev", "slurmqoses", {put_qos, remove_qos, f, fair_synced}},
+        {"mete.dev", "slurmconfigs", {put_config, remove_config, f, fair_synced}},
+        {"mete.dev", "slurmpartitions", {put_partition, remove_partition, f, fair_synced}},
         {"mete.dev", "slurmjobs", {put_job, remove_job, f, fair_synced}},
         {"", "nodes", {put_node, remove_node, f, fair_synced}},
         {"", "pods", {put_pod, remove_pod, f, fair_pods_synced}},
@@ -376,6 +408,7 @@ void slurm_fair_free(struct slurm_fair *f)
     fair_objects_free(&f->queues);
     fair_objects_free(&f->users);
     fair_objects_free(&f->qoses);
+    fair_objects_free(&f->partitions);
     fair_objects_free(&f->nodes);
     fair_objects_free(&f->jobs);
     slurm_tres_done(&f->cluster);

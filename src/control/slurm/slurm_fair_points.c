@@ -16,6 +16,17 @@ static double qos_factor(const struct slurm_fair *f, const char *qos)
                : 0.0;
 }
 
+/* Of the first partition that the job names. */
+static double partition_factor(const struct slurm_fair *f, const char *partition)
+{
+    AUTO_FREE char *name = mem_strndup(partition, strcspn(partition, ","));
+    struct fair_object *o = NULL;
+
+    map_find_text(handle, f->partitions, name, o);
+    return (double)json_int(o ? json_object_get(o->object, "spec") : NULL, "priorityJobFactor", 1) /
+           (double)f->partition_most;
+}
+
 static int64_t nice_of(const struct slurm_fair *f, const struct fair_pod *p)
 {
     struct fair_object *o = NULL;
@@ -42,7 +53,7 @@ static struct slurm_priority_job job_of_pod(const struct slurm_fair *f, const st
     struct slurm_priority_job job = {
         .waited_s = now_s - p->created_ns / NS_PER_SEC,
         .fairshare = at >= 0 ? f->shares.at[at].factor : 0.0,
-        .partition = 1.0,
+        .partition = partition_factor(f, p->partition),
         .qos = qos_factor(f, p->qos),
         .cpus = p->cpus * p->nodes,
         .nodes = p->nodes,

@@ -56,12 +56,13 @@ struct fair_node {
 
 struct slurm_fair {
     struct slurm_fair_options options;
-    struct cluster_watch *watches[6];
+    struct cluster_watch *watches[8];
     struct loop_timer *timer;
     struct loop_timer *load_timer;
     struct fair_object *queues;
     struct fair_object *users;
     struct fair_object *qoses;
+    struct fair_object *partitions;
     struct fair_object *nodes;
     struct fair_object *jobs; /* SlurmJobs with a nice value */
     struct fair_pod *pods;
@@ -75,7 +76,8 @@ struct slurm_fair {
     struct slurm_tres cluster;
     double qos_most; /* the largest priority of a QOS */
     double assoc_most;
-    int64_t stepped_s; /* the last step; 0: none */
+    int64_t partition_most; /* the largest PriorityJobFactor */
+    int64_t stepped_s;      /* the last step; 0: none */
     char after[ACCOUNT_KEY_SIZE];
     bool is_loaded;  /* the accounting was read */
     bool is_changed; /* the tree is to be built anew */

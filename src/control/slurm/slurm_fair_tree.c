@@ -124,6 +124,12 @@ static void find_most(struct slurm_fair *f)
 
     f->qos_most = 0;
     f->assoc_most = 0;
+    f->partition_most = 1;
+    map_each (handle, f->partitions, o, next) {
+        int64_t factor = json_int(json_object_get(o->object, "spec"), "priorityJobFactor", 1);
+
+        f->partition_most = factor > f->partition_most ? factor : f->partition_most;
+    }
     map_each (handle, f->qoses, o, next) {
         double priority = (double)json_int_at(o->object, "spec", "priority", NULL);
 

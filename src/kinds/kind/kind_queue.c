@@ -140,9 +140,6 @@ static const struct field spec_fields[] = {
              "Namespaces whose pods may use the queue, by label; with neither: all."),
     F_OBJECT("slurm", slurm_account_fields,
              "The queue as an account of Slurm: qualities of service, limits."),
-    F_MAP("slurmParameters", &string_item,
-          "Parameters of slurm.conf by name (PriorityWeightAge...); only in `root`.",
-          .items_max = 256),
     F_OBJECT("fairness", fairness_fields, "Fair share among all queues; only in `root`."),
     F_OBJECT("moves", moves_fields,
              "Moves of running jobs that give a waiting job room in one piece; only in `root`."),
@@ -311,7 +308,6 @@ static void validate_root(const json_t *object, const struct path *at, struct ca
 
     json_object_foreach (json_object_get(object, "spec"), key, value) {
         if (text_equal(key, "fairness") || text_equal(key, "moves") || text_equal(key, "slurm") ||
-            text_equal(key, "slurmParameters") ||
             (text_equal(key, "weight") && json_integer_value(value) == 1))
             continue;
         cause_forbidden(causes, PATH(at, key),
@@ -339,9 +335,6 @@ static void queue_validate(const json_t *object, struct causes *causes)
                             PATH(at, "namespaceSelector"), causes);
     if (json_object_get(spec, "fairness"))
         cause_forbidden(causes, PATH(at, "fairness"), "is set in the queue root, for all queues");
-    if (json_object_get(spec, "slurmParameters"))
-        cause_forbidden(causes, PATH(at, "slurmParameters"),
-                        "is set in the queue root, for all queues");
     if (json_object_get(spec, "moves"))
         cause_forbidden(causes, PATH(at, "moves"), "is set in the queue root, for all queues");
 }

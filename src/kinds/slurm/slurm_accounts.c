@@ -160,11 +160,8 @@ static struct err *admit_limits(const struct slurm_chain *c, const json_t *qos, 
 static struct err *admit_chain(const struct slurm_books *b, const struct slurm_chain *c,
                                json_t *spec)
 {
-    AUTO(json_freep) json_t *root = b->find(b->arg, "queues", QUEUE_ROOT);
     AUTO(json_freep) json_t *config = b->find(b->arg, "slurmconfigs", "default");
-    const json_t *parameters = json_at(root, "spec", "slurmParameters", NULL);
-    struct slurm_enforce enforce =
-        slurm_enforce_read(parameters ? parameters : json_at(config, "spec", "settings", NULL));
+    struct slurm_enforce enforce = slurm_enforce_read(json_at(config, "spec", "settings", NULL));
     AUTO(json_freep) json_t *qos = NULL;
 
     if (enforce.associations && !c->has_association)

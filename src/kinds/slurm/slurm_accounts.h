@@ -3,8 +3,7 @@
  *
  * An account is a Queue, its shares are `weight`; its limits are in `spec.slurm`. A user's
  * associations are in the SlurmUser of the user's name, a quality of service is a SlurmQos. The
- * object Queue `root` is the root account, and may have parameters of slurm.conf; else those of the
- * SlurmConfig hold.
+ * object Queue `root` is the root account. The parameters are those of the SlurmConfig.
  */
 #pragma once
 
