@@ -69,12 +69,14 @@ class Relay:
 class Node:
     """A `mete node` of the second machine."""
 
-    def __init__(self, m, port, name="second", gpus="emulated:1xA100"):
+    def __init__(self, m, port, name="second", gpus="emulated:1xA100", host="127.0.0.1", space=None, arguments=()):
         self.m = m
         self.name = name
         self.data = os.path.join(m.dir, name)
         self.log = os.path.join(m.dir, name + ".log")
-        self.argv = [METE, "node", "--server", f"https://127.0.0.1:{port}", "--data", self.data, "--name", name, "--gpus", gpus]
+        self.argv = [METE, "node", "--server", f"https://{host}:{port}", "--data", self.data, "--name", name, "--gpus", gpus, *arguments]
+        if space:  # a network namespace
+            self.argv = ["nsenter", f"--net=/var/run/netns/{space}", *self.argv]
         self.process = None
 
     def start(self, token=None):

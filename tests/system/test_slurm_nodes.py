@@ -1,11 +1,13 @@
 """Slurm jobs on several nodes: started together, listed as one job, ended together, and begun anew only when all is over."""
 
+import contextlib
 import json
 import os
 import signal
+import sys
 
-from harness import Mete, check, equal, wait
-from test_nodes import Node, Relay, is_ready, port_of, token
+from harness import Mete, check, equal, execute, wait
+from test_nodes import Node, is_ready, port_of, token
 from test_slurm_commands import Slurm
 
 
@@ -20,9 +22,15 @@ def ended_or_leaving(m):
             if p["status"].get("phase") in ("Failed", "Succeeded") or "deletionTimestamp" in p["metadata"]]
 
 
-def state(m):
-    """The state of the only job, by a request alone: this is asked often."""
-    return m.read("/apis/mete.dev/v1/namespaces/default/slurmjobs")["items"][0]["status"].get("state")
+def states(m):
+    """The states of the jobs by their names, by one request: this is asked often."""
+    return {j["spec"]["name"]: j["status"].get("state") for j in m.read("/apis/mete.dev/v1/namespaces/default/slurmjobs")["items"]}
+
+
+def tolerate_no_loss(m, name):
+    """The loss of its node ends the pod as soon as it is certain, and not 5 minutes later."""
+    m.ok("patch", "pod", name, "--type=json", "-p", json.dumps([{"op": "add", "path": "/spec/tolerations/0", "value": {
+        "key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}}]))
 
 
 def variables(s, name):
@@ -102,31 +110,97 @@ def requests(s, nodes):
     equal(s.text("spread"), "2 1(x2)\n")
 
 
-def test_a_lost_node_ends_the_job_on_both_nodes_before_it_starts_anew():
-    with Mete("none") as m:
+RANK = """
+import os, socket, sys, time
+e = os.environ
+rank, size, master = int(e["SLURM_PROCID"]), int(e["SLURM_NTASKS"]), sys.argv[1]
+port = 15000 + int(e["SLURM_JOB_ID"][-4:])  # as PyTorch Lightning chooses it
+if rank == 0:
+    server = socket.create_server((master, port), backlog=size)
+    peers = [server.accept()[0] for _ in range(size - 1)]
+    total = sum(int(p.recv(64)) for p in peers)
+    for p in peers:
+        p.sendall(b"%d" % total)
+else:
+    for _ in range(600):
+        try:
+            s = socket.create_connection((master, port))
+            break
+        except OSError:
+            time.sleep(0.1)
+    s.sendall(b"%d" % rank)
+    total = int(s.recv(64))
+words = rank, e["SLURM_LOCALID"], e["SLURM_NODEID"], e["SLURMD_NODENAME"], e["SLURM_NTASKS_PER_NODE"], total
+os.write(1, (" ".join(map(str, words)) + chr(10)).encode())
+if e.get("SLURM_RESTART_COUNT") != "1":
+    time.sleep(100000)
+"""
+
+
+@contextlib.contextmanager
+def network_of_its_own(name):
+    """A network namespace that reaches this one by a cable: the names of the namespace and of the cable's end here, and
+    both addresses."""
+    number = os.getpid() % 16384
+    here, there = (f"10.213.{number // 64}.{number % 64 * 4 + i}" for i in (1, 2))
+    space, cable = f"mete-{os.getpid()}-{name}", f"mete{number}"
+    try:
+        for words in (f"netns add {space}", f"link add {cable} type veth peer name {cable}p netns {space}",
+                      f"addr add {here}/30 dev {cable}", f"link set {cable} up", f"-n {space} link set lo up",
+                      f"-n {space} addr add {there}/30 dev {cable}p", f"-n {space} link set {cable}p up",
+                      f"-n {space} route add default via {here}"):
+            r = execute(["ip", *words.split()])
+            check(r.code == 0, words, r)
+        yield space, cable, here, there
+    finally:
+        execute(["ip", "link", "del", cable])
+        execute(["ip", "netns", "del", space])
+
+
+def test_ranks_of_two_machines_meet_also_after_one_was_lost():
+    """As torchrun and Lightning do: the first node of the list is the address at which the tasks of all nodes meet. Another
+    job has its script on the machine that is lost."""
+    with network_of_its_own("second") as (space, cable, here, there), Mete("none", ["--listen", f"{here}:0", "--cpus", "5"]) as m:
         s = Slurm(m)
-        relay = Relay(port_of(m))
-        with Node(m, relay.port, gpus="none") as node:
+        first = m.object("nodes")["items"][0]["metadata"]["name"]
+        last = "zz-" + first  # in the order of names
+        s.write("rank.py", RANK)
+        s.write("train.sh", "#!/bin/sh\n#SBATCH -N 2 --ntasks-per-node=4 -J train -o out-%r\n"
+                            "set -e\nhead=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\n"
+                            f"[ $head = {first} ]\nsrun {sys.executable} rank.py {here}\n")
+        s.write("there.sh", f"#!/bin/sh\n#SBATCH -N 2 -w {last} -J there -o there-%r\nflock -n lock sh -c '"
+                            "echo $SLURM_RESTART_COUNT $SLURMD_NODENAME\n[ -n \"$SLURM_RESTART_COUNT\" ] || exec sleep 1000'\n")
+        with Node(m, port_of(m), last, "none", host=here, space=space, arguments=["--cpus", "5"]) as node:
             node.start(token(m))
-            wait(lambda: is_ready(m, "second"), "the node is ready")
-            s.write("two.sh", "#!/bin/sh\n#SBATCH -N 2 -o out-%r\nflock -n lock sh -c 'echo $SLURM_RESTART_COUNT $SLURM_NODEID\n"
-                              "[ -n \"$SLURM_RESTART_COUNT\" ] || exec sleep 1000'\n")
-            job = s.submit("two.sh")
-            wait(lambda: state(m) == "RUNNING", "it runs")
-            os.kill(m.child("server"), signal.SIGKILL)
-            wait(lambda: len(pods(m)) == 2, "the pods are there after the server's restart")
-            for name in pods(m):  # the node's loss ends the pods at once
-                m.ok("patch", "pod", name, "--type=json", "-p", json.dumps([{"op": "add", "path": "/spec/tolerations/0", "value": {
-                    "key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}}]))
-            relay.cut()
-            wait(lambda: ended_or_leaving(m), "the job ends", 240)
-            os.kill(m.child("server"), signal.SIGKILL)
-            wait(lambda: len(ended_or_leaving(m)) == 2, "the job ends on the other node, too", 60)
-            equal([n for n in pods(m) if "-r1" in n], [], "nothing starts before the second node's pod is over")
-            relay.mend()
-            wait(lambda: state(m) == "COMPLETED", "it ran again", 120)
-            equal(s.text("out-1"), "1 0\n", "it ran once more")
-            rows = m.read(f"/apis/mete.dev/v1/accounting?ids={job}")["items"]
-            equal(sorted((r["slurm"]["restarts"], r["slurm"]["rank"]) for r in rows), [(0, 0), (0, 1), (1, 0), (1, 1)])
-            states = s.ok("sacct", "-n", "-P", "-X", "-D", "-j", job, "-o", "State").split()
-            equal(states, ["NODE_FAIL", "COMPLETED"])
+            wait(lambda: is_ready(m, last), "the node is ready")
+            address = next(a["address"] for a in m.read(f"/api/v1/nodes/{last}")["status"]["addresses"] if a["type"] == "InternalIP")
+            equal(address, there, "the node is in its own network")
+            jobs = [s.submit(x, env={"PATH": s.links + ":" + os.environ["PATH"]}) for x in ("train.sh", "there.sh")]
+            wait(lambda: len(lines(s, "out-0")) == 8 and lines(s, "there-0"), "all ranks met")
+            want = sorted(f"{r} {r % 4} {r // 4} {(first, last)[r // 4]} 4 {sum(range(8))}" for r in range(8))
+            equal(sorted(lines(s, "out-0")), want)
+            loses_the_node_and_gets_it_back(m, cable)
+            equal(sorted(lines(s, "out-1")), want)
+            equal(lines(s, "there-1"), [f"1 {last}"], "it ran once more")
+            for job in jobs:
+                rows = m.read(f"/apis/mete.dev/v1/accounting?ids={job}")["items"]
+                equal(sorted((r["slurm"]["restarts"], r["slurm"]["rank"]) for r in rows), [(0, 0), (0, 1), (1, 0), (1, 1)])
+                equal(s.ok("sacct", "-n", "-P", "-X", "-D", "-j", job, "-o", "State").split(), ["NODE_FAIL", "COMPLETED"])
+
+
+def loses_the_node_and_gets_it_back(m, cable):
+    """The server is killed twice meanwhile."""
+    for name in pods(m):
+        tolerate_no_loss(m, name)
+    execute(["ip", "link", "set", cable, "down"])
+    wait(lambda: ended_or_leaving(m), "the loss of the node ends a job", 240)
+    os.kill(m.child("server"), signal.SIGKILL)
+    wait(lambda: len(ended_or_leaving(m)) == 4, "the loss of the node ends both jobs", 240)
+    equal([n for n in pods(m) if "-r1" in n], [], "nothing starts before the lost node's pods are over")
+    os.kill(m.child("server"), signal.SIGKILL)
+    execute(["ip", "link", "set", cable, "up"])
+    wait(lambda: states(m) == {"there": "COMPLETED", "train": "COMPLETED"}, "both ran again", 240)
+
+
+def lines(s, name):
+    return s.text(name).splitlines() if os.path.exists(os.path.join(s.dir, name)) else []
