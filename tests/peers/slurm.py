@@ -80,6 +80,8 @@ class Real:
 
     def __init__(self):
         self.dir = tempfile.mkdtemp(prefix="peers-slurm-")
+        self.conf = f"{self.dir}/slurm.conf"
+        self.node = "g0"
         os.chmod(self.dir, 0o755)
         self.env = {**os.environ, "SLURM_CONF": f"{self.dir}/slurm.conf", "TZ": "UTC",
                     "LD_LIBRARY_PATH": f"{LIBRARIES}:{LIBRARIES}/slurm-wlm"}
@@ -124,8 +126,10 @@ class Real:
 
 
 class Ours:
-    def __init__(self, m):
+    def __init__(self, m, conf):
         self.m = m
+        self.conf = conf
+        self.node = socket.gethostname().split(".")[0]
 
     def call(self, name, *words):
         return execute([METE, name, *words], env={**os.environ, "METE_DATA": self.m.data, "TZ": "UTC"}, cwd=self.m.dir)
@@ -180,12 +184,63 @@ def compare_keys(real, ours, d):
         d.same(side.call("scancel", job).code, 0, "scancel", job)
 
 
+PARTITIONS = """PartitionName=DEFAULT MaxTime=1-0
+PartitionName=short Nodes={nodes} DefaultTime=30 MaxTime=2:00:00 PriorityTier=10 PriorityJobFactor=5 OverSubscribe=EXCLUSIVE
+PartitionName=night Nodes=ALL State=DOWN MaxNodes=2 MinNodes=1 DefMemPerCPU=100 MaxMemPerNode=800 GraceTime=20 MaxTime=UNLIMITED
+PartitionName=closed Nodes={nodes} State=INACTIVE Alternate=main Hidden=YES RootOnly=YES ReqResv=YES AllowAccounts=a,b DenyQos=x
+PartitionName=empty DisableRootJobs=YES AllowGroups=adm,root TRESBillingWeights="CPU=1.0,Mem=0.25G"
+PartitionName=drained Nodes={nodes} State=DRAIN
+"""
+# What differs between two machines, and what 24.11 has besides.
+OWN_KEYS = {"Nodes", "TotalCPUs", "TotalNodes", "TRES", "MaxCPUsPerSocket"}
+WAITING = [["-p", "night"], ["-p", "short", "-t", "3:00:00"], ["-p", "night", "-t", "5"], ["-p", "main", "-N", "3"]]
+
+
+def values(text):
+    """Partitions by name: their keys and values."""
+    found = [dict(re.findall(r"(\S+?)=(.*?)(?= \S+=|$)", line)) for line in text.splitlines() if line]
+    return {p["PartitionName"]: {k: v for k, v in p.items() if k not in OWN_KEYS} for p in found}
+
+
+def compare_partitions(real, ours, d):
+    """The same partitions in both files: the same tables, values, refusals and reasons."""
+    for side in (real, ours):
+        with open(side.conf, "a") as f:
+            f.write(PARTITIONS.format(nodes=side.node))
+        d.same(side.call("scontrol", "reconfigure").code, 0, "reconfigure")
+    d.same(*[values(side.call("scontrol", "-ao", "show", "partition").out) for side in (ours, real)], "show partition")
+    for words in (["-a"], ["-a", "-p", "short,empty"], ["-as"]):
+        layout = [] if words == ["-as"] else ["-o", "%P|%a|%l|%L|%D|%r|%s|%g|%h|%p|%I|%M|%B"]
+        d.same(*[side.call("sinfo", *words, *layout).out.replace(side.node, "NODE").split() for side in (ours, real)], words)
+    for words in (["-p", "drained"], ["-p", "main,nonsense"], ["-p", "nonsense"]):
+        a, b = [side.call("sbatch", *words, "--wrap=true") for side in (ours, real)]
+        d.same((a.code, a.err), (b.code, b.err.splitlines()[-1] + "\n"), words)
+    for words in WAITING:
+        found = []
+        for side in (ours, real):
+            job = side.call("sbatch", "--parsable", *words, "--wrap=true").out.strip()
+            wait(lambda: "None" not in side.call("squeue", "-h", "-o", "%r", "-j", job).out, f"{words}: a reason", 60)
+            found.append(side.call("squeue", "-ah", "-o", "%P %l %r", "-j", job).out)
+            side.call("scancel", job)
+        d.same(*found, words)
+    for words in (["create", "foo=1"], ["delete", "PartitionName=nope"], ["update", "partition=nope", "State=UP"],
+                  ["show", "partition", "nope"]):
+        a, b = [side.call("scontrol", *words) for side in (ours, real)]
+        d.same((a.code, a.err or a.out), (b.code, (b.err or b.out).replace("scontrol: error: ", "")), words)
+
+
 def main():
     unpack()
-    with Real() as real, Mete() as m:
-        ours = Ours(m)
+    m = Mete()
+    conf = os.path.join(m.dir, "slurm.conf")
+    with open(conf, "w") as f:
+        f.write("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
+    m.arguments = ["--slurm-conf", conf]
+    with Real() as real, m:
+        ours = Ours(m, conf)
         check(real.call("sbatch", "-V").out.startswith("slurm"))
         d = Differences()
         compare_texts(real, ours, d)
         compare_keys(real, ours, d)
+        compare_partitions(real, ours, d)
     check(not d.found, *d.found)

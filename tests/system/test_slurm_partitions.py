@@ -10,7 +10,8 @@ ClusterName=site
 SlurmctldHost=head(10.0.0.1)
 MinJobAge=600
 MaxArraySize=21
-NodeName={node} CPUs=1 Feature=big State=UNKNOWN
+PriorityWeightPartition=1000
+NodeName={node} CPUs=1 Feature=big,fast Gres=gpu:2 Weight=7 State=UNKNOWN
 NodeName=ghost[1-3] CPUs=4 RealMemory=100 Feature=big
 NodeSet=bigs Feature=big
 Include {dir}/partitions.conf
@@ -80,10 +81,12 @@ def refuses_what_it_cannot_heed(m):
 
 
 def shows_the_partitions(s, node):
-    lines = s.ok("sinfo", "-o", "%P|%a|%l|%L|%D|%N").splitlines()
-    equal(lines[0], "PARTITION|AVAIL|TIMELIMIT|DEFAULTTIME|NODES|NODELIST")
-    equal([line for line in lines if "|up|2:" in line], [f"gpu-research|up|2:00:00|n/a|1|{node}"])
-    check(f"main*|up|1-00:00:00|30:00|1|{node}" in lines and not any("closed" in line for line in lines), lines)
+    lines = s.ok("sinfo", "-o", "%P|%a|%l|%L|%D|%t|%N").splitlines()
+    equal(lines[0], "PARTITION|AVAIL|TIMELIMIT|DEFAULTTIME|NODES|STATE|NODELIST")
+    equal([line for line in lines if "|up|2:" in line], [f"gpu-research|up|2:00:00|n/a|1|idle|{node}"])
+    check(f"main*|up|1-00:00:00|30:00|1|idle|{node}" in lines and "far|up|1-00:00:00|n/a|3|unk*|ghost[1-3]" in lines, lines)
+    check(not any("closed" in line for line in lines), lines)
+    equal(s.ok("sinfo", "-h", "-p", "night", "-N", "-o", "%N %w %f"), f"ghost1 1 big\nghost2 1 big\nghost3 1 big\n{node} 7 big,fast\n")
     check(any(line.startswith("closed|inactive") for line in s.ok("sinfo", "-a", "-o", "%P|%a").splitlines()))
     shown = s.ok("scontrol", "-o", "show", "partition", "gpu-research")
     check(" AllowUsers=alice,bob " in shown and f" Nodes={node} " in shown and " PriorityTier=10 " in shown and
@@ -110,11 +113,26 @@ def takes_jobs_by_the_rules(s, node):
     equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%P %T %l"), "main COMPLETED 30:00\n")
     job = s.submit("-p", "far,gpu-research", "--wait")
     equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%P %T"), "gpu-research COMPLETED\n")
+    job = s.submit("-C", "fast", "--wait")
+    equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%T"), "COMPLETED\n")
+    goes_first_in_a_higher_tier(s)
     for words, partition, reason in ((["-p", "night"], "night", "PartitionDown"),
                                      (["-t", "2-0"], "main", "PartitionTimeLimit")):
         job = s.submit(*words)
         wait(lambda: s.reason(job) == f"{partition} PENDING {reason}", f"the job waits for {reason}")
         s.ok("scancel", job)
+
+
+def goes_first_in_a_higher_tier(s):
+    gpus = ["--gres=gpu:2", "--parsable"]
+    holder = s.ok("sbatch", *gpus, "--wrap=exec sleep 1000").strip()
+    wait(lambda: s.ok("squeue", "-h", "-j", holder, "-o", "%T") == "RUNNING\n", "the gpus are held")
+    jobs = [s.ok("sbatch", *gpus, "-p", p, "--wrap=exec sleep 1000").strip() for p in ("main", "gpu-research")]
+    wait(lambda: all("PENDING" in s.reason(j) and "None" not in s.reason(j) for j in jobs), "both jobs wait")
+    s.ok("scancel", holder)
+    wait(lambda: s.ok("squeue", "-h", "-j", jobs[1], "-o", "%T") == "RUNNING\n", "the job of the higher tier runs")
+    check("PENDING" in s.reason(jobs[0]), s.ok("squeue"))
+    s.ok("scancel", *jobs)
 
 
 def changes_while_jobs_wait(s, node):
@@ -147,3 +165,16 @@ def reads_again(s, node):
     labels = s.m.object("node", node)["metadata"]["labels"]
     wait(lambda: [k for k in s.m.object("node", node)["metadata"]["labels"] if k.startswith("partition.")]
          == ["partition.mete.dev/late"], f"the node has the labels of its partitions: {labels}")
+    drains_a_node_without_its_gpus(s, node)
+
+
+def drains_a_node_without_its_gpus(s, node):
+    write(s.conf, f"NodeName={node} Gres=gpu:3\nPartitionName=main Nodes=ALL Default=YES\n")
+    s.ok("scontrol", "reconfigure")
+    wait(lambda: s.ok("sinfo", "-h", "-o", "%t|%E") == "drain|gres/gpu count reported lower than configured (2 < 3)\n",
+         "the node is drained")
+    equal([k for k in s.m.object("node", node)["metadata"]["labels"] if k.startswith("feature.")], [])
+    write(s.conf, f"NodeName={node} Gres=gpu:2\nPartitionName=main Nodes=ALL Default=YES\n")
+    s.ok("scontrol", "reconfigure")
+    s.ok("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    wait(lambda: s.ok("sinfo", "-h", "-o", "%t") == "idle\n", "the node is back")

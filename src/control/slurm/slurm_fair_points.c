@@ -6,6 +6,8 @@
 
 #include "control/slurm/slurm_fair_private.h"
 
+#define TIER_POINTS (INT64_C(1) << 33) /* more than any priority */
+
 static double qos_factor(const struct slurm_fair *f, const char *qos)
 {
     struct fair_object *o = NULL;
@@ -25,6 +27,27 @@ static double partition_factor(const struct slurm_fair *f, const char *partition
     map_find_text(handle, f->partitions, name, o);
     return (double)json_int(o ? json_object_get(o->object, "spec") : NULL, "priorityJobFactor", 1) /
            (double)f->partition_most;
+}
+
+/*
+ * Every priority of a tier is above those of lower tiers. A job of several partitions is in the
+ * highest of their tiers, pods of the other doors are in tier 1.
+ */
+static int64_t tier_points(const struct slurm_fair *f, const struct fair_pod *p)
+{
+    struct str rest = str_of(p->partition);
+    int64_t highest = 0;
+
+    while (rest.at) {
+        struct str name = str_cut(&rest, ',');
+        struct fair_object *o = NULL;
+        int64_t tier;
+
+        map_find(handle, f->partitions, name.at, name.size, o);
+        tier = json_int(o ? json_object_get(o->object, "spec") : NULL, "priorityTier", 1);
+        highest = tier > highest ? tier : highest;
+    }
+    return (highest - 1) * TIER_POINTS;
 }
 
 static int64_t nice_of(const struct slurm_fair *f, const struct fair_pod *p)
@@ -82,7 +105,7 @@ void fair_points_of(struct slurm_fair *f, struct fair_pod *p)
         p->priority = slurm_priority_find(&f->policy, &job).priority;
     }
     slurm_tres_done(&asked);
-    scheduler_set_points(f->options.scheduler, p->key, p->uid, p->priority);
+    scheduler_set_points(f->options.scheduler, p->key, p->uid, p->priority + tier_points(f, p));
 }
 
 void fair_points_all(struct slurm_fair *f)

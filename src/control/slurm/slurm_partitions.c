@@ -50,20 +50,22 @@ static void collect_labels(const struct slurm_jobs *s, const struct slurm_node *
 void slurm_label_node(struct slurm_jobs *s, const struct slurm_node *n)
 {
     AUTO(json_freep) json_t *patch = json_object();
-    json_t *labels = json_object_at(json_object_at(patch, "metadata"), "labels");
+    json_t *metadata = json_object_at(patch, "metadata");
     const struct cluster_target target = {.resource = "nodes", .ns = "", .name = n->name};
     struct cluster_answer a;
     AUTO(err_freep) struct err *e = NULL;
 
     if (!s->has_parts)
         return;
-    collect_labels(s, n, labels);
-    if (json_object_size(labels) == 0)
+    collect_labels(s, n, json_object_at(metadata, "labels"));
+    slurm_node_patch_facts(s, n, patch);
+    if (json_object_size(json_object_get(metadata, "labels")) == 0 &&
+        !json_object_get(metadata, "annotations") && !json_object_get(patch, "spec"))
         return;
     a = slurm_answer(s);
     e = writes_end(a, cluster_patch(s->options.cluster, &target, patch, a));
     if (e && err_code(e) != ERR_NOT_FOUND)
-        LOG(WARN, "node does not get the labels of its partitions", S("node", n->name), E(e));
+        LOG(WARN, "node does not get what slurm.conf says of it", S("node", n->name), E(e));
 }
 
 static void label_nodes(struct slurm_jobs *s)
@@ -147,6 +149,7 @@ void slurm_put_config(void *arg, const char *ns, const char *name, const json_t 
         return;
     json_decref(s->config);
     s->config = json_incref((json_t *)(uintptr_t)object);
+    label_nodes(s);
     poke_all(s);
 }
 
@@ -160,6 +163,7 @@ void slurm_remove_config(void *arg, const char *ns, const char *name, const json
         return;
     json_decref(s->config);
     s->config = NULL;
+    label_nodes(s);
 }
 
 void slurm_forget_partitions(struct slurm_jobs *s)

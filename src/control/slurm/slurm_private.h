@@ -276,8 +276,12 @@ void slurm_partitions_synced(void *arg);
 void slurm_put_config(void *arg, const char *ns, const char *name, const json_t *object);
 void slurm_remove_config(void *arg, const char *ns, const char *name, const json_t *last);
 void slurm_forget_partitions(struct slurm_jobs *s);
-/* Brings the labels of the node's partitions to what the partitions say. */
+/* Brings the node to what the partitions and slurm.conf say of it. */
 void slurm_label_node(struct slurm_jobs *s, const struct slurm_node *n);
+/* slurm_nodes.c: adds to the patch what the node lacks of its line in slurm.conf. */
+void slurm_node_patch_facts(const struct slurm_jobs *s, const struct slurm_node *n, json_t *patch);
+/* The members of the node's lines in slurm.conf. New reference. */
+json_t *slurm_node_facts(const struct slurm_jobs *s, const char *node);
 /* The settings of the SlurmConfig; NULL: none. Borrowed. */
 const json_t *slurm_settings(const struct slurm_jobs *s);
 /* A number of the settings. */

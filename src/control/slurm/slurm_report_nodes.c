@@ -129,6 +129,7 @@ static json_t *node_row(const struct slurm_jobs *s, const struct slurm_node *n,
     int64_t cpus = slurm_capacity(n->object, "cpu");
     int64_t memory = slurm_capacity(n->object, "memory");
     const struct node_sum *held = sum ? sum : &nothing;
+    AUTO(json_freep) json_t *facts = slurm_node_facts(s, n->name);
     int64_t created_ns =
         stamp_or(json_text_at(n->object, "metadata", "creationTimestamp", NULL), 0);
     json_t *row = json_object();
@@ -144,7 +145,7 @@ static json_t *node_row(const struct slurm_jobs *s, const struct slurm_node *n,
     json_put_int(row, "memoryAllocated", held->memory_bytes / MIB);
     put_gres(row, n->object, sum);
     json_put(row, "partitions", slurm_partitions_of(s, n->name));
-    json_put_int(row, "weight", 1);
+    slurm_put_facts(row, facts);
     json_put_text(row, "arch", json_text(info, "architecture"));
     json_put_text(row, "os", json_text(info, "osImage"));
     json_put_text(row, "address", n->name);
@@ -194,6 +195,7 @@ json_t *slurm_node_rows(struct slurm_jobs *s)
     }
     free(all);
     free_sums(sums);
+    slurm_add_absent_rows(s, rows);
     return rows;
 }
 

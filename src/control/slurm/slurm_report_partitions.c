@@ -62,11 +62,13 @@ json_t *slurm_partitions_of(const struct slurm_jobs *s, const char *node)
 
 /* ---- rows ---- */
 
-/* The names of nodes that are known come from the nodes, all others from the partition. */
-static void put_nodes(json_t *row, const struct slurm_jobs *s, const struct slurm_part *p)
+/* Nodes that have not joined count with what slurm.conf says of them. */
+static void partition_put_nodes(json_t *row, const struct slurm_jobs *s, const struct slurm_part *p)
 {
     AUTO(hostlist_done) struct hostlist names = {0};
+    AUTO(json_freep) json_t *absent = json_array();
     AUTO_FREE char *text = NULL;
+    const json_t *node;
     int64_t cpus = 0;
     int64_t memory = 0;
     int64_t gpus = 0;
@@ -86,6 +88,15 @@ static void put_nodes(json_t *row, const struct slurm_jobs *s, const struct slur
         gpus += slurm_capacity(all[i]->object, GPU_RESOURCE);
     }
     free(all);
+    slurm_add_absent_rows(s, absent);
+    json_array_foreach (absent, n, node) {
+        if (!json_has_text(json_object_get(node, "partitions"), p->name))
+            continue;
+        if (slurm_partition_has_all(part_spec(p)))
+            hostlist_add(&names, json_text(node, "name"));
+        cpus += json_int(node, "cpus", 0);
+        memory += json_int(node, "memory", 0) << 20;
+    }
     hostlist_sort(&names);
     text = hostlist_format(&names);
     json_put_text(row, "nodes", text);
@@ -164,7 +175,7 @@ static json_t *partition_row(const struct slurm_jobs *s, const struct slurm_part
     json_put_text(row, "name", p->name);
     json_put_bool(row, "isDefault", text_equal(p->name, slurm_default_partition(s)));
     json_put_text(row, "state", text_or(spec, "state", "UP"));
-    put_nodes(row, s, p);
+    partition_put_nodes(row, s, p);
     put_limits(row, spec);
     put_lists(row, spec);
     json_put_text(row, "preemptMode", text_or(spec, "preemptMode", "OFF"));

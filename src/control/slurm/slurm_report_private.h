@@ -67,6 +67,10 @@ int64_t slurm_capacity(const json_t *node, const char *resource);
 /* Sets a text of trackable resources. */
 void slurm_put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_bytes, int64_t gpus);
 
+/* slurm_nodes.c: sets what slurm.conf says of a node; rows of its nodes that have not joined. */
+void slurm_put_facts(json_t *row, const json_t *facts);
+void slurm_add_absent_rows(const struct slurm_jobs *s, json_t *rows);
+
 /* slurm_report_partitions.c */
 json_t *slurm_partition_rows(struct slurm_jobs *s);
 /* The partitions that have the node, by name, as an array of names. New reference. */

@@ -13,7 +13,6 @@
 #include "model/resource.h"
 
 #define MODEL_LABEL    "mete.dev/gpu.model"
-#define FEATURE_LABEL  "feature.mete.dev/"
 #define KIB            INT64_C(1024)
 #define MIB            (KIB * KIB)
 #define AMOUNT_LARGEST (INT64_C(1) << 50)
@@ -420,7 +419,7 @@ static bool is_feature(struct str name)
 /* Adds each term twice: with the feature's label, and with the feature as the gpus' model. */
 static json_t *terms_with(json_t *terms, const char *name)
 {
-    AUTO_FREE char *label = mem_format(FEATURE_LABEL "%s", name);
+    AUTO_FREE char *label = mem_format(SLURM_FEATURE_LABEL "%s", name);
     json_t *more = json_array();
 
     for (size_t i = 0; i < json_array_size(terms); i++) {

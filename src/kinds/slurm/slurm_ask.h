@@ -8,6 +8,9 @@
 #include "base/json.h"
 #include "model/gpu_ask.h"
 
+/* A feature of a node is the label SLURM_FEATURE_LABEL NAME. */
+#define SLURM_FEATURE_LABEL "feature.mete.dev/"
+
 enum {
     SLURM_MODEL_SIZE = 64,
     SLURM_NODES_MAX = 1 << 20

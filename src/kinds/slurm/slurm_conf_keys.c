@@ -19,6 +19,8 @@
 #define PLUGINS    "Mete has no plugins of Slurm"
 #define DECIDES    "Mete's own scheduler decides"
 #define USERS      "Mete knows users by their uid, certificate or token"
+#define OFFERS     "a node that has joined offers what it has"
+#define SHOWN      "the value is kept and shown, and decides nothing"
 #define PRIORITIES "queues and PriorityClasses order jobs: docs/queues.md"
 
 #define KEY_IGNORED(key, text)                              \
@@ -286,7 +288,7 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
     KEY("DenyQos", NAMES, .member = "denyQos"),
     KEY("DenyUsers", NAMES, .member = "denyUsers"),
     KEY("DisableRootJobs", BOOL, .member = "disableRootJobs"),
-    KEY("GraceTime", SECONDS, .member = "graceTimeSeconds"),
+    KEY("GraceTime", SECONDS, .member = "graceTimeSeconds", .why = SHOWN),
     KEY("Hidden", BOOL, .member = "hidden"),
     KEY("MaxMemPerCPU", MEMORY, .member = "maxMemoryPerCpu"),
     KEY("MaxMemPerNode", MEMORY, .member = "maxMemoryPerNode"),
@@ -295,15 +297,15 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
     KEY("MinNodes", COUNT, .member = "minNodes", .max = 1 << 20),
     KEY("Nodes", TEXT, .member = "nodes"),
     KEY("OverSubscribe", WORD, .member = "overSubscribe", .words = "NO,EXCLUSIVE"),
-    KEY("PreemptMode", WORD, .member = "preemptMode", .words = "OFF,CANCEL,REQUEUE"),
+    KEY("PreemptMode", WORD, .member = "preemptMode", .words = "OFF,CANCEL,REQUEUE", .why = SHOWN),
     KEY("PriorityJobFactor", COUNT, .member = "priorityJobFactor", .max = 65533),
     KEY("PriorityTier", COUNT, .member = "priorityTier", .max = 65533),
-    KEY("QOS", TEXT, .member = "qos"),
+    KEY("QOS", TEXT, .member = "qos", .why = SHOWN),
     KEY("ReqResv", BOOL, .member = "requiresReservation"),
     KEY("RootOnly", BOOL, .member = "rootOnly"),
     KEY("Shared", WORD, .member = "overSubscribe", .words = "NO,EXCLUSIVE"),
     KEY("State", WORD, .member = "state", .words = "UP,DOWN,DRAIN,INACTIVE"),
-    KEY("TRESBillingWeights", TEXT, .member = "billingWeights"),
+    KEY("TRESBillingWeights", TEXT, .member = "billingWeights", .why = SHOWN),
     KEY_REFUSED("AllocNodes", "ALL", "AllocNodes=ALL: where a job was submitted is not checked"),
     KEY_REFUSED("ExclusiveUser", "NO,FALSE,0",
                 "OverSubscribe=EXCLUSIVE, which gives each job its nodes alone"),
@@ -323,15 +325,15 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
 };
 
 const struct slurm_conf_key slurm_conf_node_keys[] = {
-    KEY("CPUs", COUNT, .member = "cpus", .max = 1 << 20),
+    KEY("CPUs", COUNT, .member = "cpus", .max = 1 << 20, .why = OFFERS),
     KEY("Feature", NAMES, .member = "features"),
     KEY("Features", NAMES, .member = "features"),
     KEY("Gres", TEXT, .member = "gres"),
-    KEY("Procs", COUNT, .member = "cpus", .max = 1 << 20),
-    KEY("RealMemory", MEMORY, .member = "memory"),
+    KEY("Procs", COUNT, .member = "cpus", .max = 1 << 20, .why = OFFERS),
+    KEY("RealMemory", MEMORY, .member = "memory", .why = OFFERS),
     KEY("Reason", TEXT, .member = "reason"),
     KEY("State", WORD, .member = "state", .words = "UNKNOWN,DOWN,DRAIN,FAIL,FAILING,CLOUD,FUTURE"),
-    KEY("Weight", COUNT, .member = "weight"),
+    KEY("Weight", COUNT, .member = "weight", .why = SHOWN),
     KEY_IGNORED("BcastAddr", DAEMONS),
     KEY_IGNORED("Boards", "the node counts its cpus"),
     KEY_IGNORED("CoreSpecCount", LAUNCH),

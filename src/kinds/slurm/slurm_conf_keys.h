@@ -26,7 +26,7 @@ struct slurm_conf_key {
     enum slurm_conf_type type;
     const char *member; /* of the object; NULL: by its name, of the settings */
     const char *words;  /* with commas */
-    const char *why;    /* CONF_IGNORED, CONF_REFUSED: what holds instead, or what is right */
+    const char *why;    /* what holds instead, or what is right; NULL: Mete heeds the key */
     int64_t max;        /* of counts, seconds; 0: 2^31-1 */
 };
 

@@ -9,6 +9,8 @@
 #include "kinds/slurm/slurm_conf_keys.h"
 #include "kinds/slurm/slurm_partition.h"
 #include "model/hostlist.h"
+#include "model/names.h"
+#include "model/slurm_priority.h"
 
 /* Where the maker is. `made` is filled; the defaults are those of lines with the name DEFAULT. */
 struct conf_maker {
@@ -48,6 +50,21 @@ static struct err *conf_expand(const struct slurm_conf_line *line, const char *k
     return e ? err_wrap(e, "%s:%" PRId64 ": %s", line->file, line->number, key) : NULL;
 }
 
+/* A feature is a label of nodes. */
+static struct err *check_features(const struct slurm_conf_line *line, const json_t *node)
+{
+    const json_t *features = json_object_get(node, "features");
+
+    for (size_t i = 0; i < json_array_size(features); i++) {
+        struct err *e =
+            name_check_label_value(text_or_empty(json_string_value(json_array_get(features, i))));
+
+        if (e)
+            return err_wrap(e, "%s:%" PRId64 ": Feature", line->file, line->number);
+    }
+    return NULL;
+}
+
 static struct err *make_node(struct conf_maker *m, const struct slurm_conf_line *line)
 {
     const char *names = slurm_conf_get(line, "NodeName");
@@ -65,12 +82,13 @@ static struct err *make_node(struct conf_maker *m, const struct slurm_conf_line 
             continue;
         if (!key)
             return slurm_conf_wrong(line, "unknown key '%s' of a node", pair->key);
-        if (key->type == CONF_IGNORED)
+        if (key->why && key->type != CONF_REFUSED)
             conf_note(m, line, key->name, key->why);
         TRY(slurm_conf_key_read(line, key, pair->value, node));
     }
     if (is_default)
         return NULL;
+    TRY(check_features(line, node));
     TRY(conf_expand(line, "NodeName", names, &hosts));
     json_put_text(node, "names", names);
     (void)json_array_append(json_array_at(json_object_at(m->made->config, "spec"), "nodes"), node);
@@ -201,7 +219,7 @@ static struct err *read_partition_pair(struct conf_maker *m, const struct slurm_
     }
     if (!key)
         return slurm_conf_wrong(line, "unknown key '%s' of a partition", pair->key);
-    if (key->type == CONF_IGNORED)
+    if (key->why && key->type != CONF_REFUSED)
         conf_note(m, line, key->name, key->why);
     if (text_equal(key->member, "overSubscribe") && is_shared(pair->value)) {
         conf_note(m, line, key->name, "no two jobs share cpus: NO holds");
@@ -262,6 +280,19 @@ static struct err *make_partition(struct conf_maker *m, const struct slurm_conf_
 
 /* ---- the rest ---- */
 
+/* Parameters of priorities are checked by the policy that they set. */
+static struct err *check_priority(const struct slurm_conf_line *line,
+                                  const struct slurm_conf_pair *pair)
+{
+    struct slurm_priority_policy policy;
+    struct err *e;
+
+    slurm_priority_policy_default(&policy);
+    e = slurm_priority_policy_set(&policy, pair->key, pair->value);
+    slurm_priority_policy_done(&policy);
+    return e ? err_wrap(e, "%s:%" PRId64 ": %s", line->file, line->number, pair->key) : NULL;
+}
+
 static struct err *make_settings(struct conf_maker *m, const struct slurm_conf_line *line)
 {
     VEC_EACH (&line->pairs, pair) {
@@ -269,9 +300,10 @@ static struct err *make_settings(struct conf_maker *m, const struct slurm_conf_l
 
         if (!key)
             return slurm_conf_wrong(line, "unknown key '%s'", pair->key);
-        if (key->type == CONF_IGNORED)
+        if (key->why && key->type != CONF_REFUSED)
             conf_note(m, line, key->name, key->why);
         TRY(slurm_conf_key_read(line, key, pair->value, m->settings));
+        TRY(check_priority(line, pair));
     }
     return NULL;
 }
