@@ -350,7 +350,15 @@ static struct err *binding_take_container(struct binding *b, const json_t *tree,
     return NULL;
 }
 
-/* Makes the transaction check that the node exists, and reads its gpus. */
+static bool has_devices(const struct ledger_pod *pod)
+{
+    for (size_t i = 0; i < pod->n_containers; i++)
+        if (pod->containers[i].n_devices > 0)
+            return true;
+    return false;
+}
+
+/* Makes the transaction check that the node exists, and reads its gpus for a pod that has some. */
 static struct err *binding_check_node(struct binding *b, const struct ledger_pod *pod)
 {
     const struct store_object *o = store_get_applied(b->store, node_key(pod->node));
@@ -365,6 +373,8 @@ static struct err *binding_check_node(struct binding *b, const struct ledger_pod
         return err_new(ERR_CONFLICT, "node \"%s\" is gone", pod->node);
     if (!txn_has(&b->txn, node_key(pod->node)))
         txn_check(&b->txn, node_key(pod->node), STORE_EXISTS);
+    if (!has_devices(pod))
+        return NULL;
     TRY(json_parse(o->bytes, &node));
     gpus = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
     if (gpus)

@@ -14,29 +14,41 @@ static struct err *write_build(struct change *c, const struct objects_write *w)
     return change_create(c, w->tree);
 }
 
-/* Does the patch take the last thing that keeps a pod which is over? */
-static bool may_be_removed(const struct change *c)
+/* Builds the removal of a pod which is over, if the patch takes the last finalizer and does nothing
+ * else. */
+static struct err *build_removal(struct change *c, const json_t *patch)
 {
-    return is_pod(c->kind) && !c->is_removal && pod_is_over(c->before) &&
-           meta_has_finalizers(c, c->before) && !meta_has_finalizers(c, c->after);
+    const json_t *taken = json_at(patch, "metadata", "$deleteFromPrimitiveList/finalizers", NULL);
+    json_t *metadata;
+
+    TRY(change_load(c, c->request->name));
+    if (json_object_size(patch) != 1 || !pod_is_over(c->before) || json_array_size(taken) != 1 ||
+        json_object_size(json_object_get(patch, "metadata")) != 1 ||
+        !json_equal(json_at(c->before, "metadata", "finalizers", NULL), taken))
+        return NULL;
+    metadata = json_copy(json_object_get(c->before, "metadata"));
+    json_put_text(metadata, "finalizers", NULL);
+    c->after = json_copy(c->before);
+    json_put(c->after, "metadata", metadata);
+    c->is_removal = true;
+    return NULL;
 }
 
 /* A removal that would write a quota is left to a transaction of its own. */
 static struct err *write_stage(struct change *c, const struct objects_write *w, bool *ret_is_write)
 {
-    if (w->ret_is_gone)
+    if (w->ret_is_gone) {
         *w->ret_is_gone = false;
-    TRY(write_build(c, w));
-    if (w->ret_is_gone && may_be_removed(c)) {
-        c->is_removal = true;
-        TRY(change_stage(c, ret_is_write));
-        *w->ret_is_gone = !c->charged;
-        if (!c->charged)
+        TRY(build_removal(c, w->tree));
+        if (c->is_removal)
+            TRY(change_stage(c, ret_is_write));
+        *w->ret_is_gone = c->is_removal && !c->charged;
+        if (*w->ret_is_gone)
             return NULL;
         change_done(c);
         change_init(c, c->objects, c->request);
-        TRY(write_build(c, w));
     }
+    TRY(write_build(c, w));
     return change_stage(c, ret_is_write);
 }
 

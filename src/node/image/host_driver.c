@@ -22,6 +22,7 @@ struct host_driver *host_driver_new(const struct driver_root *root, const char *
     struct host_driver *h = mem_alloc(sizeof(*h));
 
     h->rootfs = mem_strdup(rootfs);
+    h->has_gpu = root != NULL;
     if (!root || text_equal(root->dir, "/"))
         return h;
     h->dir = mem_format("%s/driver/%s", node_dir, root->version);

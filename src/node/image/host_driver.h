@@ -15,6 +15,7 @@ struct host_driver {
     char *rootfs;               /* of the image `host` */
     char *dir;                  /* NULL: the driver lies in `/`, so no mount points are needed */
     VEC(char *) points;         /* below `dir` */
+    bool has_gpu;               /* else the loader is of no use */
     struct image_loader loader; /* the result */
 };
 

@@ -25,8 +25,11 @@ struct err *host_driver_make(struct host_driver *h)
 {
     static const char *const dirs[] = {HOST_DRIVER_LIBRARIES, HOST_DRIVER_LIBRARIES_32,
                                        HOST_DRIVER_PROGRAMS};
-    AUTO(fd_closep) int root = open(h->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO(fd_closep) int root = -1;
 
+    if (!h->has_gpu)
+        return NULL;
+    root = open(h->rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
         return err_errno(errno, "open %s", h->rootfs);
     image_loader_find(root, &h->loader);

@@ -148,7 +148,9 @@ static struct err *preparation_plan(struct pod *p, struct preparation *ret)
         else
             TRY(pod_batch_owner(p, &ret->uids[i]));
     }
-    return pod_plan_volumes(p, ret->uid_base, &ret->volumes);
+    TRY(pod_plan_volumes(p, ret->uid_base, &ret->volumes));
+    ret->has_no_dir = pod_is_host_process(p) && ret->volumes.list.n == 0;
+    return NULL;
 }
 
 static void start_making(struct pod *p)

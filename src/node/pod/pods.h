@@ -26,6 +26,7 @@ struct preparation {
     bool has_userns;
     uint32_t uid_base; /* host id of the containers' uid 0; 0: no user namespace */
     char *dir;         /* DATA/node/pods/UID */
+    bool has_no_dir;   /* a host process without volumes keeps nothing there */
     char *hosts;       /* for /etc/hosts of containers of images, after this machine's lines */
     uid_t *uids; /* of the containers, parallel to `users`; NO_HOST_USER: a container of an image */
     struct host_user *users;

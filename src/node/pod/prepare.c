@@ -67,7 +67,8 @@ void prepare_adopt_ranges(const char *dir, struct userns_ranges *r)
 
 struct err *prepare_pod(struct preparation *p)
 {
-    TRY(make_dirs(p));
+    if (!p->has_no_dir)
+        TRY(make_dirs(p));
     TRY(keep_range(p));
     if (p->hosts)
         TRY(etc_make(p->dir, p->hosts, p->uid_base));
@@ -122,6 +123,8 @@ struct err *unprepare_pod(const char *const *dirs, size_t n)
         AUTO_FREE char *binds = mem_format("%s/binds", dirs[i]);
         AUTO_FREE char *volumes = mem_format("%s/volumes", dirs[i]);
 
+        if (!file_exists(dirs[i]))
+            continue;
         TRY(strike_all(binds));
         TRY(remove_roots(dirs[i]));
         TRY(volume_remove(volumes));

@@ -193,6 +193,69 @@ static void a_pod_that_its_node_gave_up_ends_though_finalizers_keep_it(void **st
     world_done(&w);
 }
 
+static void on_release(void *arg, const struct err *e, int64_t revision)
+{
+    (void)arg;
+    (void)revision;
+    assert_null(e);
+}
+
+/* Takes the finalizer of the pod `p` in a transaction that may remove the pod. */
+static struct err *release(struct world *w, bool *ret_is_gone)
+{
+    AUTO(json_freep)
+    json_t *patch =
+        json_pack("{s:{s:[s]}}", "metadata", "$deleteFromPrimitiveList/finalizers", "x.io/one");
+    const struct objects_write write = {
+        .request = {.kind = kind_find("", "pods"), .ns = "default", .name = "p", .who = ours},
+        .type = WRITE_PATCH,
+        .tree = patch,
+        .must_change = true,
+        .ret_is_gone = ret_is_gone};
+    int64_t revision = 0;
+
+    return objects_write_all(w->objects, &write, 1, on_release, NULL, &revision);
+}
+
+static void the_last_finalizer_may_take_an_ended_pod_along(void **state)
+{
+    static const struct {
+        const char *quota; /* NULL: none */
+        const char *phase;
+        bool is_gone;
+    } cases[] = {
+        {NULL, "Running", false},
+        {NULL, "Succeeded", true},
+        {"{'metadata':{'name':'q'},'spec':{'hard':{'count/pods':'9'}}}", "Succeeded", false},
+        {"{'metadata':{'name':'q'},'spec':{'hard':{'pods':'9'}}}", "Succeeded", true}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *there = NULL;
+        AUTO_FREE char *status = mem_format("{'status':{'phase':'%s'}}", cases[i].phase);
+        bool is_gone = true;
+        struct world w;
+
+        world_init(&w, 1);
+        world_add_node(&w, "n1", 1);
+        if (cases[i].quota)
+            world_must(
+                world_create(&w, (struct target){.kind = "resourcequotas"}, cases[i].quota, NULL));
+        add_running(&w, "p");
+        world_must(world_patch(&w, POD("p"), "{'metadata':{'finalizers':['x.io/one']}}", NULL));
+        world_must(world_patch(&w, STATUS("p"), status, NULL));
+        world_must(release(&w, &is_gone));
+        assert_int_equal(is_gone, cases[i].is_gone);
+        there = world_get(&w, POD("p"));
+        assert_int_equal(there == NULL, cases[i].is_gone);
+        assert_int_equal(json_array_size(json_at(there, "metadata", "finalizers", NULL)), 0);
+        world_must(ledger_check(w.store));
+        err_free(release(&w, &is_gone)); /* nothing is left to release */
+        assert_false(is_gone);
+        world_done(&w);
+    }
+}
+
 static void preconditions_protect_what_came_after(void **state)
 {
     AUTO(json_freep) json_t *made = NULL;
@@ -302,6 +365,7 @@ int main(void)
         cmocka_unit_test(finalizers_keep_what_is_deleted),
         cmocka_unit_test(finalizers_of_a_running_pod_do_not_free_its_gpus),
         cmocka_unit_test(a_pod_that_its_node_gave_up_ends_though_finalizers_keep_it),
+        cmocka_unit_test(the_last_finalizer_may_take_an_ended_pod_along),
         cmocka_unit_test(preconditions_protect_what_came_after),
         cmocka_unit_test(propagation_becomes_a_finalizer),
         cmocka_unit_test(a_namespace_terminates_first),
