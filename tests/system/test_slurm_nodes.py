@@ -105,6 +105,12 @@ def requests(s, nodes):
                         (["--spread-job"], "--spread-job is not available yet")):
         r = s.call("sbatch", *words, "--wrap", "true")
         check(r.code == 1 and want in r.err, words, r)
+    equal(s.call("sbatch", "--test-only", "-N2", "--wrap", "true").err.split(" using ")[1],
+          f"2 processors on nodes {s.ok('scontrol', 'show', 'hostlist', ','.join(nodes)).strip()} in partition main\n")
+    s.write("het.sh", "#!/bin/sh\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N2\n")
+    for words in (["het.sh"], ["-N1", ":", "-N2", "two.sh"]):
+        r = s.call("sbatch", *words)
+        check(r.code != 0 and "Heterogeneous jobs are not available yet" in r.err, r)
     job = s.submit("-n2", f"--cpus-per-task={os.cpu_count()}", "-o", "spread", "--wrap", "echo $SLURM_NNODES $SLURM_TASKS_PER_NODE")
     s.wait_state(job, "COMPLETED")
     equal(s.text("spread"), "2 1(x2)\n")

@@ -11,7 +11,9 @@
 #include "cli/slurm/caller.h"
 #include "cli/slurm/slurm_command.h"
 #include "cli/term/output.h"
+#include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_job.h"
+#include "model/hostlist.h"
 #include "model/slurm_time.h"
 #include "slurm/query.h"
 #include "slurm/script.h"
@@ -23,6 +25,8 @@ enum {
     WAIT_FIRST_MS = 100,
     WAIT_LONGEST_MS = 2000
 };
+
+static const char het_refused[] = "Heterogeneous jobs are not available yet";
 
 /* A submission in the making. */
 struct sbatch {
@@ -82,6 +86,8 @@ static struct err *sbatch_read_script(struct sbatch *b)
     const char *wrap = slurm_words_value(&b->s.words, "wrap");
     const char *file = sbatch_file(b);
 
+    if (text_equal(file, ":"))
+        return err_new(ERR_INVALID, "%s: %s", het_refused, file);
     if (wrap && file)
         return err_new(ERR_INVALID, "Script arguments not permitted with --wrap option");
     if (wrap) {
@@ -106,8 +112,13 @@ static bool sbatch_read_script_words(struct sbatch *b)
         return false;
     }
     if (b->script_words.arguments.n > 0) {
-        slurm_say(&b->s, "Invalid directive found in batch script: %s",
-                  b->script_words.arguments.at[0]);
+        const char *word = b->script_words.arguments.at[0];
+
+        slurm_say(&b->s, "%s: %s",
+                  text_equal(word, "hetjob") || text_equal(word, "packjob")
+                      ? het_refused
+                      : "Invalid directive found in batch script",
+                  word);
         b->s.cli->exit_code = EXIT_VALUE;
         return false;
     }
@@ -216,45 +227,52 @@ static struct err *sbatch_create(struct sbatch *b, json_t **ret)
 
 /* ---- --test-only ---- */
 
-/* The first node with room now for the cpus and memory of the job; NULL: none. */
-static const json_t *sbatch_room(const json_t *nodes, int64_t cpus, int64_t memory)
+/* The first nodes with room now for the job, as many as it asks for, as a hostlist; NULL: too few.
+ * The caller frees it. */
+static char *sbatch_room(const json_t *nodes, const struct slurm_ask *ask)
 {
-    for (size_t i = 0; i < json_array_size(nodes); i++) {
+    struct hostlist found = {0};
+    char *text = NULL;
+
+    for (size_t i = 0; i < json_array_size(nodes) && (int64_t)found.names.n < ask->nodes; i++) {
         const json_t *node = json_array_get(nodes, i);
         bool is_up = json_array_size(json_object_get(node, "flags")) == 0 &&
                      !text_equal(json_text(node, "state"), "DOWN") &&
                      !text_equal(json_text(node, "state"), "UNKNOWN");
 
-        if (is_up && json_int(node, "cpus", 0) - json_int(node, "cpusAllocated", 0) >= cpus &&
-            json_int(node, "memory", 0) - json_int(node, "memoryAllocated", 0) >= memory)
-            return node;
+        if (is_up && json_int(node, "cpus", 0) - json_int(node, "cpusAllocated", 0) >= ask->cpus)
+            hostlist_add(&found, json_text(node, "name"));
     }
-    return NULL;
+    hostlist_sort(&found);
+    if ((int64_t)found.names.n >= ask->nodes)
+        text = hostlist_format(&found);
+    hostlist_done(&found);
+    return text;
 }
 
 /* Says that the job was accepted, and where it could start by cpus now. */
 static struct err *sbatch_tell_test(struct sbatch *b, const json_t *job)
 {
-    const json_t *spec = b->submit.spec;
-    int64_t cpus = json_int(spec, "tasks", 1) * json_int(spec, "cpusPerTask", 1);
+    const json_t *spec = json_object_get(job, "spec");
     const char *partition = json_text_filled(spec, "partition");
+    struct slurm_ask ask = {.nodes = 1, .cpus = 1};
     AUTO(json_freep) json_t *nodes = NULL;
     struct slurm_query query = {0};
     AUTO_FREE char *path = NULL;
-    const json_t *node;
+    AUTO_FREE char *found = NULL;
     char at[SLURM_TIME_TEXT_SIZE];
 
     slurm_query_begin(&query, "nodes");
     path = slurm_query_end(&query);
     TRY(slurm_rows(&b->s, path, "nodes", &nodes));
-    node = sbatch_room(nodes, cpus, 0);
-    slurm_stamp_format(node ? b->s.view.now_s : 0, b->s.view.zone, "Unknown", at);
+    TRY(slurm_ask_read(spec, &ask));
+    found = sbatch_room(nodes, &ask);
+    slurm_stamp_format(found ? b->s.view.now_s : 0, b->s.view.zone, "Unknown", at);
     (void)fprintf(b->s.cli->err,
                   "sbatch: Job %" PRId64 " to start at %s using %" PRId64
                   " processors on nodes %s in partition %s\n",
-                  json_int_at(job, "status", "jobId", NULL), at, cpus,
-                  node ? json_text(node, "name") : "(null)",
-                  partition ? partition : SLURM_PARTITION);
+                  json_int_at(job, "status", "jobId", NULL), at, ask.cpus * ask.nodes,
+                  found ? found : "(null)", partition ? partition : SLURM_PARTITION);
     return NULL;
 }
 

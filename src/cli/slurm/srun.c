@@ -336,6 +336,15 @@ static struct err *srun_work(struct srun *r)
     return e;
 }
 
+/* A word ":" begins the next component of a heterogeneous step. */
+static struct err *srun_check_words(const struct slurm_words *w)
+{
+    for (size_t i = 0; i < w->arguments.n; i++)
+        if (text_equal(w->arguments.at[i], ":"))
+            return err_new(ERR_INVALID, "Heterogeneous steps are not available yet: :");
+    return NULL;
+}
+
 static struct err *srun_steps(struct srun *r)
 {
     struct err *e;
@@ -347,7 +356,9 @@ static struct err *srun_steps(struct srun *r)
     if (r->s.words.arguments.n == 0)
         return slurm_fail(&r->s, EXIT_FAILED,
                           err_new(ERR_INVALID, "fatal: No command given to execute."));
-    e = caller_look(&r->caller);
+    e = srun_check_words(&r->s.words);
+    if (!e)
+        e = caller_look(&r->caller);
     if (!e)
         e = srun_apply(r);
     for (size_t i = 0; !e && i < r->submit.warnings.n && !r->submit.is_quiet; i++)

@@ -104,6 +104,7 @@ struct sjob {
     bool is_over;
     bool is_changed;    /* its pods may differ from its spec */
     bool is_incomplete; /* attempts may lack pods of ranks above 0 */
+    bool is_short;      /* an attempt has some of its pods, and the creation of another failed */
 
     struct index_set all;
     struct index_set completed;

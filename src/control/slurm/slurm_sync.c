@@ -2,6 +2,8 @@
 #include "control/slurm/slurm_private.h"
 #include "kinds/slurm/slurm_rows.h"
 
+#define OTHER_SHORT_NS NS_PER_SEC
+
 /* Ends what clients cancelled; pods that run are deleted, and count as cancelled at their end. */
 static void turn_cancel_all(struct sjob_turn *t)
 {
@@ -88,12 +90,30 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
     return false;
 }
 
+/*
+ * Does another job of the namespace lack pods of an attempt that it has begun? It comes first: two
+ * that each held a part of the namespace's quota would wait for each other.
+ */
+static bool is_other_short(const struct sjob *j)
+{
+    VEC_EACH (&j->jobs->by_id, other)
+        if (*other != j && (*other)->is_short && text_equal((*other)->ns, j->ns))
+            return true;
+    return false;
+}
+
 /* Creates the pods that the attempt lacks. False: some were not created. */
 static bool make_attempt(struct sjob *j, size_t index)
 {
+    if (j->ask.nodes > 1 && !j->is_short && !sjob_has_pods(j, index) && is_other_short(j)) {
+        j->reason = "AssociationResourceLimit";
+        sjob_poke_in(j, OTHER_SHORT_NS);
+        return false;
+    }
     for (int64_t rank = 0; rank < j->ask.nodes; rank++)
         if (!sjob_find_rank(j, index, rank) && !make_pod(j, index, rank)) {
             j->is_incomplete = j->ask.nodes > 1;
+            j->is_short = rank > 0;
             return false;
         }
     return true;
@@ -146,6 +166,7 @@ static void make_pods(struct sjob *j)
         sjob_poke_in(j, left_ns);
         return;
     }
+    j->is_short = false;
     if (!complete_attempts(j))
         return;
     for (size_t i = j->next_index; i < j->all.n_words * 64 && room > 0; i++) {
@@ -300,6 +321,8 @@ void sjob_sync(struct sjob *j)
         put_now(&t, "endTime");
         t.is_urgent = true;
     }
+    if (!may_start)
+        j->is_short = false;
     if (sjob_turn_write(&t) && may_start)
         make_pods(j);
     sjob_turn_done(&t);

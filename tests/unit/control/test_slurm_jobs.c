@@ -384,6 +384,25 @@ static void tasks_that_no_node_holds_are_spread(void **state)
                   "Requested node configuration is not available");
 }
 
+static void jobs_do_not_share_out_a_quota_that_none_can_start_with(void **state)
+{
+    (void)state;
+    world_must(world_create(&jw.w, (struct target){.kind = "resourcequotas", .who = &root},
+                            "{'metadata':{'name':'q'},'spec':{'hard':{'pods':'4'}}}", NULL));
+    run_on_two_nodes("'nodesMin':2");
+    (void)submit("single", "");
+    (void)submit("a", "'nodesMin':2");
+    assert_true(has_pod("a") && !has_pod("a-n1"));
+    end_pod("single", 0);
+    (void)submit("b", "'nodesMin':2");
+    jobs_world_run(&jw, 60);
+    assert_true(has_pod("a-n1") && !has_pod("b"));
+    end_pod("j", 0);
+    end_pod("j-n1", 143);
+    jobs_world_run(&jw, 60);
+    assert_true(has_pod("b") && has_pod("b-n1"));
+}
+
 static void requests_that_cannot_be_are_refused_in_slurms_words(void **state)
 {
     static const struct {
@@ -428,6 +447,7 @@ int main(void)
         CASE(a_node_that_comes_back_does_not_hide_that_it_was_lost),
         CASE(a_job_may_go_on_without_a_lost_node),
         CASE(tasks_that_no_node_holds_are_spread),
+        CASE(jobs_do_not_share_out_a_quota_that_none_can_start_with),
         CASE(requests_that_cannot_be_are_refused_in_slurms_words),
 #undef CASE
     };
