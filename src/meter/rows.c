@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "kinds/slurm/slurm_hide.h"
+#include "kinds/slurm/slurm_step.h"
 #include "meter/meter_private.h"
 
 enum {
@@ -149,6 +150,27 @@ static void put_slurm(const struct rows_report *r, json_t *o, const struct accou
         json_put(o, "slurm", slurm);
 }
 
+/* The steps of a Slurm job that ended in the time of the row. */
+static void put_steps(const struct rows_report *r, json_t *o, const struct account_row *row)
+{
+    const struct store_range range = {.group = "mete.dev", .resource = SLURM_STEP_ENDS, .ns = ""};
+    char prefix[SLURM_STEP_KEY_SIZE];
+    struct store_key key = {.group = "mete.dev", .resource = SLURM_STEP_ENDS, .ns = ""};
+    const struct store_object *step;
+
+    slurm_step_key(row->job_id, -1, prefix);
+    key.name = prefix;
+    for (step = store_next(r->meter->store, &range, &key);
+         step && text_starts_with(step->key.name, prefix);
+         step = store_next(r->meter->store, &range, &step->key)) {
+        json_t *one = NULL;
+        AUTO(err_freep) struct err *e = json_parse(step->bytes, &one);
+
+        if (!e) /* our own text */
+            (void)json_array_append_new(json_array_at(o, "steps"), one);
+    }
+}
+
 static json_t *row_tree(const struct rows_report *r, const struct account_row *row)
 {
     json_t *o = json_object();
@@ -168,6 +190,8 @@ static json_t *row_tree(const struct rows_report *r, const struct account_row *r
     put_text(o, "cause", row->cause);
     put_text(o, "state", slurm_state_of(row->cause));
     put_slurm(r, o, row);
+    if (json_object_get(o, "slurm"))
+        put_steps(r, o, row);
     put_used(r, o, row);
     return o;
 }

@@ -18,6 +18,7 @@
 #include "slurm/sacct_columns.h"
 #include "slurm/sacct_use.h"
 #include "slurm/states.h"
+#include "slurm/steps.h"
 
 #define NO  SLURM_TAKES_NOTHING
 #define YES SLURM_TAKES_VALUE
@@ -508,23 +509,41 @@ static json_t *sacct_jobs(const struct sacct *s, const json_t *jobs, const json_
 
 /* ---- output ---- */
 
-/* Adds the batch step of each job that has started. New reference. */
-static json_t *sacct_with_steps(const json_t *jobs)
+/* Adds the steps of the job from `*next` on; both lists are in the order of jobs. */
+static void sacct_add_steps(const json_t *job, const json_t *steps, size_t *next, json_t *rows)
+{
+    int64_t id = json_int(job, "jobId", 0);
+
+    if (json_is_string(json_object_get(job, "arrayTaskId")))
+        return; /* elements that wait */
+    while (*next < json_array_size(steps) &&
+           json_int(json_array_get(steps, *next), "jobId", 0) < id)
+        (*next)++;
+    for (;
+         *next < json_array_size(steps) && json_int(json_array_get(steps, *next), "jobId", 0) == id;
+         (*next)++)
+        json_array_append_new(rows, slurm_step_account(job, json_array_get(steps, *next)));
+}
+
+/* Adds the batch step of each job that has started, and its steps. New reference. */
+static json_t *sacct_with_steps(const json_t *jobs, const json_t *steps)
 {
     json_t *rows = json_array();
     json_t *job;
+    size_t next = 0;
     size_t i;
 
     json_array_foreach ((json_t *)(uintptr_t)jobs, i, job) {
         json_t *step;
 
         json_array_append(rows, job);
-        if (!json_bool(job, "batch", false) || json_int(job, "startTime", 0) <= 0 ||
-            text_equal(json_text(job, "state"), "PENDING"))
-            continue;
-        step = json_copy(job);
-        json_put_text(step, "step", "batch");
-        json_array_append_new(rows, step);
+        if (json_bool(job, "batch", false) && json_int(job, "startTime", 0) > 0 &&
+            !text_equal(json_text(job, "state"), "PENDING")) {
+            step = json_copy(job);
+            json_put_text(step, "step", "batch");
+            json_array_append_new(rows, step);
+        }
+        sacct_add_steps(job, steps, &next, rows);
     }
     return rows;
 }
@@ -539,14 +558,15 @@ static void sacct_add_dashes(const struct sacct *s, struct buf *out)
     buf_add_char(out, '\n');
 }
 
-void sacct_print(const struct sacct *s, const json_t *jobs, const json_t *accounts,
-                 const struct slurm_view *v, struct buf *out)
+void sacct_print(const struct sacct *s, const struct sacct_rows *from, const struct slurm_view *v,
+                 struct buf *out)
 {
-    AUTO(json_freep) json_t *chosen = sacct_jobs(s, jobs, accounts);
+    AUTO(json_freep) json_t *chosen = sacct_jobs(s, from->jobs, from->accounts);
+    AUTO(json_freep) json_t *steps = slurm_steps_join(from->steps, from->accounts);
     AUTO(json_freep)
     json_t *expanded = s->is_expanded ? slurm_job_rows_expand(chosen) : json_incref(chosen);
     AUTO(json_freep)
-    json_t *rows = s->has_steps ? sacct_with_steps(expanded) : json_incref(expanded);
+    json_t *rows = s->has_steps ? sacct_with_steps(expanded, steps) : json_incref(expanded);
     AUTO(json_freep) json_t *none = json_array();
     AUTO(json_freep) json_t *document = NULL;
     struct slurm_view view = *v;

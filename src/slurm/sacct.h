@@ -36,9 +36,16 @@ struct sacct {
 struct err *sacct_read(const struct slurm_words *words, const char *(*find)(const char *name),
                        const char *user, const struct slurm_view *v, struct sacct *ret) MUST_CHECK;
 
-/* Adds the output for the rows of jobs, and the rows of accounting. */
-void sacct_print(const struct sacct *s, const json_t *jobs, const json_t *accounts,
-                 const struct slurm_view *v, struct buf *out);
+/* Arrays of rows, borrowed: of live jobs, of their steps, of accounting. */
+struct sacct_rows {
+    const json_t *jobs;
+    const json_t *steps;
+    const json_t *accounts;
+};
+
+/* Adds the output for the rows. */
+void sacct_print(const struct sacct *s, const struct sacct_rows *from, const struct slurm_view *v,
+                 struct buf *out);
 
 /* The rows of accounting with those of a job's nodes as one row for each attempt. New reference. */
 json_t *sacct_fold(const json_t *accounts);

@@ -40,7 +40,10 @@ static void field_raw_id(const json_t *row, const struct slurm_view *v, struct b
 static void field_name(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
     (void)v;
-    buf_add_text(out, step_of(row) ? step_of(row) : text_or_empty(json_text(row, "name")));
+    if (json_text(row, "stepName"))
+        buf_add_text(out, json_text(row, "stepName"));
+    else
+        buf_add_text(out, step_of(row) ? step_of(row) : text_or_empty(json_text(row, "name")));
 }
 
 /* The text of a member that only jobs have. */
@@ -408,7 +411,7 @@ const struct slurm_column slurm_account_columns[] = {
     NONE("MaxVMSizeNode", 14),
     NONE("MaxVMSizeTask", 14),
     NONE("McsLabel", 12),
-    FN("MinCPU", 10, sacct_ave_cpu),
+    FN("MinCPU", 10, sacct_min_cpu),
     FN("MinCPUNode", 10, sacct_min_cpu_node),
     FN("MinCPUTask", 10, sacct_min_cpu_task),
     FN("NCPUS", 10, field_cpus),

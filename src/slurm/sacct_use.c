@@ -1,8 +1,9 @@
 /*
  * sacct_use.c - the fields of sacct about what a job used: cpu time, memory, energy, gpus
  *
- * The batch step is one task on one node: its sum, mean, least and greatest are the same. An absent
- * figure was not measured, and its field is empty.
+ * The batch step is one task on one node: its sum, mean, least and greatest are the same. Of other
+ * steps srun knows the figures of each task. An absent figure was not measured, and its field is
+ * empty.
  */
 
 #include "slurm/sacct_use.h"
@@ -49,31 +50,38 @@ void sacct_max_rss_task(const json_t *row, const struct slurm_view *v, struct bu
 {
     (void)v;
     if (has_use(row, "memoryPeakBytes"))
-        buf_add_char(out, '0');
+        buf_printf(out, "%" PRId64, json_int(row, "stepPeakTask", 0));
 }
 
-static void add_cpu_time(const json_t *row, bool has_fraction, struct buf *out)
+static void add_cpu_seconds(int64_t cpu_ns, struct buf *out)
 {
     char text[SLURM_TIME_TEXT_SIZE];
 
-    if (has_fraction)
-        slurm_cpu_time_format(json_int(row, "cpuNs", 0) / NS_PER_MS, text);
-    else
-        slurm_elapsed_format(json_int(row, "cpuNs", 0) / NS_PER_SEC, text);
+    slurm_elapsed_format(cpu_ns / NS_PER_SEC, text);
     buf_add_text(out, text);
 }
 
 void sacct_total_cpu(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
+    char text[SLURM_TIME_TEXT_SIZE];
+
     (void)v;
-    add_cpu_time(row, true, out);
+    slurm_cpu_time_format(json_int(row, "cpuNs", 0) / NS_PER_MS, text);
+    buf_add_text(out, text);
 }
 
 void sacct_ave_cpu(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
     (void)v;
     if (has_use(row, "cpuNs"))
-        add_cpu_time(row, false, out);
+        add_cpu_seconds(json_int(row, "cpuNs", 0) / json_int(row, "stepTasks", 1), out);
+}
+
+void sacct_min_cpu(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (has_use(row, "cpuNs"))
+        add_cpu_seconds(json_int(row, "stepLeastCpuNs", json_int(row, "cpuNs", 0)), out);
 }
 
 void sacct_min_cpu_node(const json_t *row, const struct slurm_view *v, struct buf *out)
@@ -87,7 +95,7 @@ void sacct_min_cpu_task(const json_t *row, const struct slurm_view *v, struct bu
 {
     (void)v;
     if (has_use(row, "cpuNs"))
-        buf_add_char(out, '0');
+        buf_printf(out, "%" PRId64, json_int(row, "stepLeastTask", 0));
 }
 
 void sacct_tasks(const json_t *row, const struct slurm_view *v, struct buf *out)

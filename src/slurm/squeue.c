@@ -9,6 +9,7 @@
 #include "slurm/job_json.h"
 #include "slurm/query.h"
 #include "slurm/states.h"
+#include "slurm/steps.h"
 
 #define NO  SLURM_TAKES_NOTHING
 #define YES SLURM_TAKES_VALUE
@@ -84,6 +85,11 @@ static struct err *squeue_read_format(struct squeue *q, const char *(*find)(cons
     const char *names = slurm_words_value(q->words, "Format");
     const char *letters = slurm_words_value(q->words, "format");
 
+    if (q->is_steps && names)
+        return slurm_format_parse_names(names, slurm_step_columns, &q->format);
+    if (q->is_steps)
+        return slurm_format_parse_letters(letters ? letters : slurm_step_format, slurm_step_columns,
+                                          &q->format);
     if (!letters && !names) {
         if (slurm_words_has(q->words, "long"))
             letters = long_format;
@@ -144,8 +150,18 @@ static struct err *squeue_make_query(struct squeue *q, const char *(*find)(const
     struct slurm_query query = {0};
     struct err *e = NULL;
 
-    slurm_query_begin(&query, "jobs");
-    if (ids && *ids)
+    slurm_query_begin(&query, q->is_steps ? "steps" : "jobs");
+    if (q->is_steps && q->steps)
+        ids = NULL;
+    if (q->is_steps && q->steps && *q->steps) {
+        struct buf jobs = {0};
+
+        e = slurm_steps_jobs(q->steps, &jobs);
+        if (!e)
+            slurm_query_add(&query, "ids", jobs.at);
+        buf_done(&jobs);
+    }
+    if (!e && ids && *ids)
         e = squeue_add_ids(q, ids, &query);
     for (size_t i = 0; i < COUNT(filters); i++) {
         const char *value = squeue_value(q->words, filters[i].option, find, filters[i].variable);
@@ -166,7 +182,7 @@ static struct err *squeue_make_query(struct squeue *q, const char *(*find)(const
 /* Options that would restrict the output and are not read. */
 static struct err *squeue_refuse(const struct slurm_words *w)
 {
-    static const char *const refused[] = {"licenses", "steps", "clusters"};
+    static const char *const refused[] = {"licenses", "clusters"};
 
     for (size_t i = 0; i < COUNT(refused); i++)
         if (slurm_words_has(w, refused[i]))
@@ -189,6 +205,8 @@ static struct err *squeue_read_options(struct squeue *q, const char *(*find)(con
     if (takes_ids && q->words->arguments.n > 0)
         ids = q->words->arguments.at[0];
     TRY(squeue_refuse(q->words));
+    q->steps = slurm_words_value(q->words, "steps");
+    q->is_steps = q->steps != NULL;
     q->has_header = !slurm_words_has(q->words, "noheader");
     q->is_start = slurm_words_has(q->words, "start");
     q->is_expanded = slurm_words_has(q->words, "array") ||
@@ -276,6 +294,11 @@ struct err *squeue_print(const struct squeue *q, const json_t *rows, const struc
     struct slurm_view view = *v;
 
     view.keeps_unit = q->keeps_unit;
+    if (q->is_steps) {
+        TRY(slurm_steps_choose(rows, *q->steps ? q->steps : NULL, &chosen));
+        slurm_format_print(&q->format, chosen, &view, q->has_header, out);
+        return NULL;
+    }
     if (q->asks_ids && json_array_size(rows) == 0)
         return err_new(ERR_NOT_FOUND, "Invalid job id specified");
     TRY(squeue_choose(q, rows, &view, &chosen));

@@ -16,6 +16,8 @@ struct squeue {
     struct slurm_format format;
     char *path; /* what to GET */
     const char *sort;
+    const char *steps; /* --steps; "": all; NULL: jobs are listed */
+    bool is_steps;
     bool has_header;
     bool is_expanded; /* a row for each element */
     bool is_start;    /* --start */

@@ -15,6 +15,7 @@ def test_slurm_steps():
         runs_outside_of_a_job(s)
         passes_input_and_codes(s)
         gives_gpus_to_tasks(s)
+        allocates(s)
         runs_in_a_script(s)
         shares_what_the_job_has(s)
         writes_files(s)
@@ -43,8 +44,9 @@ def script(s, text, *words):
 def runs_outside_of_a_job(s):
     r = srun(s, "-n", "2", "-l", "-J", "labelled", "sh", "-c", "echo task $SLURM_PROCID of $SLURM_NTASKS in $PWD")
     equal((r.code, sorted(r.out.splitlines()), r.err), (0, [f"{i}: {i}: "[:3] + f"task {i} of 2 in {s.dir}" for i in range(2)], ""), r)
-    row = s.ok("squeue", "-h", "-t", "all", "-n", "labelled", "-o", "%T %C")
-    wait(lambda: "COMPLETED 2" in s.ok("squeue", "-h", "-t", "all", "-n", "labelled", "-o", "%T %C"), f"the job of srun ended: {row}", 60)
+    wait(lambda: "COMPLETED 2" in s.ok("squeue", "-h", "-t", "all", "-n", "labelled", "-o", "%T %C"), "the job of srun ended", 60)
+    ended = wait(lambda: s.m.read("/apis/mete.dev/v1/accounting?name=labelled&states=COMPLETED")["items"], "the job of srun is accounted for")
+    equal((ended[0]["exitCode"], ended[0]["steps"][0]["tasks"]), (0, 2), ended)
 
 
 def passes_input_and_codes(s):
@@ -67,6 +69,24 @@ def gives_gpus_to_tasks(s):
     equal((r.code, r.out), (0, "1 0,1\n"), r)
 
 
+def allocates(s):
+    path = {"PATH": f"{s.links}:{os.environ['PATH']}"}.items()
+    r = s.call("salloc", "-n", "2", "-J", "shell", "sh", "-c", "echo $SLURM_JOB_ID $SLURM_NTASKS; srun -l true; exit 3", env=path)
+    job = r.out.split()[0]
+    equal((r.code, r.out), (3, f"{job} 2\n"), r)
+    equal(r.err, f"salloc: Granted job allocation {job}\nsalloc: Relinquishing job allocation {job}\n")
+    s.wait_state(job, "FAILED")
+    ended = wait(lambda: s.m.read(f"/apis/mete.dev/v1/accounting?ids={job}&states=FAILED")["items"], "the allocation is accounted for")
+    equal((ended[0]["exitCode"], ended[0]["steps"][0]["name"]), (3, "true"), ended)
+    r = s.call("salloc", "--no-shell", "-J", "kept")
+    job = r.err.split()[-1]
+    equal((r.code, r.err), (0, f"salloc: Granted job allocation {job}\n"), r)
+    r = srun(s, f"--jobid={job}", "sh", "-c", "echo $SLURM_JOB_ID.$SLURM_STEP_ID")
+    equal((r.code, r.out), (0, f"{job}.0\n"), r)
+    s.ok("scancel", job)
+    s.wait_state(job, "CANCELLED")
+
+
 def runs_in_a_script(s):
     s.write("programs", "0 echo first %t\n* echo other %o\n")
     code, out = script(s, """
@@ -77,11 +97,18 @@ echo code $?
 srun --exact -n 1 sleep 0.2 &
 srun --exact -n 1 sleep 0.2 &
 wait
-srun sh -c 'exit 7'
+srun -n 1 -J last sh -c 'squeue -h -s -o "%j %A"; scontrol -o show step $SLURM_JOB_ID.$SLURM_STEP_ID; exit 7'
 """, "-n", "2")
     check(code == 7, out)
+    check("last 1\n" in out and re.search(r"StepId=\d+\.4 UserId=\d+ StartTime=\S+ TimeLimit=UNLIMITED State=RUNNING .* Name=last ", out), out)
     job = s.ok("squeue", "-h", "-t", "all", "-n", "script.sh", "-o", "%i").split()[-1]
     check({f"{i}: {job} 0 {i} 0 2" for i in range(2)} | {"0: first 0", "1: other 0"} <= set(out.splitlines()), out)
+    rows = s.ok("sacct", "-n", "-P", "-j", job, "-o", "JobID,JobName,State,ExitCode,NTasks").splitlines()
+    equal(rows[1:], [f"{job}.batch|batch|FAILED|7:0|1"] + [f"{job}.{i}|{name}|{end}" for i, (name, end) in enumerate(
+        [("sh", "COMPLETED|0:0|2"), ("programs", "COMPLETED|0:0|2"), ("sleep", "COMPLETED|0:0|1"), ("sleep", "COMPLETED|0:0|1"),
+         ("last", "FAILED|7:0|1")])], rows)
+    ended = wait(lambda: [r for r in s.m.read(f"/apis/mete.dev/v1/accounting?ids={job}")["items"] if r["state"] != "RUNNING"], "the job is accounted for")
+    equal([(x["step"], x["name"], x["state"]) for x in ended[0]["steps"]][-1], (4, "last", "FAILED"), ended)
     check(f"srun: error: Unable to create step for job {job}: More processors requested than permitted\ncode 1\n" in out, out)
 
 

@@ -32,7 +32,6 @@ static struct err *absent_run(struct cli *c)
         .run = absent_run,                                        \
     }
 
-ABSENT(salloc, "allocate nodes (Slurm)");
 ABSENT(sattach, "attach to a step (Slurm)");
 ABSENT(sbcast, "copy a file to the nodes of a job (Slurm)");
 ABSENT(sdiag, "print figures of the controller (Slurm)");

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "model/hostlist.h"
 #include "slurm/query.h"
 
 enum {
@@ -155,9 +156,9 @@ static bool is_ready(const struct allocation *a)
     return json_array_size(nodes) >= least;
 }
 
-static bool has_ended(const json_t *report)
+bool allocation_has_ended(const struct allocation *a)
 {
-    const char *state = text_or_empty(json_text(report, "state"));
+    const char *state = text_or_empty(json_text(a->report, "state"));
 
     return !text_equal(state, "PENDING") && !text_equal(state, "RUNNING");
 }
@@ -194,7 +195,7 @@ struct err *allocation_wait(struct allocation *a, int64_t immediate_s, bool is_q
         TRY(allocation_read(a, id));
         if (is_ready(a))
             break;
-        if (has_ended(a->report))
+        if (allocation_has_ended(a))
             return err_new(ERR_EXPIRED, "Job allocation %" PRId64 " has been revoked", a->job_id);
         if (a->signal == 0 && immediate_s >= 0 &&
             loop_now_ns(loop) - w.began_ns > immediate_s * NS_PER_SEC)
@@ -213,6 +214,19 @@ struct err *allocation_wait(struct allocation *a, int64_t immediate_s, bool is_q
         (void)fprintf(a->s->cli->err, "%s: job %" PRId64 " has been allocated resources\n",
                       a->s->name, a->job_id);
     return NULL;
+}
+
+char *allocation_nodes(const struct allocation *a)
+{
+    const json_t *nodes = json_object_get(a->report, "nodes");
+    struct hostlist names = {0};
+    char *text;
+
+    for (size_t i = 0; i < json_array_size(nodes); i++)
+        hostlist_add(&names, text_or_empty(json_text(json_array_get(nodes, i), "node")));
+    text = hostlist_format(&names);
+    hostlist_done(&names);
+    return text;
 }
 
 /* ---- the end ---- */

@@ -29,6 +29,12 @@ struct err *allocation_find(struct allocation *a, const char *id) MUST_CHECK;
  * ERR_EXPIRED: the job ended. */
 struct err *allocation_wait(struct allocation *a, int64_t immediate_s, bool is_quiet) MUST_CHECK;
 
+/* Is the job over, as last read? */
+bool allocation_has_ended(const struct allocation *a);
+
+/* The names of its nodes, a hostlist. The caller frees it. */
+char *allocation_nodes(const struct allocation *a);
+
 /* Ends the job: its state becomes that of the exit code. */
 struct err *allocation_end(struct allocation *a, int code, int signal) MUST_CHECK;
 

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/slurm/slurm_command.h"
 #include "cli/term/output.h"
+#include "kinds/slurm/slurm_rows.h"
 
 /* Gets all pages of accounting. New reference. */
 static struct err *sacct_get_accounts(struct slurm_command *s, const char *path, json_t **ret)
@@ -44,13 +45,19 @@ static struct err *sacct_get_accounts(struct slurm_command *s, const char *path,
 static struct err *sacct_get(struct slurm_command *s, const struct sacct *options)
 {
     AUTO(json_freep) json_t *jobs = NULL;
+    AUTO(json_freep) json_t *steps = NULL;
     AUTO(json_freep) json_t *accounts = NULL;
+    struct sacct_rows from;
     struct buf out = {0};
     struct err *e;
 
     TRY(slurm_rows(s, options->jobs_path, "jobs", &jobs));
+    if (options->has_steps)
+        TRY(slurm_rows(s, SLURM_REPORT_PATH "?what=steps&states=all", "steps", &steps));
     TRY(sacct_get_accounts(s, options->accounts_path, &accounts));
-    sacct_print(options, jobs, accounts, &s->view, &out);
+    slurm_clean(steps);
+    from = (struct sacct_rows){jobs, steps, accounts};
+    sacct_print(options, &from, &s->view, &out);
     e = output_write(s->cli, (struct str){out.at, out.size});
     buf_done(&out);
     return e;

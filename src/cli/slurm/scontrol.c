@@ -15,6 +15,7 @@
 #include "slurm/query.h"
 #include "slurm/show.h"
 #include "slurm/states.h"
+#include "slurm/steps.h"
 
 #define NO SLURM_TAKES_NOTHING
 
@@ -131,6 +132,24 @@ static struct err *show_jobs(struct scontrol *x, const char *name)
     return output_write(x->s.cli, (struct str){out.at, out.size});
 }
 
+static struct err *show_steps(struct scontrol *x, const char *list)
+{
+    const struct slurm_show show = {&x->s.view, x->is_one_line, x->is_detailed};
+    AUTO(json_freep) json_t *rows = NULL;
+    AUTO(json_freep) json_t *chosen = NULL;
+    AUTO(buf_done) struct buf out = {0};
+
+    TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=steps", "steps", &rows));
+    TRY(slurm_steps_choose(rows, list, &chosen));
+    if (list && json_array_size(chosen) == 0)
+        return err_new(ERR_INVALID, "Job step %s not found", list);
+    for (size_t i = 0; i < json_array_size(chosen); i++)
+        slurm_show_step(&show, json_array_get(chosen, i), &out);
+    if (json_array_size(chosen) == 0)
+        buf_add_text(&out, "No job steps in the system\n");
+    return output_write(x->s.cli, (struct str){out.at, out.size});
+}
+
 static struct err *show_config(struct scontrol *x)
 {
     const struct slurm_show show = {&x->s.view, x->is_one_line, x->is_detailed};
@@ -176,6 +195,8 @@ struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words
         TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=partitions", "partitions", &rows));
         return show_rows(x, rows, name, "Partition %s not found", slurm_show_partition);
     }
+    if (strncasecmp(entity, "steps", strlen(entity)) == 0 || strcasecmp(entity, "stepid") == 0)
+        return show_steps(x, name);
     return err_new(ERR_INVALID, "invalid entity:%s for keyword:show ", entity);
 }
 

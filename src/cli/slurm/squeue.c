@@ -13,7 +13,7 @@ static struct err *squeue_once(struct slurm_command *s, const struct squeue *q)
 {
     AUTO(json_freep) json_t *rows = NULL;
     struct buf out = {0};
-    struct err *e = slurm_rows(s, q->path, "jobs", &rows);
+    struct err *e = slurm_rows(s, q->path, q->is_steps ? "steps" : "jobs", &rows);
 
     s->view.now_s = loop_wall_ns(session_loop(s->session)) / NS_PER_SEC;
     if (!e)

@@ -301,6 +301,8 @@ static struct err *srun_step(struct srun *r)
         end.code = 1;
         end.task_code = 1;
     }
+    if (end.task_code == 0 && end.task_signal == 0)
+        end.task_code = end.code; /* the step broke, not a task */
     r->s.cli->exit_code = end.code;
     if (e)
         err_free(srun_write_end(r, &end)); /* the first error is told */

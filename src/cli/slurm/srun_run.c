@@ -14,7 +14,7 @@
 #include "cli/slurm/srun.h"
 #include "cli/slurm/srun_private.h"
 #include "kinds/slurm/slurm_step.h"
-#include "model/index_set.h"
+#include "model/slurm_array.h"
 
 enum {
     REPORT_MS = 20,       /* ends of tasks within it are one message */
@@ -48,7 +48,7 @@ static bool is_same_end(const struct srun_task *a, const struct srun_task *b)
 /* "task 3" or "tasks 0-2,5". */
 static char *tasks_text(const struct index_set *ranks)
 {
-    AUTO_FREE char *list = index_set_format(ranks);
+    AUTO_FREE char *list = slurm_array_format_indexes(ranks);
 
     return mem_format("task%s %s", ranks->count > 1 ? "s" : "", list);
 }

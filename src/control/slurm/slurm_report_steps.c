@@ -2,7 +2,7 @@
 #include "control/slurm/slurm_report.h"
 #include "control/slurm/slurm_report_private.h"
 #include "kinds/slurm/slurm_rows.h"
-#include "model/hostlist.h"
+#include "kinds/slurm/slurm_step.h"
 
 /* ---- steps in memory ---- */
 
@@ -77,29 +77,6 @@ static const char *step_state(const struct slurm_jobs *s, const struct slurm_ste
     return p && p->state < SJOB_COMPLETED ? "RUNNING" : "CANCELLED";
 }
 
-static void step_put_nodes(json_t *row, const json_t *step)
-{
-    const json_t *nodes = json_at(step, "spec", "nodes", NULL);
-    struct hostlist names = {0};
-    AUTO_FREE char *text = NULL;
-    int64_t cpus = 0;
-    int64_t gpus = 0;
-
-    for (size_t i = 0; i < json_array_size(nodes); i++) {
-        const json_t *node = json_array_get(nodes, i);
-
-        hostlist_add(&names, text_or_empty(json_text(node, "node")));
-        cpus += json_int(node, "cpus", 0);
-        gpus += json_int(node, "gpus", 0);
-    }
-    text = hostlist_format(&names);
-    hostlist_done(&names);
-    json_put_text(row, "nodes", text);
-    json_put_int(row, "nodeCount", (int64_t)json_array_size(nodes));
-    json_put_int(row, "cpus", cpus);
-    json_put_int(row, "gpus", gpus);
-}
-
 static void step_put_job(json_t *row, const struct sjob *j, const json_t *spec)
 {
     const json_t *job = json_object_get(j->object, "spec");
@@ -122,24 +99,18 @@ static void step_put_job(json_t *row, const struct sjob *j, const json_t *spec)
 static json_t *step_row(const struct slurm_jobs *s, const struct sjob *j,
                         const struct slurm_step *step)
 {
-    static const char *const copied[] = {"name",  "command",      "host", "pid",
-                                         "tasks", "distribution", "usage"};
+    static const char *const copied[] = {"command", "host", "pid"};
     const json_t *spec = json_object_get(step->object, "spec");
-    const json_t *status = json_object_get(step->object, "status");
-    json_t *row = json_object();
+    json_t *row = slurm_step_row(step->object);
 
     step_put_job(row, j, spec);
     for (size_t i = 0; i < COUNT(copied); i++)
         if (json_object_get(spec, copied[i]))
             json_put(row, copied[i], json_deep_copy(json_object_get(spec, copied[i])));
+    if (json_int(row, "cpus", 0) == 0)
+        json_put_int(row, "cpus", j->ask.cpus * json_int(row, "nodeCount", 1));
     json_put_text(row, "object", step->key);
-    json_put_int(row, "step", json_int(status, "step", 0));
     json_put_text(row, "state", step_state(s, step));
-    json_put_int(row, "exitCode", json_int_at(spec, "end", "exitCode", NULL));
-    json_put_int(row, "exitSignal", json_int_at(spec, "end", "exitSignal", NULL));
-    slurm_put_seconds(row, "startTime", stamp_or(json_text(status, "startTime"), 0));
-    slurm_put_seconds(row, "endTime", stamp_or(json_text(status, "endTime"), 0));
-    step_put_nodes(row, step->object);
     return row;
 }
 

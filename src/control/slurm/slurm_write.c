@@ -237,15 +237,22 @@ static void note_canceller(struct sjob *j, const struct sjob_pod *p)
 {
     const struct cluster_target target = {.resource = "pods", .ns = j->ns, .name = p->name};
     const json_t *uid = json_at(j->object, "spec", "cancelledBy", NULL);
+    const json_t *end = json_at(j->object, "spec", "end", NULL);
     AUTO_FREE char *text = uid ? mem_format("%" PRId64, (int64_t)json_integer_value(uid)) : NULL;
+    AUTO_FREE char *told = mem_format("%" PRId64 " %" PRId64, json_int(end, "exitCode", 0),
+                                      json_int(end, "exitSignal", 0));
+    bool is_told = end && !json_at(j->object, "spec", "script", NULL);
     AUTO(json_freep) json_t *patch = json_object();
+    json_t *annotations = json_object_at(json_object_at(patch, "metadata"), "annotations");
     struct cluster_answer a = slurm_answer(j->jobs);
     AUTO(err_freep) struct err *e = NULL;
 
-    if (!text || !p->node)
+    if ((!text && !is_told) || !p->node)
         return;
-    json_put_text(json_object_at(json_object_at(patch, "metadata"), "annotations"),
-                  SLURM_CANCELLED_ANNOTATION, text);
+    if (is_told)
+        json_put_text(annotations, SLURM_END_ANNOTATION, told);
+    else
+        json_put_text(annotations, SLURM_CANCELLED_ANNOTATION, text);
     e = writes_end(a, cluster_patch(j->jobs->options.cluster, &target, patch, a));
     if (e && err_code(e) != ERR_NOT_FOUND)
         LOG(WARN, "accounting will not know who cancelled", S("pod", p->key), E(e));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/num.h"
 #include "kinds/account/account_private.h"
 #include "kinds/object/requeue.h"
 #include "kinds/object/txn.h"
@@ -330,6 +331,22 @@ static const char *cause_of_pod(const json_t *pod, const struct ending *end)
     return text_equal(end->cause, "OOMKilled") ? "OOMKilled" : "Failed";
 }
 
+/* An allocation of a Slurm job is ended by its client, who knows how it went. */
+static void ending_take_told(struct ending *end, const json_t *pod)
+{
+    struct str signal =
+        str_of(json_text_at(pod, "metadata", "annotations", SLURM_END_ANNOTATION, NULL));
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!signal.at || !text_equal(end->cause, "Cancelled"))
+        return;
+    e = num_parse_int64(str_cut(&signal, ' '), 0, UINT8_MAX, &end->code);
+    if (!e)
+        e = num_parse_int64(signal, 0, UINT8_MAX, &end->signal);
+    if (!e)
+        end->cause = end->code == 0 && end->signal == 0 ? "Completed" : "Failed";
+}
+
 /* The ending of each container's last attempt, with the pod's cause. */
 static struct ending ending_of_pod(const json_t *pod)
 {
@@ -346,6 +363,7 @@ static struct ending ending_of_pod(const json_t *pod)
                                  json_int(status, "restartCount", 0));
         }
     end.cause = cause_of_pod(pod, &end);
+    ending_take_told(&end, pod);
     end.is_certain = !text_equal(end.cause, "NodeLost") && !text_equal(end.cause, "Unknown");
     return end;
 }

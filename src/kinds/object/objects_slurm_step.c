@@ -303,6 +303,19 @@ static void step_check_members(json_t *one, const json_t *other, struct causes *
     }
 }
 
+/* Adds the row of a step that ends, which accounting keeps. */
+static void step_account(struct change *c)
+{
+    AUTO(json_freep) json_t *row = slurm_step_row(c->after);
+    char key[SLURM_STEP_KEY_SIZE];
+
+    slurm_step_key(json_int(row, "jobId", 0), json_int(row, "step", 0), key);
+    txn_put_text(
+        &c->txn,
+        (struct store_key){.group = "mete.dev", .resource = SLURM_STEP_ENDS, .ns = "", .name = key},
+        json_format(row), STORE_ANY);
+}
+
 struct err *slurm_step_update_rules(struct change *c)
 {
     json_t *was = json_object_get(c->before, "spec");
@@ -327,6 +340,7 @@ struct err *slurm_step_update_rules(struct change *c)
     json_put_text(json_object_at(c->after, "status"), "state",
                   json_text_at(is, "end", "state", NULL));
     json_put_text(json_object_at(c->after, "status"), "endTime", now);
+    step_account(c);
     return NULL;
 }
 

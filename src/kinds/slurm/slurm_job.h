@@ -54,6 +54,9 @@ enum {
 /* Annotation of a pod: the uid that cancelled it; its row of accounting has the number. */
 #define SLURM_CANCELLED_ANNOTATION "mete.dev/slurm-cancelled-by"
 
+/* Annotation of a pod of an allocation: "CODE SIGNAL", how its client said that it ended. */
+#define SLURM_END_ANNOTATION "mete.dev/slurm-end"
+
 /*
  * Annotation of a pod: "NUMBER SECONDS" or "NUMBER SECONDS steps": the node sends the signal once
  * to the first process, or to the processes of the steps, so long before the end by

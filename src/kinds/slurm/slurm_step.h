@@ -22,3 +22,17 @@ enum {
 
 /* The words by which srun knows that it may try again. */
 #define SLURM_STEP_BUSY "Requested nodes are busy"
+
+/* The members of the step that the rows "steps" (slurm_rows.h) and those of accounting have;
+ * `state` is absent while it has no end. New reference. */
+json_t *slurm_step_row(const json_t *step);
+
+/*
+ * The steps that ended, for accounting: internal objects of the group "mete.dev", never served,
+ * slurmstepends//JOB.STEP with the row of the step. `step` -1: the text before all of the job.
+ */
+#define SLURM_STEP_ENDS "slurmstepends"
+enum {
+    SLURM_STEP_KEY_SIZE = 64
+};
+void slurm_step_key(int64_t job_id, int64_t step, char ret[SLURM_STEP_KEY_SIZE]);

@@ -33,6 +33,12 @@ static const char *const accounts_text =
     "\"from\":\"2026-11-24T11:16:40Z\",\"to\":\"2026-11-24T11:17:40Z\","
     "\"memoryPeakBytes\":1048576,\"slurm\":{\"name\":\"done\"}}]";
 
+/* A step of 9; 8 had one, too. */
+static const char *const steps_text =
+    "[{\"jobId\":9,\"step\":0,\"name\":\"prepare\",\"state\":\"COMPLETED\","
+    "\"startTime\":1795519000,\"endTime\":1795519010,\"nodes\":\"n1\",\"nodeCount\":1,"
+    "\"cpus\":1,\"tasks\":1,\"usage\":{\"cpuNs\":2000000000,\"memoryPeakBytes\":2097152}}]";
+
 static const char *no_variable(const char *name)
 {
     (void)name;
@@ -46,6 +52,7 @@ static struct err *print(const char *const *words, struct buf *out)
     AUTO(sacct_done) struct sacct s = {0};
     AUTO(json_freep) json_t *jobs = NULL;
     AUTO(json_freep) json_t *accounts = NULL;
+    AUTO(json_freep) json_t *steps = NULL;
     size_t n = 0;
 
     while (words[n])
@@ -54,7 +61,8 @@ static struct err *print(const char *const *words, struct buf *out)
     TRY(sacct_read(&w, no_variable, NULL, &view, &s));
     TRY(json_parse(str_of(jobs_text), &jobs));
     TRY(json_parse(str_of(accounts_text), &accounts));
-    sacct_print(&s, jobs, accounts, &view, out);
+    TRY(json_parse(str_of(steps_text), &steps));
+    sacct_print(&s, &(struct sacct_rows){jobs, steps, accounts}, &view, out);
     return NULL;
 }
 
@@ -71,6 +79,7 @@ static void prints_tables(void **state)
          "8.batch           batch                  team          8 OUT_OF_ME+      0:9 \n"
          "9                  done       main       team          2     FAILED      3:0 \n"
          "9.batch           batch                  team          2     FAILED      3:0 \n"
+         "9.0             prepare                  team          1  COMPLETED      0:0 \n"
          "12           train_a_l+       main       team          4    RUNNING      0:0 \n"
          "12.batch          batch                  team          4    RUNNING      0:0 \n"
          "13_[0,1]          sweep       main                     0    PENDING      0:0 \n"},
@@ -84,7 +93,8 @@ static void prints_tables(void **state)
          "8|01:01:01|gres:gpu:2|gres:gpu:2||\n8.batch|01:01:01||gres:gpu:2|1256K|\n"},
         {{"-nP", "--name=done", "-o", "jobid,maxrss,start,end,cputime", "--delimiter=;"},
          "9;;2026-11-24T11:16:40;2026-11-24T11:17:40;00:02:00\n"
-         "9.batch;1M;2026-11-24T11:16:40;2026-11-24T11:17:40;00:02:00\n"},
+         "9.batch;1M;2026-11-24T11:16:40;2026-11-24T11:17:40;00:02:00\n"
+         "9.0;2M;2026-11-24T11:16:40;2026-11-24T11:16:50;00:00:10\n"},
         {{"-nX", "--name=old", "-o", "jobname%-8,totalcpu,timelimit,user"},
          "old       01:01.012   01:00:00       ann \n"},
         {{"-nXP", "--array", "-s", "PD", "-S", "2026-11-24", "-o", "jobid"}, "13_0\n13_1\n"},

@@ -137,7 +137,7 @@ static void says_what_squeue_says(void **state)
         {{"-o", "%!"}, "Invalid job format specification: !"},
         {{"-O", "nonsense"}, "Invalid job format specification: nonsense"},
         {{"-S", "!"}, "Invalid sort specification: !"},
-        {{"-s"}, "--steps is not available yet"},
+        {{"-L", "x"}, "--licenses is not available yet"},
     };
 
     (void)state;
