@@ -214,7 +214,9 @@ static struct err *release(struct world *w, bool *ret_is_gone)
         .ret_is_gone = ret_is_gone};
     int64_t revision = 0;
 
-    return objects_write_all(w->objects, &write, 1, on_release, NULL, &revision);
+    TRY(objects_write_all(w->objects, &write, 1, on_release, NULL, &revision));
+    sim_loop_run(w->loop);
+    return NULL;
 }
 
 static void the_last_finalizer_may_take_an_ended_pod_along(void **state)
