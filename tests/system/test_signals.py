@@ -23,8 +23,11 @@ TRAPS = "trap 'echo usr1' USR1; trap 'echo usr2' USR2; trap 'echo term; exit 7' 
 def test_signals_reach_what_they_name():
     with Mete() as m:
         s = Slurm(m)
-        job = s.submit("-o", "out", "--wrap", TRAPS)
+        job = s.submit("-o", "out", "-e", "%N-%j-100%%.err", "--wrap", TRAPS)
+        node = m.object("nodes")["items"][0]["metadata"]["name"].split(".")[0]
         wait(lambda: "began" in text_of(s, "out"), "the job runs")
+        check(os.path.exists(os.path.join(s.dir, f"{node}-{job}-100%.err")), os.listdir(s.dir))
+        check(f"StdErr={s.dir}/{node}-{job}-100%.err" in s.ok("scontrol", "show", "job", job), "it is told")
         s.ok("scancel", "-s", "USR1", job)  # no step: nobody has it
         s.ok("scancel", "-b", "-s", "SIGUSR2", job)
         wait(lambda: "usr2" in text_of(s, "out"), "the batch shell has the signal")

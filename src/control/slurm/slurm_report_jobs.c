@@ -225,10 +225,16 @@ static void put_identity(json_t *row, const struct sjob *j, const struct element
 
 static void put_files(json_t *row, const struct sjob *j, const struct element_row *e)
 {
+    const char *host = json_text(row, "batchHost");
+    AUTO_FREE char *name = host ? mem_strndup(host, strcspn(host, ".")) : NULL;
     const struct slurm_element element = {
         .job = j->object,
         .index = j->is_array ? e->index : -1,
         .raw_id = e->index >= 0 ? sjob_element_id(j, (size_t)e->index) : j->id,
+        .restarts = e->pod    ? e->pod->restarts
+                    : e->past ? e->past->restarts
+                              : 0,
+        .host = name,
     };
     AUTO_FREE char *in = slurm_stdin_path(&element);
     AUTO_FREE char *out = slurm_stdout_path(&element);

@@ -91,9 +91,11 @@ enum {
  *               are started in it by pods/exec
  *   "umask"     number
  *   "hold"      true: nothing is executed: the pod holds an allocation until a signal ends it
- * Paths are absolute, without patterns, and opened with the rights of the user.
+ * Paths are absolute, without patterns, and opened with the rights of the user. The node puts the
+ * short form of its name in the place of SLURM_HOST_MARK in them.
  */
 #define HOST_PROCESS_ANNOTATION "mete.dev/host-process"
+#define SLURM_HOST_MARK         "\x01N" /* %N, before the node is known */
 
 /*
  * The annotation of a pod whose one container, of an image, runs a batch script: the input and

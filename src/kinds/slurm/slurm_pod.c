@@ -62,6 +62,7 @@ static char *expand_path(const struct slurm_element *e, const char *pattern)
         .array_id = e->index >= 0 ? json_int_at(e->job, "status", "jobId", NULL) : 0,
         .array_index = e->index,
         .restarts = e->restarts,
+        .host = e->host ? e->host : "%N",
         .user = json_text_at(spec, "user", "name", NULL),
         .name = json_text(spec, "name"),
     };
@@ -100,12 +101,17 @@ char *slurm_stdin_path(const struct slurm_element *e)
 static json_t *process_streams(const struct slurm_element *e)
 {
     const json_t *spec = json_object_get(e->job, "spec");
+    struct slurm_element on_node = *e;
     json_t *process = json_object();
-    AUTO_FREE char *in = slurm_stdin_path(e);
-    AUTO_FREE char *out = slurm_stdout_path(e);
-    AUTO_FREE char *err = slurm_stderr_path(e);
+    AUTO_FREE char *in = NULL;
+    AUTO_FREE char *out = NULL;
+    AUTO_FREE char *err = NULL;
     const char *mode = json_text(spec, "openMode");
 
+    on_node.host = SLURM_HOST_MARK;
+    in = slurm_stdin_path(&on_node);
+    out = slurm_stdout_path(&on_node);
+    err = slurm_stderr_path(&on_node);
     json_put_text(process, "stdin", in);
     json_put_text(process, "stdout", out);
     if (!text_equal(out, err))

@@ -35,6 +35,7 @@ struct slurm_element {
     int64_t eligible_ns;      /* realtime */
     const json_t *partitions; /* names, array: the pod has one's nodes; NULL: any nodes */
     int64_t kill_wait_s;      /* between SIGTERM and SIGKILL */
+    const char *host;         /* that runs the script, for names of files; NULL: not known, "%N" */
 };
 
 /* The name of the element's pod. The caller frees it. */

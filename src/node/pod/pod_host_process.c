@@ -24,10 +24,31 @@ bool pod_is_batch(const struct pod *p)
     return process_text(p, BATCH_CONTAINER_ANNOTATION) != NULL;
 }
 
+/* Puts the node's name without its domain in the place of the marks. */
+static void put_host(const struct pod *p, json_t *process, const char *key)
+{
+    const char *node = p->set->o.node;
+    const char *at = json_text(process, key);
+    const char *mark = at ? strstr(at, SLURM_HOST_MARK) : NULL;
+    struct buf out = {0};
+    AUTO_FREE char *path = NULL;
+
+    if (!mark)
+        return;
+    for (; mark; mark = strstr(at, SLURM_HOST_MARK)) {
+        buf_printf(&out, "%.*s%.*s", (int)(mark - at), at, (int)strcspn(node, "."), node);
+        at = mark + strlen(SLURM_HOST_MARK);
+    }
+    buf_add_text(&out, at);
+    path = buf_steal(&out);
+    json_put_text(process, key, path);
+}
+
 /* Reads the annotation of a pod with one container, of the image `host` or of another. */
 static struct err *process_read(const struct pod *p, const char *annotation, bool is_host,
                                 json_t **ret)
 {
+    static const char *const paths[] = {"stdin", "stdout", "stderr"};
     const char *text = process_text(p, annotation);
     const json_t *containers = json_at(p->object, "spec", "containers", NULL);
     AUTO(json_freep) json_t *process = NULL;
@@ -42,6 +63,8 @@ static struct err *process_read(const struct pod *p, const char *annotation, boo
     if (p->n_containers != 1 || !container_image(json_array_get(containers, 0)) != is_host)
         return err_new(ERR_INVALID, "annotation %s: the pod is not one container of %s", annotation,
                        is_host ? "the image 'host'" : "an image");
+    for (size_t i = 0; i < COUNT(paths); i++)
+        put_host(p, process, paths[i]);
     *ret = TAKE(process);
     return NULL;
 }
