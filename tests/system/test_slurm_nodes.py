@@ -174,8 +174,16 @@ def test_ranks_of_two_machines_meet_also_after_one_was_lost():
         s.write("train.sh", "#!/bin/sh\n#SBATCH -N 2 --ntasks-per-node=4 -J train -o out-%r\n"
                             "set -e\nhead=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)\n"
                             f"[ $head = {first} ]\nsrun {sys.executable} rank.py {here}\n")
-        s.write("there.sh", f"#!/bin/sh\n#SBATCH -N 2 -w {last} -J there -o there-%r\nflock -n lock sh -c '"
-                            "echo $SLURM_RESTART_COUNT $SLURMD_NODENAME\n[ -n \"$SLURM_RESTART_COUNT\" ] || exec sleep 1000'\n")
+        s.write("there.sh", f"""#!/bin/sh
+#SBATCH -N 2 -w {last} -J there -o there-%r
+flock -n lock sh -c '
+    echo "$SLURM_RESTART_COUNT $SLURMD_NODENAME"
+    [ -n "$SLURM_RESTART_COUNT" ] || exec sleep 1000
+    unset METE_DATA  # of the machine with mete up
+    export METE_KUBECONFIG={m.data}/kubeconfig
+    scontrol show hostnames $(squeue -h -j $SLURM_JOB_ID -o %N)
+    srun -l printenv SLURMD_NODENAME'
+""")
         with Node(m, port_of(m), last, "none", host=here, space=space, arguments=["--cpus", "5"]) as node:
             node.start(token(m))
             wait(lambda: is_ready(m, last), "the node is ready")
@@ -187,7 +195,9 @@ def test_ranks_of_two_machines_meet_also_after_one_was_lost():
             equal(sorted(lines(s, "out-0")), want)
             loses_the_node_and_gets_it_back(m, cable)
             equal(sorted(lines(s, "out-1")), want)
-            equal(lines(s, "there-1"), [f"1 {last}"], "it ran once more")
+            there = lines(s, "there-1")
+            equal(there[:3], [f"1 {last}", last, first], "it ran once more")
+            equal(sorted(there[3:]), [f"0: {last}", f"1: {first}"])
             for job in jobs:
                 rows = m.read(f"/apis/mete.dev/v1/accounting?ids={job}")["items"]
                 equal(sorted((r["slurm"]["restarts"], r["slurm"]["rank"]) for r in rows), [(0, 0), (0, 1), (1, 0), (1, 1)])
