@@ -151,7 +151,8 @@ static void says_it_in_kubernetes_words(void **state)
 static const struct claim_asker node = {.cert_user = "system:node:n1",
                                         .cert_group = "system:nodes"};
 
-#define LEASES(ns) "/apis/coordination.k8s.io/v1/namespaces/" ns "/leases"
+#define SLURM_JOB(ns, name) "/apis/mete.dev/v1/namespaces/" ns "/slurmjobs/" name
+#define LEASES(ns)          "/apis/coordination.k8s.io/v1/namespaces/" ns "/leases"
 
 struct node_case {
     const char *method;
@@ -204,6 +205,14 @@ static const struct node_case node_cases[] = {
     {"GET", "/api/v1/namespaces/kube-system/secrets?fieldSelector=metadata.name%3Dnamed", NULL,
      403},
     {"PATCH", "/api/v1/namespaces/default/secrets/named", "{}", 403},
+    {"GET", SLURM_JOB("default", "sweep"), NULL, 404}, /* allowed, though the job is gone */
+    {"GET", SLURM_JOB("default", "swee"), NULL, 403},
+    {"GET", SLURM_JOB("default", "other"), NULL, 403},
+    {"GET", SLURM_JOB("default", "mine"), NULL, 403},
+    {"GET", SLURM_JOB("kube-system", "sweep"), NULL, 403},
+    {"GET", SLURM_JOB("default", ""), NULL, 403},
+    {"PATCH", SLURM_JOB("default", "sweep"), "{}", 403},
+    {"DELETE", SLURM_JOB("default", "sweep"), NULL, 403},
     {"GET", LEASES("kube-node-lease") "/n1", NULL, 404},
     {"PATCH", LEASES("kube-node-lease") "/n1", "{}", 404},
     {"PATCH", LEASES("kube-node-lease") "/n2", "{}", 403},
@@ -228,6 +237,13 @@ static void a_node_touches_its_own_only(void **state)
     static const char theirs[] = "{'metadata':{'name':'theirs'},'spec':{'nodeName':'n2','"
                                  "containers':[{'name':'c','image':'host',"
                                  "'envFrom':[{'configMapRef':{'name':'theirs'}}]}]}}";
+    static const char element[] =
+        "{'metadata':{'name':'sweep-3','labels':{'mete.dev/slurm-job':'sweep'}},"
+        "'spec':{'nodeName':'n1','containers':[{'name':'c','image':'x'}]}}";
+    static const char other[] =
+        "{'metadata':{'name':'other','labels':{'mete.dev/slurm-job':'other'}},"
+        "'spec':{'nodeName':'n2','containers':[{'name':'c','image':'x'}]}}";
+    const struct target system_pod = {.kind = "pods", .ns = "default", .who = &ours};
     struct api_world a;
 
     (void)state;
@@ -236,6 +252,8 @@ static void a_node_touches_its_own_only(void **state)
     world_add_node(&a.w, "n2", 2);
     world_must(world_create(&a.w, (struct target){.kind = "pods", .ns = "default", .who = &root},
                             mine, NULL));
+    world_must(world_create(&a.w, system_pod, element, NULL));
+    world_must(world_create(&a.w, system_pod, other, NULL));
     world_must(world_create(&a.w, (struct target){.kind = "pods", .ns = "default", .who = &root},
                             theirs, NULL));
     world_must(world_create(&a.w, (struct target){.kind = "secrets", .ns = "default"},

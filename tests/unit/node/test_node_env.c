@@ -152,10 +152,44 @@ static void sets_the_variables_of_a_slurm_job_as_they_are(void **state)
     assert_int_equal(json_object_size(env), 8);
 }
 
+/* The variables of the submission are those of the pod's job, not of a later one of its name. */
+static void variables_of_the_submission_come_from_the_job(void **state)
+{
+    static const char *const jobs[] = {
+        "{'slurmjobs/j':{'metadata':{'uid':'u'},'spec':{'environment':['A=1','B=2','C']}}}",
+        "{'slurmjobs/j':{'metadata':{'uid':'v'},'spec':{'environment':['A=1','B=2']}}}", "{}"};
+    AUTO(json_freep)
+    json_t *pod = parse(
+        "{\"metadata\":{\"labels\":{\"mete.dev/slurm-job\":\"j\"},\"ownerReferences\":[{\"kind\":"
+        "\"SlurmJob\",\"name\":\"j\",\"uid\":\"u\",\"controller\":true}],\"annotations\":{"
+        "\"mete.dev/slurm-environment\":\"[\\\"B=3\\\"]\"}}}");
+    AUTO(json_freep) json_t *container = parse("{\"name\":\"m\"}");
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(jobs); i++) {
+        AUTO_FREE char *text = mem_strdup(jobs[i]);
+        AUTO(json_freep) json_t *refs = NULL;
+        AUTO(json_freep) json_t *env = json_object();
+        struct env_input in = {.pod = pod, .container = container, .node = "n1"};
+
+        for (char *c = text; *c; c++)
+            *c = *c == '\'' ? '"' : *c;
+        refs = parse(text);
+        in.refs = refs;
+        assert_null(env_add(&in, env));
+        assert_string_equal(json_text(env, "B"), "3");
+        if (i == 0)
+            assert_string_equal(json_text(env, "A"), "1");
+        else
+            assert_null(json_text(env, "A"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_the_variables_of_a_slurm_job_as_they_are),
+        cmocka_unit_test(variables_of_the_submission_come_from_the_job),
         cmocka_unit_test(expands_as_the_kubelet_does),
         cmocka_unit_test(makes_variables_from_every_source),
     };
