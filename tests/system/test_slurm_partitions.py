@@ -69,6 +69,7 @@ def test_slurm_partitions():
         shows_the_partitions(s, node)
         takes_jobs_by_the_rules(s, node)
         changes_while_jobs_wait(s, node)
+        reserves_nodes(s, node)
         reads_again(s, node)
 
 
@@ -152,6 +153,19 @@ def changes_while_jobs_wait(s, node):
     s.ok("scontrol", "delete", "PartitionName=own")
     s.refused("Partition own not found\n", "scontrol", "show", "partition", "own")
     s.refused("slurm_update error: Invalid partition name specified\n", "scontrol", "update", "PartitionName=own", "State=UP")
+
+
+def reserves_nodes(s, node):
+    equal(s.ok("scontrol", "show", "reservation"), "No reservations in the system\n")
+    created = s.ok("scontrol", "create", "reservation", "starttime=now+1hour", "duration=10", f"nodes={node}", "users=ann", "accounts=vision")
+    equal(created, "Reservation created: ann-1\n")
+    s.ok("scontrol", "update", "ReservationName=ann-1", "Duration=2:00:00")
+    shown = s.ok("scontrol", "-o", "show", "res", "ann-1")
+    check(shown.startswith("ReservationName=ann-1 StartTime=") and " Duration=02:00:00 " in shown and f" Nodes={node} NodeCnt=1 " in shown
+          and " Users=ann " in shown and " Accounts=vision " in shown and " State=INACTIVE " in shown, shown)
+    s.refused("Error creating the reservation: A start time must be given\n", "scontrol", "create", "reservation", "nodes=ALL", "users=x")
+    s.ok("scontrol", "delete", "ReservationName=ann-1")
+    s.refused("Requested reservation is invalid\n", "scontrol", "delete", "reservation=ann-1")
 
 
 def reads_again(s, node):

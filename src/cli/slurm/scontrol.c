@@ -42,6 +42,7 @@ static const char scontrol_help[] =
     "  hold|uhold|release|requeue|requeuehold|suspend|resume JOB...\n"
     "  update JobId=JOB KEY=VALUE...   update NodeName=NODES State=DRAIN|RESUME [Reason=TEXT]\n"
     "  create PartitionName=NAME KEY=VALUE...   update PartitionName=NAME KEY=VALUE...\n"
+    "  create|update|delete reservation KEY=VALUE...   show reservation [NAME]\n"
     "  delete PartitionName=NAME   reconfigure   ping   wait_job JOB   version\n";
 
 /* ---- show ---- */
@@ -191,6 +192,8 @@ struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words
         TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=nodes", "nodes", &rows));
         return show_rows(x, rows, name, "Node %s not found", slurm_show_node);
     }
+    if (strlen(entity) >= 3 && strncasecmp(entity, "reservations", strlen(entity)) == 0)
+        return scontrol_show_reservations(x, name);
     if (strncasecmp(entity, "partitions", strlen(entity)) == 0) {
         TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=partitions", "partitions", &rows));
         return show_rows(x, rows, name, "Partition %s not found", slurm_show_partition);

@@ -19,6 +19,12 @@ struct err *scontrol_update_partition(struct scontrol *x, size_t n,
                                       const char *const *words) MUST_CHECK;
 /* Is a partition the subject of the words? */
 bool scontrol_names_partition(size_t n, const char *const *words);
+/* scontrol_reservation.c: create, update, delete; show. */
+struct err *scontrol_change_reservation(struct scontrol *x, const char *verb, size_t n,
+                                        const char *const *words) MUST_CHECK;
+struct err *scontrol_show_reservations(struct scontrol *x, const char *name) MUST_CHECK;
+/* Is a reservation the subject of the words? */
+bool scontrol_names_reservation(size_t n, const char *const *words);
 /* Has the server read its configuration again; its error is returned. */
 struct err *scontrol_reconfigure(struct scontrol *x) MUST_CHECK;
 /* hold, uhold, release, requeue, requeuehold */

@@ -187,6 +187,8 @@ struct err *scontrol_update(struct scontrol *x, size_t n, const char *const *wor
     const char *name = NULL;
     struct err *e = NULL;
 
+    if (scontrol_names_reservation(n, words))
+        return scontrol_change_reservation(x, "update", n, words);
     if (scontrol_names_partition(n, words))
         return scontrol_update_partition(x, n, words);
     for (size_t i = 0; i < n; i++) {

@@ -142,6 +142,8 @@ struct err *scontrol_create(struct scontrol *x, size_t n, const char *const *wor
     struct partition_words w = {0};
     struct err *e;
 
+    if (scontrol_names_reservation(n, words))
+        return scontrol_change_reservation(x, "create", n, words);
     partition_words_read(n, words, &w);
     if (n == 0)
         e = err_new(ERR_INVALID, "too few arguments for keyword:create");
@@ -160,6 +162,8 @@ struct err *scontrol_delete(struct scontrol *x, size_t n, const char *const *wor
     struct partition_words w = {0};
     struct err *e;
 
+    if (scontrol_names_reservation(n, words))
+        return scontrol_change_reservation(x, "delete", n, words);
     partition_words_read(n, words, &w);
     if (!w.name)
         e = err_new(ERR_INVALID, "Invalid deletion entity: %s", n > 0 ? words[0] : "");
