@@ -187,14 +187,8 @@ static struct err *sacct_read_period(struct sacct *s, const struct slurm_view *v
 static struct err *sacct_read_ids(const struct slurm_words *w, struct buf *ids)
 {
     for (size_t i = 0; i < w->given.n; i++)
-        if (text_equal(w->given.at[i].name, "jobs")) {
-            if (ids->size > 0)
-                buf_add_char(ids, ' ');
+        if (text_equal(w->given.at[i].name, "jobs"))
             TRY(slurm_ids_parse(w->given.at[i].value, ids));
-        }
-    for (size_t i = 0; i < ids->size; i++)
-        if (ids->at[i] == ' ')
-            ids->at[i] = ',';
     return NULL;
 }
 

@@ -33,6 +33,7 @@ struct slurm_pattern_values step_make_values(const struct step_make *m, size_t n
     (void)snprintf(ret_step, 24, "%" PRId64, step_make_number(m));
     return (struct slurm_pattern_values){
         .job_id = step_make_job(m),
+        .array_id = json_int(m->allocation, "arrayJobId", 0),
         .array_index = index ? json_integer_value(index) : -1,
         .step = ret_step,
         .host = step_make_node(m, node),

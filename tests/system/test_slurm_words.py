@@ -38,6 +38,11 @@ def an_array_is_swept(s):
     want = {f"{job}_{i}": "FAILED" if i == 9 else "COMPLETED" for i in range(10)}
     wait(lambda: s.states(job) == want, "the array ended", 120)
     rows = s.ok("sacct", "-X", "-nP", "-j", job, "-o", "JobID,State,ExitCode").splitlines()
+    some = s.ok("sacct", "-X", "-nP", "-o", "JobID", "-j", f"{job}_2", "-j", f"{job}_[7-8]", "-j", f"{job}_0").split()  # as submitit
+    equal(some, [f"{job}_{i}" for i in (0, 2, 7, 8)])
+    step = s.submit("--array=3,5", f"--wrap={s.links}/srun -o step-%A_%a_%t echo $SLURM_ARRAY_TASK_ID")  # as submitit
+    wait(lambda: s.states(step) == {f"{step}_3": "COMPLETED", f"{step}_5": "COMPLETED"}, "the steps ended", 120)
+    equal([s.text(f"step-{step}_{i}_0") for i in (3, 5)], ["3\n", "5\n"])
     equal(rows, [f"{i}|{want[i]}|{'1:0' if i.endswith('9') else '0:0'}" for i in want])
 
 

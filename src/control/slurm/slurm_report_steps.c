@@ -213,8 +213,10 @@ static void allocation_put(const struct sjob *j, size_t index, json_t *to)
     json_put_int(to, "jobId", sjob_element_id(j, index));
     json_put_text(to, "object", object);
     json_put_int(to, "nodeCount", j->ask.nodes);
-    if (j->is_array)
+    if (j->is_array) {
         json_put_int(to, "index", (int64_t)index);
+        json_put_int(to, "arrayJobId", j->id);
+    }
     json_put(to, "nodes", json_array());
     if (p && p->state == SJOB_RUNNING && p->node)
         allocation_put_nodes(j, index, json_array_at(to, "nodes"));

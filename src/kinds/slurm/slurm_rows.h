@@ -38,10 +38,11 @@
  * tasks, distribution, command, host and pid of srun, startTime, endTime, exitCode, exitSignal,
  * usage (kind_slurmstep.c)
  *
- * "allocation" is an object, what the job `ids` has: jobId, object, nodeCount, index (of an array),
- * state, reason and message of a wait, nodes (array in the order of ranks: node, pod, address,
- * ready (bool: steps can start), cpus, memory, gpus (a count)), and of the request tasks,
- * tasksPerNode, cpusPerTask, overcommit, gpusPerTask, name, workDir; {}: there is no such job.
+ * "allocation" is an object, what the job `ids` has: jobId, object, nodeCount, index and arrayJobId
+ * (of an array), state, reason and message of a wait, nodes (array in the order of ranks: node,
+ * pod, address, ready (bool: steps can start), cpus, memory, gpus (a count)), and of the request
+ * tasks, tasksPerNode, cpusPerTask, overcommit, gpusPerTask, name, workDir; {}: there is no such
+ * job.
  *
  * A row of "nodes": name, state ("IDLE", "MIXED", "ALLOCATED", "DOWN", "UNKNOWN"), flags ("DRAIN",
  *   "NOT_RESPONDING", "MAINTENANCE"...), reason, reasonTime, reasonUser, cpus, cpusAllocated,
