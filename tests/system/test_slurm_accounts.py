@@ -24,6 +24,7 @@ def test_slurm_accounts():
         m.stop()
         m.start()
         keeps_usage(s)
+        waits_with_reasons(s, m)
 
 
 def keeps_accounts(s):
@@ -126,3 +127,28 @@ def shares_and_orders(s, m):
 def keeps_usage(s):
     found = wait(lambda: (lambda x: int(x["vision_1", ME][2]) > 0 and x)(shares(s)), "the usage is read back")
     equal(found["vision_1", ME][3], "0.333333")
+
+
+def waits_with_reasons(s, m):
+    """Limits of QOS, associations and accounts keep jobs waiting with Slurm's reasons, and let them go when room is free."""
+    set_parameters(m, AccountingStorageEnforce="limits,qos")
+    s.ok("sacctmgr", "-i", "add", "qos", "tight", "MaxJobsPU=1")
+    s.ok("sacctmgr", "-i", "add", "qos", "small", "GrpTRES=cpu=1", "MaxWall=10")
+    s.ok("sacctmgr", "-i", "modify", "user", ME, "set", "qos=normal,tight,small", "DefaultQOS=normal")
+    first = s.submit("--wrap", "sleep 1000", "--qos=tight")
+    s.wait_state(first, "RUNNING")
+    array = s.submit("--wrap", "sleep 1000", "--qos=tight", "--array=0-3")
+    small = s.submit("--wrap", "sleep 1000", "--qos=small", "-c2", "-t5")
+    wall = s.submit("--wrap", "sleep 1000", "--qos=small", "-t11")
+    s.ok("sacctmgr", "-i", "modify", "account", "vision_1", "set", "MaxJobs=1")
+    own = s.submit("--wrap", "true")
+    want = {first: "None", array: "QOSMaxJobsPerUserLimit", small: "QOSGrpCpuLimit", wall: "QOSMaxWallDurationPerJobLimit",
+            own: "AssocMaxJobsLimit"}
+    wait(lambda: {line.split("|")[0].split("_")[0]: line.split("|")[1] for line in s.ok("squeue", "-h", "-o", "%i|%r").split()} == want,
+         f"the reasons are {want}")
+    s.ok("sacctmgr", "-i", "modify", "account", "vision_1", "set", "MaxJobs=-1")
+    s.wait_state(own, "COMPLETED")
+    s.ok("scancel", first)
+    wait(lambda: sorted(s.states(array).values()) == ["PENDING", "RUNNING"], "one element took the room")
+    s.ok("scancel", array, small, wall)
+    wait(lambda: s.ok("squeue", "-h") == "", "all jobs are over")

@@ -27,6 +27,15 @@ void slurm_fair_free(struct slurm_fair *f); /* accepts NULL */
 /* The priority of a waiting pod "ns/name"; 0: unknown, or no weight is set. */
 uint32_t slurm_fair_priority(const struct slurm_fair *f, const char *key);
 
+/* A slurm_books.find over the queues, users, QOS that are known; `fair` is the struct slurm_fair.
+ */
+json_t *slurm_fair_find(void *fair, const char *plural, const char *name);
+
+/* Is the usage of the association (user "": of the account) at its GrpTRESMins of cpu or billing?
+ * `part`: its members. */
+bool slurm_fair_is_used_up(const struct slurm_fair *f, const char *account, const char *user,
+                           const json_t *part);
+
 /* The rows of "shares" and "priorities" (kinds/slurm/slurm_rows.h). New references. */
 json_t *slurm_fair_shares(struct slurm_fair *f);
 json_t *slurm_fair_priorities(struct slurm_fair *f);

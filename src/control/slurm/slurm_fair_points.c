@@ -119,6 +119,41 @@ void fair_points_all(struct slurm_fair *f)
     }
 }
 
+/* ---- questions ---- */
+
+json_t *slurm_fair_find(void *fair, const char *plural, const char *name)
+{
+    const struct slurm_fair *f = fair;
+    struct fair_object *all = text_equal(plural, "queues")       ? f->queues
+                              : text_equal(plural, "slurmusers") ? f->users
+                              : text_equal(plural, "slurmqoses") ? f->qoses
+                                                                 : NULL;
+    struct fair_object *o = NULL;
+
+    map_find_text(handle, all, name, o);
+    return o ? json_incref(o->object) : NULL;
+}
+
+bool slurm_fair_is_used_up(const struct slurm_fair *f, const char *account, const char *user,
+                           const json_t *part)
+{
+    const char *text = json_text_filled(part, "grpTRESMins");
+    int64_t at = text ? fair_tree_index(f, account, user) : -1;
+    struct slurm_tres tres = {0};
+    int64_t limit;
+    int64_t billing;
+
+    if (at < 0)
+        return false;
+    err_free(slurm_tres_parse(str_of(text), &tres)); /* was checked when it was written */
+    limit = slurm_tres_get(&tres, "cpu", -1);
+    billing = slurm_tres_get(&tres, "billing", -1);
+    slurm_tres_done(&tres);
+    if (limit < 0 || (billing >= 0 && billing < limit))
+        limit = billing;
+    return limit >= 0 && f->shares.at[at].usage / 60 >= (long double)limit;
+}
+
 /* ---- rows ---- */
 
 /* Minutes that running pods may still take, times what they hold, as texts by index. */

@@ -257,6 +257,7 @@ struct err *slurm_jobs_new(const struct slurm_jobs_options *o, struct slurm_jobs
     s->options = *o;
     s->work_timer = loop_timer_new(o->loop, slurm_on_work, s);
     s->reload_timer = loop_timer_new(o->loop, on_reload, s);
+    s->limit_timer = loop_timer_new(o->loop, slurm_on_freed, s);
     s->writes = writes_new(s);
     e = slurm_watch_all(s);
     if (e) {
@@ -277,6 +278,7 @@ void slurm_jobs_free(struct slurm_jobs *s)
     vec_done(&s->others_by_number);
     loop_timer_free(s->work_timer);
     loop_timer_free(s->reload_timer);
+    loop_timer_free(s->limit_timer);
     writes_free(s->writes);
     free(s);
 }

@@ -150,6 +150,7 @@ void slurm_put_config(void *arg, const char *ns, const char *name, const json_t 
     json_decref(s->config);
     s->config = json_incref((json_t *)(uintptr_t)object);
     label_nodes(s);
+    slurm_limits_begin(s);
     poke_all(s);
 }
 
@@ -164,6 +165,7 @@ void slurm_remove_config(void *arg, const char *ns, const char *name, const json
     json_decref(s->config);
     s->config = NULL;
     label_nodes(s);
+    slurm_limits_begin(s);
 }
 
 void slurm_forget_partitions(struct slurm_jobs *s)

@@ -124,6 +124,7 @@ static void pod_sum(struct sjob_pod *p)
     struct sjob *j = p->job;
 
     if (p->rank == 0) {
+        sjob_pod_count(p, p->state < SJOB_COMPLETED);
         j->n_waiting += p->state == SJOB_PENDING;
         j->n_running += p->state == SJOB_RUNNING;
         j->n_over += p->state >= SJOB_COMPLETED;
@@ -253,6 +254,7 @@ void sjob_pod_free(struct sjob_pod *p)
     struct sjob *j = p->job;
 
     pod_unsum(p);
+    sjob_pod_count(p, false);
     if (p->is_ended)
         leave_ended(p);
     if ((size_t)p->index < j->next_index)

@@ -73,6 +73,7 @@ struct sjob_pod {
     bool is_killed;          /* deleted by us */
     bool is_gone;            /* removed by the write that released it */
     bool is_ended;           /* in `ended` of its job */
+    bool is_counted;         /* in `held` of the jobs */
     bool is_held;            /* the pod has the annotation of a hold */
     bool is_ready;           /* its container runs: steps can start in it */
     int64_t limit_s;         /* of its spec; 0: none */
@@ -126,7 +127,11 @@ struct sjob {
     struct slurm_dependency dependency;
     char *dependency_text;   /* that was parsed */
     VEC(int64_t) dependents; /* numbers of jobs that wait for this one */
-    const char *reason;      /* static: why elements have no pods; NULL: they may have */
+    const char *reason;      /* static or `limit_reason`: why elements have no pods; NULL: they may
+                                have */
+    char *limit_reason;      /* the limit that the job met last */
+    bool is_limited;         /* by a limit of its account, user or QOS */
+    VEC(char *) accounts;    /* its account and those above, as counted in `held` */
 
     struct loop_timer *timer;
     int64_t timer_at_ns; /* monotonic; 0: not set */
@@ -207,6 +212,10 @@ struct slurm_jobs {
     struct sjob_pod *pods;
     struct slurm_queue *queues;
     struct sjob *queue;
+    struct slurm_held *held; /* slurm_limits.c */
+    bool has_limits;         /* limits are enforced */
+    size_t n_limited;        /* jobs */
+    struct loop_timer *limit_timer;
     VEC(char *) orphans; /* "ns/name" of tracked pods without a job */
     struct loop_timer *work_timer;
     struct loop_timer *reload_timer;
@@ -297,6 +306,18 @@ json_t *sjob_partitions(const struct sjob *j);
 char *slurm_partition_on(const struct slurm_jobs *s, const char *list, const char *node);
 /* "": there is none. Borrowed. */
 const char *slurm_default_partition(const struct slurm_jobs *s);
+
+/* slurm_limits.c */
+/* Counts the attempt of a pod of rank 0 in what its account, user and QOS hold, or no longer. */
+void sjob_pod_count(struct sjob_pod *p, bool holds);
+/* Limits are enforced from now on, or no more: counts all anew. */
+void slurm_limits_begin(struct slurm_jobs *s);
+/* Does a limit keep the job from getting pods? Then its reason is set, and it is looked at again.
+ */
+bool sjob_is_limited(struct sjob *j);
+void sjob_set_limited(struct sjob *j, char *reason);
+void sjob_forget_accounts(struct sjob *j);
+void slurm_on_freed(void *slurm_jobs);
 
 /* slurm_wait.c */
 enum sjob_verdict {

@@ -148,6 +148,7 @@ void sjob_free(struct sjob *j)
     id_remove(j);
     while (j->pods)
         sjob_pod_free(j->pods);
+    sjob_forget_accounts(j);
     json_decref(j->object);
     json_decref(j->status);
     index_set_done(&j->all);

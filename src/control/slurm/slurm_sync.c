@@ -174,7 +174,7 @@ static void make_pods(struct sjob *j)
         enum sjob_verdict v = is_open ? sjob_element_wait(j, i) : SJOB_WAITS;
 
         if (is_open && v == SJOB_MAY_START) {
-            if (!make_attempt(j, i))
+            if (sjob_is_limited(j) || !make_attempt(j, i))
                 return;
             room--;
         } else if (is_open) {

@@ -270,8 +270,10 @@ static char *reason_of(const struct tres_rule *rule, const char *resource)
     return mem_format("%s%s%s", rule->prefix, word, suffix);
 }
 
-/* The reason of the first resource of the rule's list that the job exceeds; NULL: none. */
-static char *find_tres(const struct tres_rule *rule, const json_t *spec, const struct slurm_size *s)
+/* The reason of the first resource of the rule's list that the job exceeds, beside what is held
+ * (NULL: nothing); NULL: none. */
+static char *find_tres(const struct tres_rule *rule, const json_t *spec, const struct slurm_size *s,
+                       const struct slurm_size *held)
 {
     const char *text = json_text_filled(spec, rule->key);
     struct slurm_tres tres = {0};
@@ -282,7 +284,8 @@ static char *find_tres(const struct tres_rule *rule, const json_t *spec, const s
         return NULL;
     err_free(slurm_tres_parse(str_of(text), &tres)); /* was checked when it was written */
     VEC_EACH (&tres.items, item) {
-        int64_t asked = slurm_size_get(s, item->name) / divisor;
+        int64_t own = slurm_size_get(s, item->name) / divisor;
+        int64_t asked = own + (held && own > 0 ? slurm_size_get(held, item->name) : 0);
         bool breaks = rule->is_least ? asked < item->count : asked > item->count;
 
         if (breaks && item->count >= 0 && !reason)
@@ -290,6 +293,18 @@ static char *find_tres(const struct tres_rule *rule, const json_t *spec, const s
     }
     slurm_tres_done(&tres);
     return reason;
+}
+
+char *slurm_limits_with(const json_t *part, const char *key, bool is_of_qos,
+                        const struct slurm_size *s, const struct slurm_size *held)
+{
+    const struct tres_rule *rules = is_of_qos ? qos_rules : association_rules;
+    size_t n = is_of_qos ? COUNT(qos_rules) : COUNT(association_rules);
+
+    for (size_t i = 0; i < n; i++)
+        if (text_equal(rules[i].key, key))
+            return find_tres(&rules[i], part, s, held);
+    return NULL;
 }
 
 /* Minutes x resource of a job. */
@@ -316,7 +331,7 @@ static char *find_in(const json_t *spec, const struct tres_rule *rules, size_t n
     char *reason = NULL;
 
     for (size_t i = 0; i < n && !reason; i++)
-        reason = find_tres(&rules[i], spec, s);
+        reason = find_tres(&rules[i], spec, s, NULL);
     if (!reason && wall >= 0 && (s->minutes == 0 || s->minutes > wall))
         reason = mem_format("%sMaxWallDurationPerJobLimit", prefix);
     if (!reason && exceeds_minutes(spec, s))

@@ -82,5 +82,13 @@ int64_t slurm_size_get(const struct slurm_size *s, const char *resource);
 char *slurm_limits_find(const struct slurm_chain *c, const json_t *qos, const struct slurm_size *s,
                         bool *ret_denies);
 
+/*
+ * The reason if the job, beside what others hold, exceeds the list `key` of the part, of a QOS or
+ * an association; NULL: it does not. Resources with a type count for a job alone only. The caller
+ * frees it.
+ */
+char *slurm_limits_with(const json_t *part, const char *key, bool is_of_qos,
+                        const struct slurm_size *s, const struct slurm_size *held);
+
 /* "Cpu", "Mem", "Node", "GRES", "Billing": the word for a resource in reasons. Static. */
 const char *slurm_resource_word(const char *resource);

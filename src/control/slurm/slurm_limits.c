@@ -1,0 +1,274 @@
+/*
+ * slurm_limits.c - limits of accounts, users and QOS: what jobs with pods hold, and why a job gets
+ * none
+ *
+ * A job holds from its first pod until it is over: also while the pod waits for room. So no limit
+ * is ever exceeded, and a job that waits for room keeps its place within the limit.
+ */
+#include <stdlib.h>
+
+#include "control/slurm/slurm_private.h"
+#include "kinds/slurm/slurm_accounts.h"
+
+#define LOOK_AGAIN_NS (5 * NS_PER_SEC) /* usage decays, and administrators change limits */
+#define FREED_NS      (NS_PER_SEC / 10)
+
+/* What jobs under a key hold. */
+struct slurm_held {
+    struct map_handle handle;
+    char *key;
+    int64_t jobs;
+    struct slurm_size size;
+};
+
+static const char *user_of(const struct sjob *j)
+{
+    return text_or_empty(json_text_at(j->object, "spec", "user", "name", NULL));
+}
+
+static const char *qos_of(const struct sjob *j)
+{
+    const char *qos = json_text_filled(json_object_get(j->object, "spec"), "qos");
+
+    return qos ? qos : SLURM_QOS_DEFAULT;
+}
+
+static const char *account_of(const struct sjob *j)
+{
+    return text_or_empty(json_text_filled(json_object_get(j->object, "spec"), "account"));
+}
+
+static struct slurm_books books_of(const struct sjob *j)
+{
+    return (struct slurm_books){slurm_fair_find, j->jobs->options.fair};
+}
+
+/* ---- what is held ---- */
+
+static struct slurm_held *held_find(const struct slurm_jobs *s, const char *key)
+{
+    struct slurm_held *h = NULL;
+
+    map_find_text(handle, s->held, key, h);
+    return h;
+}
+
+/* Adds the job (`sign` 1) under a key, or takes it out (-1). Takes `key`. */
+static void held_count(struct sjob *j, char *key, int sign)
+{
+    AUTO_FREE char *own = key;
+    struct slurm_jobs *s = j->jobs;
+    struct slurm_held *h = held_find(s, own);
+
+    if (!h) {
+        h = mem_alloc(sizeof(*h));
+        h->key = mem_strdup(own);
+        h->size.model = "";
+        map_add(handle, s->held, h->key, strlen(h->key), h);
+    }
+    h->jobs += sign;
+    h->size.cpus += sign * j->ask.cpus * j->ask.nodes;
+    h->size.memory_mib += sign * (j->ask.memory_bytes >> 20) * j->ask.nodes;
+    h->size.gpus += sign * j->ask.gpus.count * j->ask.nodes;
+    h->size.nodes += sign * j->ask.nodes;
+    if (h->jobs > 0)
+        return;
+    map_remove(handle, s->held, h);
+    free(h->key);
+    free(h);
+}
+
+/* The accounts above a job when it was first counted: they are the same when it is taken out. */
+static void find_accounts(struct sjob *j)
+{
+    const struct slurm_books books = books_of(j);
+    struct slurm_chain chain;
+
+    if (j->accounts.n > 0)
+        return;
+    slurm_chain_find(&books, NULL, account_of(j), NULL, &chain);
+    for (size_t i = 0; i < chain.n; i++)
+        vec_add(&j->accounts, mem_strdup(chain.names[i]));
+    slurm_chain_done(&chain);
+}
+
+static void count_job(struct sjob *j, int sign)
+{
+    struct slurm_jobs *s = j->jobs;
+
+    find_accounts(j);
+    VEC_EACH (&j->accounts, account)
+        held_count(j, mem_format("account\n%s", *account), sign);
+    held_count(j, mem_format("user\n%s\n%s", account_of(j), user_of(j)), sign);
+    held_count(j, mem_format("qos\n%s", qos_of(j)), sign);
+    held_count(j, mem_format("qosuser\n%s\n%s", qos_of(j), user_of(j)), sign);
+    held_count(j, mem_format("qosaccount\n%s\n%s", qos_of(j), account_of(j)), sign);
+    if (sign < 0 && s->n_limited > 0)
+        loop_timer_set(s->limit_timer, FREED_NS);
+}
+
+void sjob_pod_count(struct sjob_pod *p, bool holds)
+{
+    bool counts = holds && p->rank == 0 && p->job->jobs->has_limits;
+
+    if (counts == p->is_counted)
+        return;
+    p->is_counted = counts;
+    count_job(p->job, counts ? 1 : -1);
+}
+
+void slurm_limits_begin(struct slurm_jobs *s)
+{
+    bool has = s->options.fair && slurm_enforce_read(slurm_settings(s)).limits;
+    struct sjob_pod *p;
+    struct sjob_pod *next;
+
+    if (has == s->has_limits)
+        return;
+    s->has_limits = has;
+    map_each (handle, s->pods, p, next)
+        sjob_pod_count(p, p->state < SJOB_COMPLETED);
+    slurm_on_freed(s);
+}
+
+void sjob_forget_accounts(struct sjob *j)
+{
+    sjob_set_limited(j, NULL);
+    free(j->limit_reason);
+    j->limit_reason = NULL;
+    VEC_EACH (&j->accounts, account)
+        free(*account);
+    vec_done(&j->accounts);
+}
+
+void slurm_on_freed(void *arg)
+{
+    struct slurm_jobs *s = arg;
+
+    VEC_EACH (&s->by_id, j)
+        if ((*j)->is_limited)
+            sjob_poke(*j);
+}
+
+/* ---- limits ---- */
+
+/* A limit of numbers: `key` of the part, and the reason beyond it. */
+static const char *number_limit(const json_t *part, const char *key, const struct slurm_held *h,
+                                const char *reason)
+{
+    int64_t limit = json_int(part, key, -1);
+
+    return limit >= 0 && (h ? h->jobs : 0) >= limit ? reason : NULL;
+}
+
+/* The reason of a limit by resource, which the caller frees; NULL: none. */
+static char *tres_limit(const json_t *part, const char *key, bool is_of_qos,
+                        const struct slurm_size *size, const struct slurm_held *h)
+{
+    return h ? slurm_limits_with(part, key, is_of_qos, size, &h->size) : NULL;
+}
+
+static char *copy_of(const char *reason)
+{
+    return reason ? mem_strdup(reason) : NULL;
+}
+
+static char *qos_limit(const struct sjob *j, const json_t *qos, const struct slurm_size *size)
+{
+    AUTO_FREE char *all = mem_format("qos\n%s", qos_of(j));
+    AUTO_FREE char *user = mem_format("qosuser\n%s\n%s", qos_of(j), user_of(j));
+    AUTO_FREE char *account = mem_format("qosaccount\n%s\n%s", qos_of(j), account_of(j));
+    const struct slurm_held *of_all = held_find(j->jobs, all);
+    const struct slurm_held *of_user = held_find(j->jobs, user);
+    const struct slurm_held *of_account = held_find(j->jobs, account);
+    char *reason = copy_of(number_limit(qos, "grpJobs", of_all, "QOSGrpJobsLimit"));
+
+    if (!reason)
+        reason = tres_limit(qos, "grpTRES", true, size, of_all);
+    if (!reason)
+        reason = copy_of(number_limit(qos, "maxJobsPerUser", of_user, "QOSMaxJobsPerUserLimit"));
+    if (!reason)
+        reason = tres_limit(qos, "maxTRESPerUser", true, size, of_user);
+    if (!reason)
+        reason = copy_of(number_limit(qos, "maxJobsPerAccount", of_account, "MaxJobsPerAccount"));
+    return reason ? reason : tres_limit(qos, "maxTRESPerAccount", true, size, of_account);
+}
+
+/* One part of the chain: the user's association, or an account with those below it. */
+static char *part_limit(const struct sjob *j, const struct slurm_chain *c, size_t i,
+                        const struct slurm_size *size)
+{
+    AUTO_FREE char *key = c->names[i] ? mem_format("account\n%s", c->names[i])
+                                      : mem_format("user\n%s\n%s", account_of(j), user_of(j));
+    const struct slurm_held *h = held_find(j->jobs, key);
+    char *reason = copy_of(number_limit(c->at[i], "grpJobs", h, "AssocGrpJobsLimit"));
+
+    if (!reason)
+        reason = tres_limit(c->at[i], "grpTRES", false, size, h);
+    if (!reason &&
+        slurm_fair_is_used_up(j->jobs->options.fair, c->names[i] ? c->names[i] : account_of(j),
+                              c->names[i] ? "" : user_of(j), c->at[i]))
+        reason = mem_strdup("AssocGrpCPUMinutesLimit");
+    return reason;
+}
+
+/* MaxJobs of the association, or of the nearest account that has it. */
+static char *jobs_limit(const struct sjob *j, const struct slurm_chain *c)
+{
+    AUTO_FREE char *key = mem_format("user\n%s\n%s", account_of(j), user_of(j));
+    const struct slurm_held *h = held_find(j->jobs, key);
+
+    for (size_t i = 0; i < c->n; i++)
+        if (json_object_get(c->at[i], "maxJobs"))
+            return copy_of(number_limit(c->at[i], "maxJobs", h, "AssocMaxJobsLimit"));
+    return NULL;
+}
+
+static char *find_limit(const struct sjob *j)
+{
+    const struct slurm_books books = books_of(j);
+    const json_t *spec = json_object_get(j->object, "spec");
+    const struct slurm_size size = slurm_size_of(&j->ask, spec);
+    AUTO(json_freep) json_t *qos = books.find(books.arg, "slurmqoses", qos_of(j));
+    struct slurm_chain chain;
+    bool denies = false;
+    char *reason;
+
+    slurm_chain_find(&books, user_of(j), account_of(j), json_text(spec, "partition"), &chain);
+    reason = slurm_limits_find(&chain, json_object_get(qos, "spec"), &size, &denies);
+    if (!reason)
+        reason = qos_limit(j, json_object_get(qos, "spec"), &size);
+    if (!reason)
+        reason = jobs_limit(j, &chain);
+    for (size_t i = 0; i < chain.n && !reason; i++)
+        reason = part_limit(j, &chain, i, &size);
+    slurm_chain_done(&chain);
+    return reason;
+}
+
+/* Takes `reason`; NULL: the job is within its limits. */
+void sjob_set_limited(struct sjob *j, char *reason)
+{
+    if (reason && !j->is_limited)
+        j->jobs->n_limited++;
+    else if (!reason && j->is_limited)
+        j->jobs->n_limited--;
+    j->is_limited = reason != NULL;
+    if (!reason)
+        return;
+    j->reason = reason;
+    free(j->limit_reason);
+    j->limit_reason = reason;
+}
+
+bool sjob_is_limited(struct sjob *j)
+{
+    if (!j->jobs->has_limits) {
+        sjob_set_limited(j, NULL);
+        return false;
+    }
+    sjob_set_limited(j, find_limit(j));
+    if (j->is_limited)
+        sjob_poke_in(j, LOOK_AGAIN_NS);
+    return j->is_limited;
+}

@@ -1,0 +1,110 @@
+/* test_slurm_limits.c - limits of associations and QOS, and the reasons beyond them */
+
+#include "base/mem.h"
+#include "kinds/slurm/slurm_accounts.h"
+#include "test.h"
+
+static json_t *parse(const char *text)
+{
+    json_t *tree = NULL;
+
+    assert_null(json_parse(str_of(text), &tree));
+    return tree;
+}
+
+/* 4 cpus, 8 GiB, 2 gpus h100 on 2 nodes for an hour. */
+static const struct slurm_size job = {
+    .cpus = 4, .memory_mib = 8192, .gpus = 2, .nodes = 2, .minutes = 60, .model = "h100"};
+
+static void names_the_limit_that_a_job_exceeds(void **state)
+{
+    static const struct {
+        const char *association;
+        const char *qos;
+        const char *want; /* "": none */
+    } cases[] = {
+        {"{}", "{}", ""},
+        {"{\"maxTRES\":\"cpu=4,mem=8G,node=2,gres/gpu=2\",\"maxWall\":60}", "{}", ""},
+        {"{\"maxTRES\":\"cpu=3\"}", "{}", "AssocMaxCpuPerJobLimit"},
+        {"{\"maxTRES\":\"mem=4G\"}", "{}", "AssocMaxMemPerJob"},
+        {"{\"maxTRES\":\"node=1\"}", "{}", "AssocMaxNodePerJobLimit"},
+        {"{\"maxTRES\":\"gres/gpu=1\"}", "{}", "AssocMaxGRESPerJob"},
+        {"{\"maxTRES\":\"gres/gpu:a100=1\"}", "{}", ""},
+        {"{\"maxTRES\":\"gres/gpu:h100=1\"}", "{}", "AssocMaxGRESPerJob"},
+        {"{\"maxTRESPerNode\":\"cpu=2\"}", "{}", ""},
+        {"{\"maxTRESPerNode\":\"cpu=1\"}", "{}", "AssocMaxCpuPerNode"},
+        {"{\"grpTRES\":\"cpu=3\"}", "{}", "AssocGrpCpuLimit"},
+        {"{\"grpTRES\":\"gres/gpu=0\"}", "{}", "AssocGrpGRES"},
+        {"{\"maxWall\":59}", "{}", "AssocMaxWallDurationPerJobLimit"},
+        {"{\"maxTRESMins\":\"cpu=240\"}", "{}", ""},
+        {"{\"maxTRESMins\":\"cpu=239\"}", "{}", "AssocMaxCpuMinutesPerJobLimit"},
+        {"{\"maxWall\":1}", "{\"maxWall\":30}", "QOSMaxWallDurationPerJobLimit"},
+        {"{}", "{\"maxTRESPerUser\":\"gres/gpu=1\"}", "QOSMaxGRESPerUser"},
+        {"{}", "{\"maxTRESPerUser\":\"cpu=1\"}", "QOSMaxCpuPerUserLimit"},
+        {"{}", "{\"maxTRESPerUser\":\"mem=1G\"}", "QOSMaxMemoryPerUser"},
+        {"{}", "{\"maxTRESPerAccount\":\"gres/gpu=1\"}", "MaxGRESPerAccount"},
+        {"{}", "{\"minTRES\":\"cpu=4,gres/gpu=2\"}", ""},
+        {"{}", "{\"minTRES\":\"cpu=5\"}", "QOSMinCpuNotSatisfied"},
+        {"{}", "{\"minTRES\":\"gres/gpu=4\"}", "QOSMinGRES"},
+        {"{}", "{\"grpTRES\":\"mem=1G\"}", "QOSGrpMemLimit"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *association = parse(cases[i].association);
+        AUTO(json_freep) json_t *qos = parse(cases[i].qos);
+        const struct slurm_chain chain = {.at = {association}, .n = 1};
+        bool denies = true;
+        AUTO_FREE char *reason = slurm_limits_find(&chain, qos, &job, &denies);
+
+        assert_string_equal(text_or_empty(reason), cases[i].want);
+        assert_false(denies);
+    }
+}
+
+static void counts_what_others_hold(void **state)
+{
+    AUTO(json_freep) json_t *part = parse("{\"grpTRES\":\"cpu=8,gres/gpu=3\"}");
+    const struct slurm_size held = {.cpus = 4, .gpus = 1, .model = ""};
+    const struct slurm_size more = {.cpus = 5, .model = ""};
+    AUTO_FREE char *within = slurm_limits_with(part, "grpTRES", false, &job, &held);
+    AUTO_FREE char *beyond = slurm_limits_with(part, "grpTRES", true, &job, &more);
+
+    (void)state;
+    assert_null(within);
+    assert_string_equal(beyond, "QOSGrpCpuLimit");
+}
+
+static void reads_what_is_enforced(void **state)
+{
+    static const struct {
+        const char *text;
+        struct slurm_enforce want;
+    } cases[] = {
+        {"none", {false, false, false}},
+        {"associations", {true, false, false}},
+        {"limits,nosteps", {true, true, false}},
+        {"safe,qos", {true, true, true}},
+        {"all", {true, true, true}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *o = json_pack("{s:s}", "AccountingStorageEnforce", cases[i].text);
+        struct slurm_enforce found = slurm_enforce_read(o);
+
+        assert_true(found.associations == cases[i].want.associations &&
+                    found.limits == cases[i].want.limits && found.qos == cases[i].want.qos);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_the_limit_that_a_job_exceeds),
+        cmocka_unit_test(counts_what_others_hold),
+        cmocka_unit_test(reads_what_is_enforced),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
