@@ -62,6 +62,7 @@ def test_slurm_partitions():
     conf = os.path.join(m.dir, "slurm.conf")
     write(conf, CONF.format(node=node, dir=m.dir))
     write(os.path.join(m.dir, "partitions.conf"), PARTITIONS.format(node=node))
+    write(os.path.join(m.dir, "gres.conf"), "AutoDetect=nvml\n")
     m.arguments = ["--slurm-conf", conf]
     with m:
         s = Site(m, conf)
@@ -79,6 +80,7 @@ def refuses_what_it_cannot_heed(m):
     r = m.mete("up", "--data", os.path.join(m.dir, "other"), "--slurm-conf", bad)
     check(r.code == 2 and f"{bad}:2: MaxCPUsPerNode=2 restricts and is not implemented: want a partition" in r.err, r)
     check("key of slurm.conf has no effect" in m.log_text() and "key=SlurmctldHost" in m.log_text(), m.log_text())
+    check("key=gres.conf" in m.log_text(), m.log_text())
 
 
 def shows_the_partitions(s, node):

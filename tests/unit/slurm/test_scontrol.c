@@ -79,8 +79,8 @@ static void groups_nodes_as_sinfo(void **state)
     } cases[] = {
         {{NULL},
          "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n"
-         "main*        up   infinite      2    mix n[1-2]\n"
-         "main*        up   infinite      1  drain n3\n"},
+         "main*        up   infinite      1  drain n3\n"
+         "main*        up   infinite      2    mix n[1-2]\n"},
         {{"-s"},
          "PARTITION AVAIL  TIMELIMIT   NODES(A/I/O/T)  NODELIST\n"
          "main*        up   infinite          2/0/1/3  n[1-3]\n"},
