@@ -48,6 +48,7 @@ def test_a_job_runs_on_two_nodes():
             a_job_sees_its_nodes(s, m, nodes)
             an_array_and_its_ends(s, m)
             requests(s, nodes)
+            an_allocation(s, m, nodes)
 
 
 def a_job_sees_its_nodes(s, m, nodes):
@@ -90,6 +91,16 @@ def an_array_and_its_ends(s, m):
     s.ok("scancel", job)
     s.wait_state(job, "CANCELLED")
     s.wait_state(waiting, "COMPLETED")
+    wait(lambda: not pods(m), "no pod is left")
+
+
+def an_allocation(s, m, nodes):
+    out = s.ok("srun", "-N2", "--ntasks-per-node=2", "-O", "-l", "-J", "made", "printenv", "SLURMD_NODENAME")
+    equal(sorted(out.splitlines()), [f"{r}: {nodes[r // 2]}" for r in range(4)])
+    wait(lambda: states(m)["made"] == "COMPLETED", "the allocation ended")
+    row = s.ok("sacct", "-n", "-P", "-X", "--name=made", "-o", "State,NNodes,NodeList,ExitCode").splitlines()
+    equal(row, [f"COMPLETED|2|{nodes[0]},{nodes[1]}|0:0"])
+    equal(s.call("srun", "-N2", "sh", "-c", "exit $((SLURM_PROCID + 3))").code, 4, "the largest code of all nodes")
     wait(lambda: not pods(m), "no pod is left")
 
 

@@ -345,8 +345,9 @@ static void run_seed(uint64_t seed, int n_nodes)
 
     r.n = 2 + (int)prop_below(&r.prop, ELEMENTS_MAX - 2);
     text = mem_format("{'metadata':{'name':'a'},'spec':{'name':'a','script':'#!/bin/sh\\n',"
-                      "'workDir':'/','nodesMin':%d,'array':{'indexes':'0-%d','limit':3}}}",
-                      n_nodes, r.n - 1);
+                      "'workDir':'/','nodesMin':%d,'noKill':%s,'array':{'indexes':'0-%d',"
+                      "'limit':3}}}",
+                      n_nodes, seed % 3 == 0 ? "true" : "false", r.n - 1);
     jobs_world_init(&r.jw, seed);
     for (int i = 2; i <= n_nodes; i++) {
         AUTO_FREE char *name = mem_format("n%d", i);
