@@ -9,8 +9,9 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
-from harness import METE, Mete, check, equal, execute, execute_as, wait
+from harness import METE, Mete, check, children, equal, execute, execute_as, wait
 
 POD = """
 apiVersion: v1
@@ -245,3 +246,109 @@ def test_a_cut_off_node_ends_its_pods_before_they_start_elsewhere():
             wait(lambda: len([1 for _, p in running(m) if p == "Running"]) == 1, "it runs once")
             equal(execute(["flock", "-n", lock, "true"]).code, 1, "the lock is held once")
             m.ok("delete", "job", "alone", "--cascade=foreground")
+
+
+SCRIPT = """#!/bin/sh
+echo ${SLURM_RESTART_COUNT:-0} >>%s/$SLURM_JOB_NAME$SLURM_ARRAY_TASK_ID
+exec flock -n %s/$SLURM_JOB_NAME$SLURM_ARRAY_TASK_ID sleep 100000
+"""
+
+
+CPUS = ("--cpus", "8")
+
+
+def mark_lines(m, name):
+    with open(os.path.join(m.dir, name)) as f:
+        return f.read().split()
+
+
+def submit_to(m, node, name, *words):
+    """A Slurm job that starts on this node, and may start anew on each."""
+    for n in m.object("nodes")["items"]:
+        m.ok("uncordon" if n["metadata"]["name"] == node else "cordon", n["metadata"]["name"])
+    r = m.mete("sbatch", "--parsable", "-J", name, "-D", m.dir, "-o", "/dev/null", *words, stdin=SCRIPT % (m.dir, m.dir))
+    equal(r.code, 0, r)
+    return r.out.strip()
+
+
+def placed(m, job):
+    """The states and nodes of a job, an element of an array each."""
+    time.sleep(0.2)  # this is asked for minutes
+    rows = m.read(f"/apis/mete.dev/v1/slurm?what=jobs&states=all&ids={job}")["jobs"]
+    return [f"{row['state']} {row.get('nodes')}" for row in rows]
+
+
+def is_evicted(m, node):
+    """Are all pods of the node being deleted?"""
+    time.sleep(0.2)
+    pods = m.read("/api/v1/namespaces/default/pods")["items"]
+    return all("deletionTimestamp" in p["metadata"] for p in pods if p["spec"].get("nodeName") == node)
+
+
+def end_tree(pid):
+    below = children(pid)
+    os.kill(pid, signal.SIGKILL)
+    for child in below:
+        end_tree(child)
+
+
+def lose(node):
+    """What runs on the node ends at once, as when its machine has lost its power."""
+    place = os.path.join(node.data, "node", "native") + "/"
+    node.process.kill()
+    node.process.wait()
+    node.process.stdout.close()
+    node.process = None
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if any(os.readlink(f"/proc/{pid}/fd/{fd}").startswith(place) for fd in os.listdir(f"/proc/{pid}/fd")):
+                end_tree(int(pid))
+
+
+def test_slurm_jobs_of_a_cut_off_node_and_of_a_lost_one():
+    """Each starts anew, once, and not before its processes have ended; what waits for them goes on waiting."""
+    with Mete(gpus="none", arguments=CPUS) as m:
+        relay = Relay(port_of(m))
+        first = m.object("nodes")["items"][0]["metadata"]["name"]
+        with Node(m, relay.port, gpus="none") as cut, Node(m, port_of(m), "third", "none") as lost:
+            for node in (cut, lost):
+                node.argv += CPUS
+                node.start(token(m))
+            wait(lambda: is_ready(m, "second") and is_ready(m, "third"), "the nodes are ready")
+            jobs = {"cut": submit_to(m, "second", "cut"), "array": submit_to(m, "second", "array", "--array=0-1%1"),
+                    "stays": submit_to(m, "second", "stays", "--no-requeue"), "lost": submit_to(m, "third", "lost")}
+            after = submit_to(m, first, "after", "-d", f"afterany:{jobs['cut']}:{jobs['lost']}")
+            for name, node in (("cut", "second"), ("stays", "second"), ("lost", "third")):
+                wait(lambda n=name, at=node: f"RUNNING {at}" in placed(m, jobs[n]), f"{name} runs on {node}")
+            wait(lambda: "RUNNING second" in placed(m, jobs["array"]), "an element runs on second")
+            # the first toleration of the taint counts
+            soon = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}
+            for p in m.object("pods")["items"]:
+                m.ok("patch", "pod", p["metadata"]["name"], "--type=json", "-p",
+                     json.dumps([{"op": "add", "path": "/spec/tolerations/0", "value": soon}]))
+            relay.cut()
+            lose(lost)
+            m.ok("delete", "node", "third")
+            wait(lambda: f"RUNNING {first}" in placed(m, jobs["lost"]), "the job of the lost node runs on the first one", 120)
+            # The server evicts; only the node itself can say that the processes have ended.
+            wait(lambda: is_evicted(m, "second"), "the pods of the silent node are evicted", 240)
+            equal([mark_lines(m, name) for name in ("cut", "array0", "stays")], [["0"]] * 3)
+            relay.mend()
+            wait(lambda: is_ready(m, "second"), "the node has come back", 120)
+            wait(lambda: mark_lines(m, "cut") == ["0", "1"], "the job runs anew", 120)
+            wait(lambda: "NODE_FAIL second" in placed(m, jobs["stays"]), "the job without requeue has ended")
+            # the array's limit of one holds while an element waits for its second start
+            wait(lambda: sum("RUNNING" in line for line in placed(m, jobs["array"])) == 1, "one element runs", 120)
+            if mark_lines(m, "array0") == ["0"]:
+                equal(m.mete("scancel", jobs["array"] + "_1").code, 0)
+            wait(lambda: mark_lines(m, "array0") == ["0", "1"], "the element runs anew", 120)
+            for name in ("cut", "lost", "array0"):
+                equal(mark_lines(m, name), ["0", "1"], name)
+                wait(lambda n=name: execute(["flock", "-n", os.path.join(m.dir, n), "true"]).code == 1, f"{name} runs")
+            equal(mark_lines(m, "stays"), ["0"])
+            equal(m.mete("sacct", "-X", "-n", "-P", "-o", "State", "-j", jobs["stays"]).out, "NODE_FAIL\n")
+            equal([line.split()[0] for line in placed(m, after)], ["PENDING"])
+            equal(m.mete("scancel", *jobs.values()).code, 0)
+            wait(lambda: any(line.startswith("RUNNING") for line in placed(m, after)), "what waited for them runs")
+            equal(m.mete("scancel", after).code, 0)
+            wait(lambda: not m.mete("squeue", "-h").out, "no job is left")

@@ -165,7 +165,6 @@ def nothing_secret_is_read(m, eve, jobs):
     paths += [f"{JOBS}?watch=1&timeoutSeconds=1", f"{PODS}?watch=1&timeoutSeconds=1", f"{PODS}?fieldSelector=status.phase%3DRunning"]
     for path in paths:
         for accept in ("application/json", "application/json;as=Table;v=v1;g=meta.k8s.io",
-                       "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
                        "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"):
             for query in ("", "includeObject=Object"):
                 if query and ("as=Table" not in accept or not path.startswith((JOBS, PODS))):
