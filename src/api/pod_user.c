@@ -39,9 +39,7 @@ struct err *call_check_pod_user(const struct call *c, const json_t *pod)
         return NULL;
     if (slurm_is_of_another(pod, c->who.user))
         return err_new(ERR_FORBIDDEN,
-                       "pods \"%s\" is forbidden: User \"%s\" cannot %s the pod of another user's "
-                       "Slurm job",
-                       c->name, c->who.user, text_equal(c->subresource, "log") ? "read" : "reach");
+                       "Access/permission denied: pod %s is of another user's Slurm job", c->name);
     if (acts && uid >= 0 && uid != c->who.host_uid)
         return err_new(ERR_FORBIDDEN,
                        "pods \"%s\" is forbidden: User \"%s\" cannot act as uid %" PRId64

@@ -15,6 +15,7 @@ from harness import METE, Mete, check, equal, execute_as, pod, wait
 ANN, EVE = 5, 13  # games and proxy of Debian's passwd: no login
 MARK = "only-for-ann"
 JOBS = "/apis/mete.dev/v1/namespaces/default/slurmjobs"
+STEPS = JOBS.replace("slurmjobs", "slurmsteps")
 PODS = "/api/v1/namespaces/default/pods"
 MERGE = "application/merge-patch+json"
 
@@ -113,6 +114,13 @@ def test_jobs_of_another_user_are_out_of_reach():
         nothing_secret_is_read(m, eve, (runs, array, ended))
         the_machine_shows_nothing(eve)
         equal([row_of(m, j) for j in (runs, array, ended)], before, "nothing has changed")
+        r = eve.call("sbatch", "-D", eve.dir, "--nice=-5", "--wrap=true")
+        check(r.code != 0 and "Access/permission denied" in r.err, r)
+        mine = eve.submit("-H", "--nice=5", "--wrap=true")
+        r = eve.call("scontrol", "update", f"JobId={mine}", "Nice=4")
+        check(r.code != 0 and "Access/permission denied" in r.err, r)
+        eve.ok("scontrol", "update", f"JobId={mine}", "Nice=6")
+        eve.ok("scancel", mine)
         check(MARK in ann.ok("get", "slurmjob", name_of(m, runs), "-o", "yaml"), "the user reads the own script")
         check(MARK in ann.ok("sacct", "-X", "-n", "-j", ended, "-o", "SubmitLine%200"))
         equal(ann.call("scancel", runs, array).code, 0)
@@ -128,7 +136,8 @@ def commands_change_nothing(eve, runs, array):
                   ("scontrol", "requeue", runs), ("scontrol", "requeuehold", runs),
                   ("scontrol", "update", f"JobId={runs}", "TimeLimit=00:00:01"), ("scontrol", "update", f"JobId={array}", "Name=x"),
                   ("scontrol", "update", f"JobId={array}", "ArrayTaskThrottle=1"),
-                  ("scontrol", "update", f"JobId={runs}", "Comment=x")):
+                  ("scontrol", "update", f"JobId={runs}", "Comment=x"), ("scancel", "-s", "USR1", runs), ("scancel", "-b", "-s", "KILL", runs),
+                  ("srun", f"--jobid={runs}", "--overlap", "id")):
         r = eve.call(*words)
         check(r.code != 0 and denied in r.err, words, r)
     equal(eve.call("scancel", "--me").code, 0)
@@ -147,7 +156,9 @@ def the_api_changes_nothing(m, eve, runs, array):
              ("PATCH", at, {"metadata": {"finalizers": None}}), ("PATCH", at + "/status", {"status": {"phase": "Failed"}}),
              ("POST", at + "/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": at.rsplit("/")[-1]}}),
              ("GET", at + "/exec?command=id&stdout=true", None), ("POST", at + "/exec?command=id&stdout=true", None),
-             ("POST", at + "/attach?stdout=true", None), ("POST", at + "/portforward?ports=22", None), ("GET", at + "/log", None)]
+             ("POST", at + "/attach?stdout=true", None), ("POST", at + "/signal", {"signal": 9}),
+             ("POST", STEPS, {"apiVersion": "mete.dev/v1", "kind": "SlurmStep", "metadata": {"name": "x"}, "spec": {
+                 "job": job.rsplit("/")[-1], "tasks": 1, "nodes": [{"node": "vm", "pod": at.rsplit("/")[-1], "tasks": 1}]}}), ("POST", at + "/portforward?ports=22", None), ("GET", at + "/log", None)]
     for method, path, what in tries:
         status, text = eve.ask(method, path, what, MERGE if method == "PATCH" else "application/json")
         check(status in (403, 422) and MARK not in text, method, path, what, status, text)

@@ -246,6 +246,15 @@ static struct err *check_request(struct change *c)
     return check_fits(c, &ask);
 }
 
+/* Users lower the priority of a job by its nice value, administrators also raise it. */
+static struct err *check_nice(const struct change *c)
+{
+    int64_t was = json_int_at(c->before, "spec", "nice", NULL);
+    int64_t is = json_int_at(c->after, "spec", "nice", NULL);
+
+    return is >= was || c->who.is_admin || c->who.is_system ? NULL : slurm_denied();
+}
+
 struct err *slurm_create_rules(struct change *c)
 {
     if (!is_slurm_job(c->kind))
@@ -253,6 +262,7 @@ struct err *slurm_create_rules(struct change *c)
     (void)json_object_del(json_object_get(c->after, "spec"), "cancelledBy"); /* may be absent */
     TRY(put_submitter(c));
     put_user(c);
+    TRY(check_nice(c));
     TRY(check_request(c));
     TRY(put_numbers(c));
     return check_dependency(c);
@@ -440,6 +450,7 @@ struct err *slurm_update_rules(struct change *c)
     TRY(check_hold(c));
     TRY(check_suspended(c));
     TRY(check_limit(c));
+    TRY(check_nice(c));
     return is_same(json_object_get(was, "dependency"), json_object_get(is, "dependency"))
                ? NULL
                : check_dependency(c);
