@@ -73,6 +73,41 @@ def before_the_limit(m, s):
     s.wait_state(job, "CANCELLED")
 
 
+STEPS = """#!/bin/sh
+trap 'echo shell-usr1' USR1
+srun -n 1 --overlap sh -c 'trap "echo first-usr1" USR1; echo first; while :; do sleep 0.05; done' &
+srun -n 1 --overlap sh -c 'trap "echo second-usr1" USR1; echo second; while :; do sleep 0.05; done' &
+while [ "$(grep -c -e first -e second steps.out)" -lt 2 ]; do sleep 0.1; done
+echo both
+while :; do wait && exit 3; done
+"""
+
+
+def lines_of(s, name):
+    return text_of(s, name).splitlines()
+
+
+def test_signals_reach_steps():
+    with Mete() as m:
+        s = Slurm(m)
+        s.write("steps.sh", STEPS)
+        job = s.submit("-o", "steps.out", "steps.sh", env={"PATH": f"{s.links}:{os.environ['PATH']}"}.items())
+        wait(lambda: "both" in lines_of(s, "steps.out"), "both steps run", 60)
+        s.ok("scancel", "-s", "USR1", job)
+        wait(lambda: {"first-usr1", "second-usr1"} <= set(lines_of(s, "steps.out")), "both steps have the signal")
+        check("shell-usr1" not in lines_of(s, "steps.out"), "the batch shell has not")
+        s.ok("scancel", "-s", "USR1", f"{job}.1")
+        heard = lambda: sorted(lines_of(s, "steps.out").count(f"{x}-usr1") for x in ("first", "second"))
+        wait(lambda: heard() == [1, 2], "one step has it again", 30)
+        s.ok("scontrol", "suspend", job)
+        s.wait_state(job, "SUSPENDED")
+        s.ok("scontrol", "resume", job)
+        s.ok("scancel", f"{job}.0")
+        s.ok("scancel", f"{job}.1")
+        s.wait_state(job, "FAILED")
+        equal(s.ok("sacct", "-n", "-X", "-j", job, "-o", "exitcode").strip(), "3:0", s.text("steps.out"))
+
+
 TICKS = "n=0; while :; do n=$((n+1)); echo $n >count; sleep 0.02; done"
 
 

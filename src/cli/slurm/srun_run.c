@@ -465,10 +465,10 @@ static void run_on_detached(void *arg)
 static struct err *node_open(struct srun_node *node)
 {
     struct srun_run *r = node->run;
-    AUTO_FREE char *path =
-        path_format("/api/v1/namespaces/%s/pods/%s/"
-                    "exec?stdin=true&stdout=true&stderr=true&command=" SLURM_STEP_PROGRAM,
-                    r->o->ns, step_make_pod(r->o->make, node->i));
+    AUTO_FREE char *path = path_format(
+        "/api/v1/namespaces/%s/pods/%s/"
+        "exec?stdin=true&stdout=true&stderr=true&command=" SLURM_STEP_PROGRAM "&command=%" PRId64,
+        r->o->ns, step_make_pod(r->o->make, node->i), step_make_number(r->o->make));
     const struct remote_options o = {.path = path,
                                      .on_output = node_on_output,
                                      .on_drain = node_on_drain,

@@ -17,7 +17,8 @@ enum {
     SLURM_STEP_SILENT_S = 180 /* without one the step counts as ended */
 };
 
-/* The command by which pods/exec starts the manager of a step: the node runs its own program. */
+/* The command by which pods/exec starts the manager of a step: the node runs its own program. A
+ * second word, the step's number, names its cgroup for signals (pods/signal). */
 #define SLURM_STEP_PROGRAM "mete-step"
 
 /* The words by which srun knows that it may try again. */

@@ -402,6 +402,40 @@ static void a_signal_comes_once_before_the_deadline(void **state)
     node_world_done(&w);
 }
 
+/* The pod object with the annotation of a suspension. */
+static void put_suspension(struct node_world *w, const char *text)
+{
+    AUTO(json_freep)
+    json_t *pod = node_world_pod(
+        "{\"terminationGracePeriodSeconds\":2,\"activeDeadlineSeconds\":60,"
+        "\"containers\":[{\"name\":\"m\",\"image\":\"host\",\"command\":[\"true\"]}]}",
+        "{}");
+
+    json_put_text(json_object_at(json_object_at(pod, "metadata"), "annotations"),
+                  "mete.dev/slurm-suspended", text);
+    node_world_put(w, pod);
+}
+
+static void a_suspension_moves_the_deadline(void **state)
+{
+    struct node_world w;
+
+    (void)state;
+    node_world_init(&w);
+    w.obeys_term = true;
+    put_suspension(&w, "0");
+    node_world_advance(&w, 50 * NS_PER_SEC);
+    put_suspension(&w, "0 2026-11-23T00:00:00.000000Z");
+    node_world_advance(&w, 1000 * NS_PER_SEC);
+    assert_int_equal(node_world_container(&w, "u1-m-0")->n_terms, 0);
+    put_suspension(&w, "1000");
+    node_world_advance(&w, 10 * NS_PER_SEC - 1);
+    assert_int_equal(node_world_container(&w, "u1-m-0")->n_terms, 0);
+    node_world_advance(&w, 1);
+    assert_string_equal(json_text(node_world_status(&w), "reason"), "DeadlineExceeded");
+    node_world_done(&w);
+}
+
 static void a_deadline_ends_the_pod(void **state)
 {
     const char *spec =
@@ -762,6 +796,7 @@ int main(void)
         cmocka_unit_test(deletion_with_a_shorter_grace_hurries),
         cmocka_unit_test(what_does_not_die_keeps_the_pod),
         cmocka_unit_test(the_last_status_goes_before_the_deletion),
+        cmocka_unit_test(a_suspension_moves_the_deadline),
         cmocka_unit_test(a_deadline_ends_the_pod),
         cmocka_unit_test(a_signal_comes_once_before_the_deadline),
         cmocka_unit_test(tells_the_server_until_it_hears),
