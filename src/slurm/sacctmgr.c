@@ -165,7 +165,7 @@ static void put_names(const struct acct_key *k, const struct acct_term *t, json_
     AUTO(json_freep) json_t *list = json_deep_copy(json_object_get(to, k->member));
     struct str rest = str_of(t->value);
 
-    if (!list || t->operation == '=') {
+    if (!list || (t->operation == '=' && (!*t->value || !strchr("+-", *t->value)))) {
         json_decref(list);
         list = json_array();
     }
@@ -423,7 +423,6 @@ void acct_request_done(struct acct_request *r)
     terms_done(r->set.at, r->set.n);
     vec_done(&r->where);
     vec_done(&r->set);
-    free(r->file);
     free(r->format);
     *r = (struct acct_request){0};
 }

@@ -46,9 +46,9 @@ struct acct_request {
     enum acct_entity entity;
     VEC(struct acct_term) where; /* of list, add and delete: all terms */
     VEC(struct acct_term) set;   /* of modify */
-    char *file;                  /* of dump and load */
     char *format;
     bool has_associations; /* -s, withassoc */
+    bool is_load;          /* from a file: default accounts are settled at its end */
 };
 
 /* Reads the arguments. ERR_INVALID has the words of sacctmgr. */
@@ -89,7 +89,14 @@ struct acct_plan {
     bool is_nothing; /* nothing matched, or all exists already */
 };
 
-/* Makes the changes of add, modify and delete. ERR_INVALID has the words of sacctmgr. */
+/* Makes the changes of add, modify and delete, on top of those in `ret`. ERR_INVALID has the words
+ * of sacctmgr. */
 struct err *acct_change(const struct acct_request *r, const struct acct_books *b,
                         struct acct_plan *ret) MUST_CHECK;
 void acct_plan_done(struct acct_plan *p);
+
+/* sacctmgr_file.c: adds the file of `sacctmgr dump`. */
+void acct_dump(const struct acct_books *b, struct buf *out);
+/* Makes the changes that add what a file has and the objects lack. ERR_INVALID names the line. */
+struct err *acct_load(struct str text, const struct acct_books *b,
+                      struct acct_plan *ret) MUST_CHECK;

@@ -231,6 +231,43 @@ static void say_settings(const json_t *part, struct buf *out)
     }
 }
 
+/* The list that an association has from the account or one above it. Borrowed. */
+static const json_t *inherited_qos(const struct acct_edit *e, const char *account)
+{
+    for (unsigned depth = 0; account && depth < SLURM_ACCOUNTS_DEEP; depth++) {
+        const json_t *spec = json_object_get(edit_see(e, "queues", account), "spec");
+        const json_t *list = json_at(spec, "slurm", "qos", NULL);
+        const char *parent = json_text_filled(spec, "parent");
+
+        if (list)
+            return list;
+        account = text_equal(account, QUEUE_ROOT) ? NULL : parent ? parent : QUEUE_ROOT;
+    }
+    return NULL;
+}
+
+static bool is_change_of_qos(const struct acct_term *t)
+{
+    const struct acct_key *k = t->value ? acct_key_find(t->key, ACCT_OF_ASSOCIATION) : NULL;
+
+    return k && text_equal(k->member, "qos") &&
+           (t->operation != '=' || (*t->value && strchr("+-", *t->value)));
+}
+
+/* Changes with += and -= begin with what the association has from above. */
+static void begin_qos(const struct acct_edit *e, const char *account, json_t *part)
+{
+    const json_t *list = inherited_qos(e, account);
+    bool is_change = false;
+
+    for (size_t i = 0; i < e->request->set.n; i++)
+        is_change = is_change || is_change_of_qos(&e->request->set.at[i]);
+    for (size_t i = 0; i < e->request->where.n; i++)
+        is_change = is_change || is_change_of_qos(&e->request->where.at[i]);
+    if (is_change && !json_object_get(part, "qos"))
+        json_put(part, "qos", list ? json_deep_copy(list) : json_pack("[s]", SLURM_QOS_DEFAULT));
+}
+
 /* ---- add ---- */
 
 /* Adds the account, and the lines about its association to `said`. */
@@ -339,6 +376,7 @@ static struct err *add_association(struct acct_edit *e, const char *user, const 
     json_put_text(one, "account", account);
     json_put_text(one, "partition", partition);
     (void)json_array_append_new(json_array_at(json_object_at(object, "spec"), "associations"), one);
+    begin_qos(e, account, one);
     TRY(put_terms(r->where.at, r->where.n, ACCT_OF_ASSOCIATION, one));
     buf_printf(said, "  U = %-9.9s A = %-10.10s C = %-10.10s", user, account, e->books->cluster);
     if (partition)
@@ -420,7 +458,8 @@ static struct err *add_users(struct acct_edit *e)
         if (!*name)
             continue;
         TRY(add_user(e, name, accounts, &said));
-        TRY(check_default(edit_see(e, "slurmusers", name)));
+        if (!e->request->is_load)
+            TRY(check_default(edit_see(e, "slurmusers", name)));
         if (!is_known)
             buf_printf(&added, "  %s\n", name);
     }
@@ -486,37 +525,6 @@ static struct err *add_qos(struct acct_edit *e)
 }
 
 /* ---- modify and delete ---- */
-
-/* The list that an association has from the account or one above it. Borrowed. */
-static const json_t *inherited_qos(const struct acct_edit *e, const char *account)
-{
-    for (unsigned depth = 0; account && depth < SLURM_ACCOUNTS_DEEP; depth++) {
-        const json_t *spec = json_object_get(edit_see(e, "queues", account), "spec");
-        const json_t *list = json_at(spec, "slurm", "qos", NULL);
-        const char *parent = json_text_filled(spec, "parent");
-
-        if (list)
-            return list;
-        account = text_equal(account, QUEUE_ROOT) ? NULL : parent ? parent : QUEUE_ROOT;
-    }
-    return NULL;
-}
-
-/* Changes with += and -= begin with what the association has from above. */
-static void begin_qos(const struct acct_edit *e, const char *account, json_t *part)
-{
-    const json_t *list = inherited_qos(e, account);
-    bool is_change = false;
-
-    VEC_EACH (&e->request->set, t) {
-        const struct acct_key *k = acct_key_find(t->key, ACCT_OF_ASSOCIATION);
-
-        is_change = is_change || (k && text_equal(k->member, "qos") &&
-                                  (t->operation != '=' || (t->value && strchr("+-", *t->value))));
-    }
-    if (is_change && !json_object_get(part, "qos"))
-        json_put(part, "qos", list ? json_deep_copy(list) : json_pack("[s]", SLURM_QOS_DEFAULT));
-}
 
 /* Is the association meant by account=, user=, partition= and the names? */
 static bool is_meant(const struct acct_edit *e, const char *names, const char *user,

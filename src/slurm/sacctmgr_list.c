@@ -65,8 +65,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of the accounts below one, in order, as a new array. */
-static const char **names_below(const struct acct_books *b, const char *account, size_t *ret_n)
+const char **acct_names_below(const struct acct_books *b, const char *account, size_t *ret_n)
 {
     size_t all = json_array_size(b->queues);
     const char **names = mem_alloc((all + 1) * sizeof(*names));
@@ -119,7 +118,7 @@ static void add_account(const struct acct_books *b, const json_t *users, const c
             rows,
             user_row(json_array_get(pair, 1), json_string_value(json_array_get(pair, 0)), row));
     }
-    below = names_below(b, name, &n);
+    below = acct_names_below(b, name, &n);
     for (size_t i = 0; i < n && depth < SLURM_ACCOUNTS_DEEP; i++)
         add_account(b, users, below[i], name, row, depth + 1, rows);
     free(below);

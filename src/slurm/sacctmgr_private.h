@@ -54,6 +54,9 @@ bool acct_in_list(const char *list, const char *name);
 const json_t *acct_find(const json_t *objects, const char *name);
 const char *acct_name_of(const json_t *object);
 
+/* The names of the accounts right below one, in order: a new array, which the caller frees. */
+const char **acct_names_below(const struct acct_books *b, const char *account, size_t *ret_n);
+
 /*
  * The associations in the order of the tree: an object each, with account, parent (accounts),
  * user (users), partition, shares, and the members of the association itself. New reference.

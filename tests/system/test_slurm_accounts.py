@@ -19,6 +19,7 @@ def test_slurm_accounts():
     with Mete("emulated:2xH100") as m:
         s = commands.Slurm(m)
         keeps_accounts(s)
+        dumps_and_loads(s)
         enforces(s, m)
         shares_and_orders(s, m)
         m.stop()
@@ -152,3 +153,37 @@ def waits_with_reasons(s, m):
     wait(lambda: sorted(s.states(array).values()) == ["PENDING", "RUNNING"], "one element took the room")
     s.ok("scancel", array, small, wall)
     wait(lambda: s.ok("squeue", "-h") == "", "all jobs are over")
+
+
+DUMP = """# as Slurm writes it
+Cluster - 'mete':Fairshare=1:QOS='normal'
+Parent - 'root'
+User - 'root':DefaultAccount='lab':AdminLevel='Administrator':Fairshare=1
+Account - 'lab':Description='a lab: of two':Organization='uni':Fairshare=2:GrpTRES=cpu=4,gres/gpu=2
+Parent - 'lab'
+Account - 'lab_b':Description='b':Organization='uni':Fairshare=2147483647
+User - 'dan':DefaultAccount='lab_b':Fairshare=3:MaxJobs=3:MaxWallDurationPerJob=60:QOS='+high'
+Parent - 'lab_b'
+User - 'dan':DefaultAccount='lab_b':Fairshare=2147483647
+"""
+
+
+def dumps_and_loads(s):
+    s.write("accounts.cfg", DUMP)
+    equal(s.ok("sacctmgr", "-i", "load", "file=accounts.cfg"), "For cluster mete\n")
+    equal(s.ok("sacctmgr", "-nP", "list", "assoc", "user=dan,root", "format=account,user,share,maxjobs,maxwall,qos"),
+          "root|root|1|||normal\nlab|dan|3|3|01:00:00|high,normal\nlab_b|dan|parent|||normal\n")
+    equal(s.ok("sacctmgr", "-nP", "list", "user", "dan,root"), "dan|lab_b|None\nroot|root|Administrator\n")
+    equal(s.ok("sacctmgr", "-nP", "list", "account", "lab"), "lab|a lab: of two|uni\n")
+    r = s.call("sacctmgr", "-i", "load", "accounts.cfg")
+    equal((r.code, r.out), (1, "For cluster mete\n Nothing new added.\n"))
+    s.ok("sacctmgr", "dump", "file=out.cfg")
+    lines = s.text("out.cfg").splitlines()
+    for line in ("Parent - 'lab'", "Account - 'lab':Description='a lab: of two':Organization='uni':Fairshare=2:GrpTRES=cpu=4,gres/gpu=2",
+                 "Account - 'lab_b':Description='b':Organization='uni':Fairshare=2147483647",
+                 "User - 'dan':DefaultAccount='lab_b':Fairshare=3:MaxJobs=3:MaxWallDurationPerJob=60:QOS='normal,high'",
+                 "User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1"):
+        check(line in lines, line, lines)
+    r = s.call("sacctmgr", "-i", "load", s.write("bad.cfg", "Parent - 'root'\nUser - 'x':Nope=1\n"))
+    check(r.code == 1 and r.err.startswith("line 2: "), r)
+    s.ok("sacctmgr", "-i", "delete", "user", "dan,root")

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/slurm/slurm_command.h"
@@ -12,7 +13,8 @@
 #include "cli/term/text_escape.h"
 
 enum {
-    ANSWER_WAIT_MS = 30000
+    ANSWER_WAIT_MS = 30000,
+    FILE_SIZE_MAX = 64 << 20
 };
 
 /* The lists of objects, with what acct_books borrows. */
@@ -121,6 +123,54 @@ static struct err *print_list(struct slurm_command *s, const struct acct_request
     return e;
 }
 
+/* The file of "file=NAME", or a word alone; NULL: none. */
+static const char *file_of(const struct acct_request *r)
+{
+    const char *name = NULL;
+
+    VEC_EACH (&r->where, t)
+        if (t->value && text_equal(t->key, "file"))
+            name = t->value;
+        else if (!t->value && r->verb == ACCT_LOAD && !name)
+            name = t->key;
+    return name;
+}
+
+static struct err *dump(struct slurm_command *s, const struct acct_request *r,
+                        const struct acct_books *b)
+{
+    const char *name = file_of(r);
+    AUTO_FREE char *usual = mem_format("./%s.cfg", b->cluster);
+    AUTO(buf_done) struct buf out = {0};
+
+    if (!name) {
+        (void)fprintf(s->cli->err, "%s: No filename given, using %s.\n", s->name, usual);
+        name = usual;
+    }
+    acct_dump(b, &out);
+    return file_write(name, 0644, (struct str){out.at, out.size});
+}
+
+static struct err *load(struct slurm_command *s, const struct acct_request *r,
+                        const struct acct_books *b)
+{
+    const char *name = file_of(r);
+    AUTO(buf_done) struct buf text = {0};
+    struct acct_plan plan = {0};
+    struct err *e;
+
+    if (!name)
+        return refuse(s, err_new(ERR_INVALID, "No filename specified."));
+    VEC_EACH (&r->where, t)
+        if (text_equal(t->key, "clean"))
+            return refuse(s, err_new(ERR_INVALID, "clean is not available: docs/slurm.md"));
+    TRY(file_read(name, FILE_SIZE_MAX, &text));
+    e = acct_load((struct str){text_or_empty(text.at), text.size}, b, &plan);
+    e = e ? refuse(s, e) : carry_out(s, &plan);
+    acct_plan_done(&plan);
+    return e;
+}
+
 static struct err *sacctmgr_do(struct slurm_command *s, const struct acct_request *r,
                                const struct acct_books *b)
 {
@@ -131,6 +181,10 @@ static struct err *sacctmgr_do(struct slurm_command *s, const struct acct_reques
         return print_list(s, r, b);
     if (slurm_words_has(&s->words, "readonly"))
         return err_new(ERR_INVALID, "Can't run this command in readonly mode.");
+    if (r->verb == ACCT_DUMP)
+        return dump(s, r, b);
+    if (r->verb == ACCT_LOAD)
+        return load(s, r, b);
     e = acct_change(r, b, &plan);
     e = e ? refuse(s, e) : carry_out(s, &plan);
     acct_plan_done(&plan);
