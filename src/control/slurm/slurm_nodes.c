@@ -13,7 +13,8 @@
 #define OLD_FEATURES "mete.dev/slurm-features"
 #define OLD_STATE    "mete.dev/slurm-state"
 
-static bool names_node(const json_t *line, const char *node)
+/* Adds the members of a line to those that earlier lines gave its nodes. */
+static void read_line(json_t *facts, const json_t *line)
 {
     AUTO(hostlist_done) struct hostlist names = {0};
     AUTO(err_freep)
@@ -21,22 +22,19 @@ static bool names_node(const json_t *line, const char *node)
         hostlist_parse(str_of(text_or_empty(json_text(line, "names"))), HOSTLIST_MAX, &names);
 
     VEC_EACH (&names.names, name)
-        if (text_equal(*name, node))
-            return true;
-    return false;
+        (void)json_object_update(json_object_at(facts, *name), (json_t *)(uintptr_t)line);
 }
 
-json_t *slurm_node_facts(const struct slurm_jobs *s, const char *node)
+void slurm_read_facts(struct slurm_jobs *s)
 {
     const json_t *lines = json_at(s->config, "spec", "nodes", NULL);
-    json_t *facts = json_object();
     const json_t *line;
     size_t i;
 
+    json_decref(s->facts);
+    s->facts = lines ? json_object() : NULL;
     json_array_foreach (lines, i, line)
-        if (names_node(line, node))
-            (void)json_object_update(facts, (json_t *)(uintptr_t)line); /* of texts and lists */
-    return facts;
+        read_line(s->facts, line);
 }
 
 /* ---- features ---- */
@@ -134,7 +132,7 @@ static void put_state(const struct slurm_node *n, const json_t *facts, json_t *p
 
 void slurm_node_patch_facts(const struct slurm_jobs *s, const struct slurm_node *n, json_t *patch)
 {
-    AUTO(json_freep) json_t *facts = slurm_node_facts(s, n->name);
+    const json_t *facts = json_object_get(s->facts, n->name);
     AUTO_FREE char *missing = find_missing_gpus(n, facts);
     bool is_drained = json_bool_at(n->object, "spec", "unschedulable", NULL);
 
@@ -165,7 +163,7 @@ static int64_t memory_mib(const json_t *facts)
 
 static json_t *absent_row(const struct slurm_jobs *s, const char *name)
 {
-    AUTO(json_freep) json_t *facts = slurm_node_facts(s, name);
+    const json_t *facts = json_object_get(s->facts, name);
     int64_t cpus = json_int(facts, "cpus", 1);
     int64_t memory = memory_mib(facts);
     json_t *row = json_object();
@@ -198,22 +196,10 @@ void slurm_put_facts(json_t *row, const json_t *facts)
 
 void slurm_add_absent_rows(const struct slurm_jobs *s, json_t *rows)
 {
-    const json_t *lines = json_at(s->config, "spec", "nodes", NULL);
-    AUTO(json_freep) json_t *seen = json_object();
-    const json_t *line;
-    size_t i;
+    const char *name;
+    json_t *facts;
 
-    json_array_foreach (lines, i, line) {
-        AUTO(hostlist_done) struct hostlist names = {0};
-        AUTO(err_freep)
-        struct err *e =
-            hostlist_parse(str_of(text_or_empty(json_text(line, "names"))), HOSTLIST_MAX, &names);
-
-        VEC_EACH (&names.names, name) {
-            if (is_known(s, *name) || json_object_get(seen, *name))
-                continue;
-            json_put_bool(seen, *name, true);
-            (void)json_array_append_new(rows, absent_row(s, *name)); /* fresh: cannot fail */
-        }
-    }
+    json_object_foreach (s->facts, name, facts)
+        if (!is_known(s, name))
+            (void)json_array_append_new(rows, absent_row(s, name)); /* fresh: cannot fail */
 }

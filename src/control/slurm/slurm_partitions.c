@@ -17,6 +17,11 @@ static const json_t *spec_of(const struct slurm_part *p)
     return json_object_get(p->object, "spec");
 }
 
+bool slurm_part_has(const struct slurm_part *p, const char *node)
+{
+    return !p->nodes || json_object_get(p->nodes, node);
+}
+
 /* ---- labels of nodes ---- */
 
 /* Adds what the node's labels lack of its partitions, and null for those that it has left. */
@@ -31,8 +36,7 @@ static void collect_labels(const struct slurm_jobs *s, const struct slurm_node *
     map_each (handle, s->parts, p, tmp) {
         AUTO_FREE char *label = mem_format(SLURM_PARTITION_LABEL "%s", p->name);
 
-        if (!slurm_partition_has_all(spec_of(p)) && slurm_partition_has_node(spec_of(p), n->name) &&
-            !json_object_get(now, label))
+        if (p->nodes && slurm_part_has(p, n->name) && !json_object_get(now, label))
             json_put_text(labels, label, "");
     }
     json_object_foreach ((json_t *)(uintptr_t)now, key, value) {
@@ -41,8 +45,7 @@ static void collect_labels(const struct slurm_jobs *s, const struct slurm_node *
         if (!text_starts_with(key, SLURM_PARTITION_LABEL))
             continue;
         named = find_part(s, str_of(key + strlen(SLURM_PARTITION_LABEL)));
-        if (!named || slurm_partition_has_all(spec_of(named)) ||
-            !slurm_partition_has_node(spec_of(named), n->name))
+        if (!named || !named->nodes || !slurm_part_has(named, n->name))
             json_put(labels, key, json_null());
     }
 }
@@ -96,6 +99,7 @@ static void part_free(struct slurm_jobs *s, struct slurm_part *p)
 {
     map_remove(handle, s->parts, p); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
     json_decref(p->object);
+    json_decref(p->nodes);
     free(p->name);
     free(p);
 }
@@ -113,6 +117,8 @@ void slurm_put_partition(void *arg, const char *ns, const char *name, const json
     }
     json_decref(p->object);
     p->object = json_incref((json_t *)(uintptr_t)object);
+    json_decref(p->nodes);
+    p->nodes = slurm_partition_nodes(spec_of(p));
     label_nodes(s);
     poke_all(s);
 }
@@ -149,6 +155,7 @@ void slurm_put_config(void *arg, const char *ns, const char *name, const json_t 
         return;
     json_decref(s->config);
     s->config = json_incref((json_t *)(uintptr_t)object);
+    slurm_read_facts(s);
     label_nodes(s);
     slurm_limits_begin(s);
     poke_all(s);
@@ -164,6 +171,7 @@ void slurm_remove_config(void *arg, const char *ns, const char *name, const json
         return;
     json_decref(s->config);
     s->config = NULL;
+    slurm_read_facts(s);
     label_nodes(s);
     slurm_limits_begin(s);
 }
@@ -177,6 +185,7 @@ void slurm_forget_partitions(struct slurm_jobs *s)
         part_free(s, p); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
     json_decref(s->config);
     s->config = NULL;
+    slurm_read_facts(s);
     s->has_parts = false;
 }
 
@@ -242,7 +251,7 @@ json_t *sjob_partitions(const struct sjob *j)
 
         if (wait_in(j, p))
             continue;
-        if (slurm_partition_has_all(spec_of(p)))
+        if (!p->nodes)
             return NULL;
         (void)json_array_append_new(names, json_string(p->name));
         if (j->ask.nodes > 1) /* all of its nodes are in one partition */
@@ -258,7 +267,7 @@ char *slurm_partition_on(const struct slurm_jobs *s, const char *list, const cha
     while (node && rest.at) {
         const struct slurm_part *p = find_part(s, str_cut(&rest, ','));
 
-        if (p && slurm_partition_has_node(spec_of(p), node))
+        if (p && slurm_part_has(p, node))
             return mem_strdup(p->name);
     }
     return mem_strdup(list && *list ? list : slurm_default_partition(s));

@@ -187,6 +187,7 @@ struct slurm_part {
     struct map_handle handle; /* by name */
     char *name;
     json_t *object;
+    json_t *nodes; /* names, as the keys of an object; NULL: all nodes */
 };
 
 struct slurm_jobs {
@@ -206,6 +207,7 @@ struct slurm_jobs {
     struct slurm_part *parts; /* none: SLURM_PARTITION has all nodes */
     bool has_parts;           /* all partitions have been read */
     json_t *config;           /* the SlurmConfig; NULL: none */
+    json_t *facts;            /* what it says of nodes, by their names; NULL: nothing */
     struct sjob *jobs;
     struct sjob *jobs_by_uid;
     VEC(struct sjob *) by_id; /* ascending */
@@ -290,8 +292,9 @@ void slurm_forget_partitions(struct slurm_jobs *s);
 void slurm_label_node(struct slurm_jobs *s, const struct slurm_node *n);
 /* slurm_nodes.c: adds to the patch what the node lacks of its line in slurm.conf. */
 void slurm_node_patch_facts(const struct slurm_jobs *s, const struct slurm_node *n, json_t *patch);
-/* The members of the node's lines in slurm.conf. New reference. */
-json_t *slurm_node_facts(const struct slurm_jobs *s, const char *node);
+/* Reads the nodes of the SlurmConfig into `facts`. */
+void slurm_read_facts(struct slurm_jobs *s);
+bool slurm_part_has(const struct slurm_part *p, const char *node);
 /* The settings of the SlurmConfig; NULL: none. Borrowed. */
 const json_t *slurm_settings(const struct slurm_jobs *s);
 /* A number of the settings. */

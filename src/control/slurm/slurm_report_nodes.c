@@ -129,7 +129,7 @@ static json_t *node_row(const struct slurm_jobs *s, const struct slurm_node *n,
     int64_t cpus = slurm_capacity(n->object, "cpu");
     int64_t memory = slurm_capacity(n->object, "memory");
     const struct node_sum *held = sum ? sum : &nothing;
-    AUTO(json_freep) json_t *facts = slurm_node_facts(s, n->name);
+    const json_t *facts = json_object_get(s->facts, n->name);
     int64_t created_ns =
         stamp_or(json_text_at(n->object, "metadata", "creationTimestamp", NULL), 0);
     json_t *row = json_object();

@@ -54,7 +54,7 @@ json_t *slurm_partitions_of(const struct slurm_jobs *s, const char *node)
     json_t *names = json_array();
 
     for (size_t i = 0; i < n; i++)
-        if (slurm_partition_has_node(part_spec(all[i]), node))
+        if (slurm_part_has(all[i], node))
             (void)json_array_append_new(names, json_string(all[i]->name));
     free(all);
     return names;
@@ -75,13 +75,13 @@ static void partition_put_nodes(json_t *row, const struct slurm_jobs *s, const s
     size_t n = 0;
     const struct slurm_node **all = slurm_sort_nodes(s, &n);
 
-    if (!slurm_partition_has_all(part_spec(p)))
+    if (p->nodes)
         err_free(hostlist_parse(str_of(text_or_empty(json_text(part_spec(p), "nodes"))),
                                 HOSTLIST_MAX, &names)); /* was checked */
     for (size_t i = 0; i < n; i++) {
-        if (!slurm_partition_has_node(part_spec(p), all[i]->name))
+        if (!slurm_part_has(p, all[i]->name))
             continue;
-        if (slurm_partition_has_all(part_spec(p)))
+        if (!p->nodes)
             hostlist_add(&names, all[i]->name);
         cpus += slurm_capacity(all[i]->object, "cpu");
         memory += slurm_capacity(all[i]->object, "memory");
@@ -92,7 +92,7 @@ static void partition_put_nodes(json_t *row, const struct slurm_jobs *s, const s
     json_array_foreach (absent, n, node) {
         if (!json_has_text(json_object_get(node, "partitions"), p->name))
             continue;
-        if (slurm_partition_has_all(part_spec(p)))
+        if (!p->nodes)
             hostlist_add(&names, json_text(node, "name"));
         cpus += json_int(node, "cpus", 0);
         memory += json_int(node, "memory", 0) << 20;

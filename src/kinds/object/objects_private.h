@@ -129,8 +129,9 @@ struct err *slurm_step_delete_rules(const struct change *c) MUST_CHECK;
 struct err *slurm_partition_rules(struct change *c) MUST_CHECK;
 /* ERR_CONFLICT: a partition is to be deleted that has jobs. Other kinds pass. */
 struct err *slurm_partition_delete_rules(const struct change *c) MUST_CHECK;
-/* Is the node in one of the job's partitions? */
-bool slurm_partitions_have(const struct change *c, const char *node);
+/* The names of the nodes of the job's partitions, as the keys of an object; NULL: all nodes. New
+ * reference. */
+json_t *slurm_partitions_nodes(const struct change *c);
 
 /* objects_bind.c */
 struct err *bind_create(struct objects *o, const struct objects_request *r, json_t *binding,

@@ -166,6 +166,7 @@ static struct err *find_fits(const struct change *c, const struct slurm_ask *ask
 {
     const struct store_range range = {.group = "", .resource = "nodes"};
     const struct store_object *o = NULL;
+    AUTO(json_freep) json_t *own = slurm_partitions_nodes(c);
     int64_t n_fits = 0;
     int64_t n = 0;
 
@@ -173,7 +174,7 @@ static struct err *find_fits(const struct change *c, const struct slurm_ask *ask
     while ((o = store_next_applied(c->objects->store, &range, o ? &o->key : NULL))) {
         AUTO(json_freep) json_t *node = NULL;
 
-        if (!slurm_partitions_have(c, o->key.name))
+        if (own && !json_object_get(own, o->key.name))
             continue;
         TRY(tree_cache_get(c->objects->trees, o, &node));
         n++;

@@ -205,30 +205,35 @@ static struct err *take_listed(const struct change *c, const char *list, const j
 
 /* ---- nodes ---- */
 
-bool slurm_partitions_have(const struct change *c, const char *node)
+json_t *slurm_partitions_nodes(const struct change *c)
 {
     const char *list = json_text_filled(json_object_get(c->after, "spec"), "partition");
     struct str rest = str_of(list);
+    AUTO(json_freep) json_t *all = list ? json_object() : NULL;
 
     while (rest.at) {
         AUTO(json_freep) json_t *partition = NULL;
         AUTO(err_freep) struct err *e = named_partition(c, str_cut(&rest, ','), &partition);
+        AUTO(json_freep)
+        json_t *nodes = e ? NULL : slurm_partition_nodes(json_object_get(partition, "spec"));
 
-        if (e || slurm_partition_has_node(json_object_get(partition, "spec"), node))
-            return true; /* without partitions: SLURM_PARTITION */
+        if (!nodes) /* without partitions: SLURM_PARTITION */
+            return NULL;
+        (void)json_object_update(all, nodes);
     }
-    return !list;
+    return TAKE(all);
 }
 
 static struct err *check_node_list(const struct change *c)
 {
     const char *list = json_text_filled(json_object_get(c->after, "spec"), "nodeList");
+    AUTO(json_freep) json_t *nodes = list ? slurm_partitions_nodes(c) : NULL;
     AUTO(hostlist_done) struct hostlist names = {0};
     AUTO(err_freep)
     struct err *e = list ? hostlist_parse(str_of(list), HOSTLIST_MAX, &names) : NULL;
 
     VEC_EACH (&names.names, name)
-        if (!slurm_partitions_have(c, *name))
+        if (nodes && !json_object_get(nodes, *name))
             return err_new(ERR_INVALID, "Requested node configuration is not available");
     return NULL;
 }

@@ -46,18 +46,19 @@ bool slurm_partition_has_all(const json_t *spec)
     return !spec || (nodes && strcasecmp(nodes, "ALL") == 0);
 }
 
-bool slurm_partition_has_node(const json_t *spec, const char *node)
+json_t *slurm_partition_nodes(const json_t *spec)
 {
     AUTO(hostlist_done) struct hostlist names = {0};
     AUTO(err_freep) struct err *e = NULL;
+    json_t *nodes;
 
     if (slurm_partition_has_all(spec))
-        return true;
+        return NULL;
+    nodes = json_object();
     e = hostlist_parse(str_of(text_or_empty(json_text(spec, "nodes"))), HOSTLIST_MAX, &names);
     VEC_EACH (&names.names, name)
-        if (text_equal(*name, node))
-            return true;
-    return false;
+        json_put_bool(nodes, *name, true);
+    return nodes;
 }
 
 /* ---- access ---- */

@@ -30,7 +30,8 @@ void slurm_partition_validate(const json_t *spec, const struct path *at, struct 
 
 /* Does the partition have all nodes? */
 bool slurm_partition_has_all(const json_t *spec);
-bool slurm_partition_has_node(const json_t *spec, const char *node);
+/* The names of its nodes, as the keys of an object; NULL: all nodes. New reference. */
+json_t *slurm_partition_nodes(const json_t *spec);
 
 /* Who submits a job. Texts are borrowed; NULL: none. */
 struct slurm_submitter {
