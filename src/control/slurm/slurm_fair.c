@@ -382,6 +382,7 @@ struct err *slurm_fair_new(const struct slurm_fair_options *o, struct slurm_fair
     f->options = *o;
     f->timer = loop_timer_new(o->loop, fair_on_step, f);
     f->load_timer = loop_timer_new(o->loop, fair_on_load, f);
+    f->points_timer = loop_timer_new(o->loop, fair_on_points, f);
     f->is_changed = true;
     slurm_priority_policy_default(&f->policy);
     e = fair_watch(f);
@@ -401,6 +402,8 @@ void slurm_fair_free(struct slurm_fair *f)
         cluster_unwatch(f->options.cluster, f->watches[i]);
     loop_timer_free(f->timer);
     loop_timer_free(f->load_timer);
+    loop_timer_free(f->points_timer);
+    fair_points_free(f);
     fair_tree_free(f);
     while (f->pods)
         fair_pod_free(f, f->pods);

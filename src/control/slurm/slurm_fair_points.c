@@ -8,6 +8,10 @@
 
 #define TIER_POINTS (INT64_C(1) << 33) /* more than any priority */
 
+enum {
+    PODS_A_TURN = 256
+};
+
 static double qos_factor(const struct slurm_fair *f, const char *qos)
 {
     struct fair_object *o = NULL;
@@ -98,6 +102,8 @@ void fair_points_of(struct slurm_fair *f, struct fair_pod *p)
 {
     struct slurm_tres asked = {0};
 
+    if (f->is_changed) /* the tree borrows from objects that have changed */
+        fair_tree_find(f);
     p->priority = 0;
     if (slurm_priority_is_on(&f->policy)) {
         const struct slurm_priority_job job = job_of_pod(f, p, &asked);
@@ -108,15 +114,41 @@ void fair_points_of(struct slurm_fair *f, struct fair_pod *p)
     scheduler_set_points(f->options.scheduler, p->key, p->uid, p->priority + tier_points(f, p));
 }
 
+void fair_points_free(struct slurm_fair *f)
+{
+    VEC_EACH (&f->due, key)
+        free(*key);
+    vec_done(&f->due);
+}
+
+/* Lists the waiting pods; some that a step before has listed may be left. */
 void fair_points_all(struct slurm_fair *f)
 {
     struct fair_pod *p;
     struct fair_pod *next;
 
+    fair_points_free(f);
     map_each (handle, f->pods, p, next) {
         if (p->started_ns == 0)
+            vec_add(&f->due, mem_strdup(p->key));
+    }
+    loop_timer_set(f->points_timer, 0);
+}
+
+void fair_on_points(void *fair)
+{
+    struct slurm_fair *f = fair;
+
+    for (size_t i = 0; i < PODS_A_TURN && f->due.n > 0; i++) {
+        AUTO_FREE char *key = f->due.at[--f->due.n];
+        struct fair_pod *p = NULL;
+
+        map_find_text(handle, f->pods, key, p);
+        if (p && p->started_ns == 0)
             fair_points_of(f, p);
     }
+    if (f->due.n > 0)
+        loop_timer_set(f->points_timer, 0);
 }
 
 /* ---- questions ---- */

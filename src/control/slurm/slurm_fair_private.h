@@ -59,6 +59,7 @@ struct slurm_fair {
     struct cluster_watch *watches[8];
     struct loop_timer *timer;
     struct loop_timer *load_timer;
+    struct loop_timer *points_timer;
     struct fair_object *queues;
     struct fair_object *users;
     struct fair_object *qoses;
@@ -66,6 +67,7 @@ struct slurm_fair {
     struct fair_object *nodes;
     struct fair_object *jobs; /* SlurmJobs with a nice value */
     struct fair_pod *pods;
+    VEC(char *) due; /* keys of pods that are to get their points */
     struct fair_usage *usage;
     struct slurm_priority_policy policy;
     VEC(struct fair_node) tree;
@@ -100,6 +102,8 @@ void fair_tree_find(struct slurm_fair *f);
 int64_t fair_tree_index(const struct slurm_fair *f, const char *account, const char *user);
 void fair_tree_free(struct slurm_fair *f);
 
-/* slurm_fair_points.c: gives waiting pods their points. */
+/* slurm_fair_points.c: gives waiting pods their points, all of them in turns of the loop. */
 void fair_points_all(struct slurm_fair *f);
+void fair_on_points(void *fair);
+void fair_points_free(struct slurm_fair *f);
 void fair_points_of(struct slurm_fair *f, struct fair_pod *p);
