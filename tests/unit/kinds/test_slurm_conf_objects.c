@@ -159,6 +159,67 @@ static void partitions_admit_whom_they_name(void **state)
                   "Required partition not available (inactive or drain)");
 }
 
+/* Why a job of one node with this limit waits; "": it may start. */
+static void assert_waits(const char *spec, int64_t nodes, int64_t minutes, const char *want)
+{
+    AUTO(json_freep) json_t *tree = NULL;
+    AUTO(err_freep) struct err *e = json_parse(str_of(spec), &tree);
+    const char *why = NULL;
+
+    assert_null(e);
+    why = slurm_partition_wait(tree, nodes, minutes);
+    assert_string_equal(text_or_empty(why), want);
+}
+
+static void jobs_wait_for_what_a_partition_limits(void **state)
+{
+    (void)state;
+    assert_waits("{\"nodes\":\"ALL\",\"maxTimeMinutes\":60}", 1, 60, "");
+    assert_waits("{\"nodes\":\"ALL\",\"maxTimeMinutes\":60}", 1, 61, "PartitionTimeLimit");
+    assert_waits("{\"nodes\":\"ALL\",\"maxTimeMinutes\":60}", 1, 0, "PartitionTimeLimit");
+    assert_waits("{\"nodes\":\"ALL\",\"maxNodes\":2}", 3, 0, "PartitionNodeLimit");
+    assert_waits("{\"nodes\":\"ALL\",\"minNodes\":2}", 1, 0, "PartitionNodeLimit");
+    assert_waits("{\"nodes\":\"ALL\",\"state\":\"DOWN\"}", 1, 0, "PartitionDown");
+    assert_waits("{\"nodes\":\"ALL\",\"state\":\"INACTIVE\"}", 1, 0, "PartitionInactive");
+    assert_waits("{\"nodes\":\"ALL\",\"state\":\"DRAIN\"}", 1, 0, "");
+    assert_waits("{\"nodes\":\"\"}", 1, 0, "PartitionConfig");
+    assert_null(slurm_partition_wait(NULL, 9, 0));
+}
+
+static void assert_filled(const char *partition, const char *settings, const char *job,
+                          const char *want)
+{
+    const char *const texts[] = {partition, settings, job};
+    AUTO(json_freep) json_t *trees = json_array();
+    AUTO_FREE char *found = NULL;
+
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        json_t *tree = NULL;
+        AUTO(err_freep) struct err *e = json_parse(str_of(texts[i]), &tree);
+
+        assert_null(e);
+        json_array_append_new(trees, tree);
+    }
+    slurm_partition_fill(json_array_get(trees, 0), json_array_get(trees, 1),
+                         json_array_get(trees, 2));
+    found = json_format(json_array_get(trees, 2));
+    assert_string_equal(found, want);
+}
+
+static void jobs_get_what_they_leave_open(void **state)
+{
+    (void)state;
+    assert_filled("{\"memoryPerCpu\":\"100Mi\"}", "{\"DefMemPerNode\":\"7\"}", "{}",
+                  "{\"memoryPerCpu\":\"100Mi\"}");
+    assert_filled("{}", "{\"DefMemPerNode\":\"7\"}", "{}", "{\"memoryPerNode\":\"7Mi\"}");
+    assert_filled("{\"memoryPerNode\":\"1Gi\"}", "{}", "{\"memoryPerGpu\":\"2Gi\"}",
+                  "{\"memoryPerGpu\":\"2Gi\"}");
+    assert_filled("{\"memoryPerGpu\":\"1Gi\",\"cpusPerGpu\":4}", "{}", "{}", "{}");
+    assert_filled("{\"memoryPerGpu\":\"1Gi\",\"cpusPerGpu\":4}", "{}", "{\"gpus\":\"1\"}",
+                  "{\"gpus\":\"1\",\"cpusPerGpu\":4,\"memoryPerGpu\":\"1024Mi\"}");
+    assert_filled("{\"overSubscribe\":\"EXCLUSIVE\"}", "{}", "{}", "{\"exclusive\":true}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +228,8 @@ int main(void)
         cmocka_unit_test(nodes_and_settings_are_the_config),
         cmocka_unit_test(says_what_would_be_right),
         cmocka_unit_test(partitions_admit_whom_they_name),
+        cmocka_unit_test(jobs_wait_for_what_a_partition_limits),
+        cmocka_unit_test(jobs_get_what_they_leave_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
