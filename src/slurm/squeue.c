@@ -195,17 +195,22 @@ static struct err *squeue_read_options(struct squeue *q, const char *(*find)(con
 {
     const char *every = slurm_words_value(q->words, "iterate");
     const char *ids = slurm_words_value(q->words, "jobs");
+    const char *steps = slurm_words_value(q->words, "steps");
     bool takes_ids = ids && !*ids; /* "-j 12": the value is the first argument */
+    bool takes_steps = steps && !*steps && !takes_ids;
+    size_t n_taken = takes_ids || takes_steps ? 1 : 0;
 
     q->asks_version = slurm_words_has(q->words, "version");
     q->asks_help = slurm_words_has(q->words, "help");
-    if (q->words->arguments.n > (takes_ids ? 1 : 0))
-        return err_new(ERR_INVALID, "Unrecognized option: %s\n%s",
-                       q->words->arguments.at[takes_ids ? 1 : 0], squeue_help);
+    if (q->words->arguments.n > n_taken)
+        return err_new(ERR_INVALID, "Unrecognized option: %s\n%s", q->words->arguments.at[n_taken],
+                       squeue_help);
     if (takes_ids && q->words->arguments.n > 0)
         ids = q->words->arguments.at[0];
+    if (takes_steps && q->words->arguments.n > 0)
+        steps = q->words->arguments.at[0];
     TRY(squeue_refuse(q->words));
-    q->steps = slurm_words_value(q->words, "steps");
+    q->steps = steps;
     q->is_steps = q->steps != NULL;
     q->has_header = !slurm_words_has(q->words, "noheader");
     q->is_start = slurm_words_has(q->words, "start");

@@ -19,8 +19,8 @@ def test_slurm_steps():
         runs_in_a_script(s)
         shares_what_the_job_has(s)
         writes_files(s)
-        obeys_signals(s, m)
-        ends_with_its_client(s, m)
+        obeys_signals(s)
+        ends_with_its_client(s)
         refuses(s)
 
 
@@ -133,15 +133,21 @@ def writes_files(s):
     equal([s.text(n) for n in name], ["err\nerr\n"])
 
 
-def obeys_signals(s, m):
-    p = started(s, "-X", "sleep", "1000")
-    wait(lambda: "RUNNING" in m.ok("get", "slurmsteps"), "the step runs", 60)
+def obeys_signals(s):
+    p = started(s, "-X", "sh", "-c", "echo $SLURM_JOB_ID; exec sleep 1000")
+    job = p.stdout.readline().strip()
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=60)
-    check(p.returncode == 130 and "srun: sending Ctrl-C to StepId=" in err and "task 0: Interrupt\n" in err, p.returncode, err)
+    check(p.returncode == 130 and f"srun: sending Ctrl-C to StepId={job}.0\n" in err and "task 0: Interrupt\n" in err, p.returncode, err)
+    p = started(s, "sh", "-c", "echo $SLURM_JOB_ID; exec sleep 1000")
+    job = p.stdout.readline().strip()
+    equal(s.ok("squeue", "-h", "-s", f"{job}.0", "-o", "%i %j"), f"{job}.0 sh\n")
+    s.ok("scancel", "-s", "INT", f"{job}.0")
+    _, err = p.communicate(timeout=60)
+    check(p.returncode == 130 and "task 0: Interrupt\n" in err, p.returncode, err)
 
 
-def ends_with_its_client(s, m):
+def ends_with_its_client(s):
     p = started(s, "sh", "-c", "echo $$; exec sleep 1000")
     task = int(p.stdout.readline())
     p.kill()

@@ -136,6 +136,8 @@ static struct err *srun_allocate(struct srun *r)
     struct err *e;
 
     TRY(slurm_command_open(&r->s));
+    if (!id)
+        json_put_bool(r->submit.spec, "endsWithSteps", true);
     if (id)
         TRY(allocation_find(&r->allocation, id));
     else

@@ -281,6 +281,8 @@ void slurm_forget_others(struct slurm_jobs *s);
 void slurm_put_step(void *arg, const char *ns, const char *name, const json_t *object);
 void slurm_remove_step(void *arg, const char *ns, const char *name, const json_t *last);
 void slurm_forget_steps(struct slurm_jobs *s);
+/* The last sign of life of the clients of the job's steps, realtime; 0: none. */
+int64_t sjob_steps_alive_ns(const struct sjob *j);
 /* slurm_partitions.c */
 void slurm_put_partition(void *arg, const char *ns, const char *name, const json_t *object);
 void slurm_remove_partition(void *arg, const char *ns, const char *name, const json_t *last);

@@ -56,6 +56,32 @@ void slurm_forget_steps(struct slurm_jobs *s)
     }
 }
 
+static int64_t step_alive_ns(const json_t *step)
+{
+    int64_t begun_ns = stamp_or(json_text_at(step, "status", "startTime", NULL), 0);
+    int64_t renewed_ns = stamp_or(json_text_at(step, "spec", "renewTime", NULL), begun_ns);
+    int64_t ended_ns = stamp_or(json_text_at(step, "status", "endTime", NULL), renewed_ns);
+
+    return ended_ns > renewed_ns ? ended_ns : renewed_ns;
+}
+
+int64_t sjob_steps_alive_ns(const struct sjob *j)
+{
+    int64_t last_ns = 0;
+    struct slurm_step *step;
+    struct slurm_step *tmp;
+
+    map_each (handle, j->jobs->steps, step, tmp) {
+        const char *job = json_text_at(step->object, "spec", "job", NULL);
+        const char *ns = json_text_at(step->object, "metadata", "namespace", NULL);
+        int64_t alive_ns = step_alive_ns(step->object);
+
+        if (text_equal(job, j->name) && text_equal(ns, j->ns) && alive_ns > last_ns)
+            last_ns = alive_ns;
+    }
+    return last_ns;
+}
+
 /* ---- rows of steps ---- */
 
 static struct sjob *step_job(const struct slurm_jobs *s, const struct slurm_step *step)

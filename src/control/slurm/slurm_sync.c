@@ -1,6 +1,7 @@
 /* slurm_sync.c - one turn of a SlurmJob: counts ended pods, decides, creates and deletes pods */
 #include "control/slurm/slurm_private.h"
 #include "kinds/slurm/slurm_rows.h"
+#include "kinds/slurm/slurm_step.h"
 
 #define OTHER_SHORT_NS NS_PER_SEC
 
@@ -21,6 +22,26 @@ static void turn_cancel_all(struct sjob_turn *t)
         if (index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i) && !sjob_has_pods(j, i) &&
             sjob_is_cancelled(j, i))
             sjob_turn_cancel(t, i);
+}
+
+/* Ends the job of an srun that is gone. */
+static void turn_abandoned(struct sjob_turn *t)
+{
+    struct sjob *j = t->job;
+    int64_t last_ns = sjob_steps_alive_ns(j);
+    int64_t left_ns;
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+
+    last_ns = j->last_start_ns > last_ns ? j->last_start_ns : last_ns;
+    left_ns = last_ns + SLURM_STEP_SILENT_S * NS_PER_SEC - t->now_ns;
+    if (left_ns > 0) {
+        sjob_turn_again(t, left_ns);
+        return;
+    }
+    map_each (by_slot, j->pods, p, tmp)
+        if (p->state < SJOB_COMPLETED && !p->is_killed)
+            vec_add(&t->killed, p);
 }
 
 /* Starts anew what clients asked for: a running pod is deleted, and is requeued at its end. */
@@ -314,6 +335,8 @@ void sjob_sync(struct sjob *j)
     sjob_turn_count(&t);
     turn_requeue_all(&t);
     turn_cancel_all(&t);
+    if (j->n_running > 0 && json_bool_at(j->object, "spec", "endsWithSteps", NULL))
+        turn_abandoned(&t);
     may_start = turn_decide(&t);
     if (sjob_turn_ended(&t) < j->all.count) {
         json_put_text(t.status, "endTime", NULL);

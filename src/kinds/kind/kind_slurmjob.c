@@ -113,6 +113,8 @@ static const struct field spec_fields[] = {
     F_STRING("suspended", "Elements whose processes are stopped while they run, as \"cancelled\".",
              .size_max = LINE_MAX_BYTES),
     F_INT("cancelledBy", "The uid that cancelled last, written by the server."),
+    F_BOOL("endsWithSteps",
+           "The job is one srun's: it ends when its steps have no sign of life of srun."),
     F_OBJECT("end", end_fields,
              "How an allocation ended whose client has cancelled it; absent: as a cancelled job."),
     F_BOOL("requeue", "The job starts anew after the loss of its node."),

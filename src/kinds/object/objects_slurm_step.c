@@ -289,7 +289,9 @@ static bool step_may_change(const char *key)
     return text_equal(key, "renewTime") || text_equal(key, "usage") || text_equal(key, "end");
 }
 
-static void step_check_members(json_t *one, const json_t *other, struct causes *causes)
+/* Adds a cause for each member of `one` that `other` lacks, or has otherwise where `is_whole`. */
+static void step_check_members(json_t *one, const json_t *other, bool is_whole,
+                               struct causes *causes)
 {
     const char *key;
     json_t *value;
@@ -297,7 +299,7 @@ static void step_check_members(json_t *one, const json_t *other, struct causes *
     json_object_foreach (one, key, value) {
         const json_t *same = json_object_get(other, key);
 
-        if (!step_may_change(key) && (!same || !json_equal(value, same)))
+        if (!step_may_change(key) && (!same || (is_whole && !json_equal(value, same))))
             cause_forbidden(causes, PATH(PATH(NULL, "spec"), key),
                             "does not change after the start");
     }
@@ -330,8 +332,8 @@ struct err *slurm_step_update_rules(struct change *c)
                   &job));
     if (!c->who.is_admin && !c->who.is_system && (!job || !is_user_of(c, job)))
         return step_denied();
-    step_check_members(is, was, &causes);
-    step_check_members(was, is, &causes);
+    step_check_members(is, was, true, &causes);
+    step_check_members(was, is, false, &causes);
     TRY(causes_err(&causes, c->kind->kind,
                    text_or_empty(json_text_at(c->after, "metadata", "name", NULL))));
     if (json_object_get(was, "end") || !json_object_get(is, "end"))
