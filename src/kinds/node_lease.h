@@ -19,6 +19,10 @@
 #define NODE_FENCED          "mete.dev/fenced" /* annotation of a Node: "true" */
 #define TAINT_UNREACHABLE    "node.kubernetes.io/unreachable"
 
+/* Message in the status of a pod that its node ended, with the reason Evicted, for want of a lease.
+ */
+#define NODE_LEASE_LOST "the node could not renew its lease with the server"
+
 enum {
     NODE_LEASE_S = 40,
     NODE_LEASE_RENEW_S = 10,

@@ -71,12 +71,14 @@ static int gang_weight(const struct sjob_pod *p)
     enum sjob_state state = p->state >= SJOB_COMPLETED ? p->state : p->fate;
     bool is_kept = json_bool_at(p->job->object, "spec", "noKill", NULL);
 
-    if (p->rank == 0)
-        return p->state < SJOB_COMPLETED ? 0 : is_own_end(state) ? 5 : 1;
+    if (p->rank == 0 && (p->state < SJOB_COMPLETED || is_own_end(state)))
+        return p->state < SJOB_COMPLETED ? 0 : 5;
     if (state == SJOB_NODE_FAIL)
-        return is_kept ? 0 : 4;
+        return p->rank > 0 && is_kept ? 0 : 4;
     if (state == SJOB_PREEMPTED)
         return 3;
+    if (p->rank == 0)
+        return 1;
     return state == SJOB_FAILED || state == SJOB_OUT_OF_MEMORY || state == SJOB_COMPLETED ? 2 : 0;
 }
 

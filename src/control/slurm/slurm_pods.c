@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "control/slurm/slurm_private.h"
+#include "kinds/node_lease.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 #include "kinds/queue.h"
@@ -55,7 +56,8 @@ static enum sjob_state state_of_reason(const json_t *pod, const json_t *terminat
 
     if (text_equal(reason, "DeadlineExceeded"))
         return SJOB_TIMEOUT;
-    if (text_equal(reason, "NodeLost") || text_equal(reason, POD_GPU_LOST))
+    if (text_equal(reason, "NodeLost") || text_equal(reason, POD_GPU_LOST) ||
+        text_equal(json_text_at(pod, "status", "message", NULL), NODE_LEASE_LOST))
         return SJOB_NODE_FAIL;
     if (text_equal(json_text(disruption, "status"), "True")) {
         if (text_equal(why, "PreemptionByScheduler"))

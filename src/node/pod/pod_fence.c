@@ -8,8 +8,6 @@
 #include "kinds/pod/toleration.h"
 #include "node/pod/pod.h"
 
-static const char lost_text[] = "the node could not renew its lease with the server";
-
 bool pods_may_start(const struct pods *set)
 {
     return !set->fence || loop_now_ns(set->o.loop) < set->held_to_ns;
@@ -59,7 +57,7 @@ static void fence_on_time(void *arg)
             continue;
         }
         LOG(WARN, "pod is ended: the node has lost its lease", S("pod", p->name), S("uid", p->uid));
-        pod_evict(p, lost_text, fence_grace_ns(p));
+        pod_evict(p, NODE_LEASE_LOST, fence_grace_ns(p));
         pod_step(p);
     }
     if (next_ns != INT64_MAX)

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "jobs_world.h"
+#include "kinds/node_lease.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_job.h"
 #include "test.h"
@@ -345,6 +346,24 @@ static void a_node_that_comes_back_does_not_hide_that_it_was_lost(void **state)
     assert_status("j", "state", "NODE_FAIL");
 }
 
+/* The node came back before the server evicted its pods, and had ended them by its own clock. */
+static void a_node_that_ended_its_pods_without_a_lease_was_lost(void **state)
+{
+    const struct told told = {.phase = "Failed",
+                              .exit_code = 143,
+                              .reason = "Evicted",
+                              .message = NODE_LEASE_LOST,
+                              .done = ignore_answer};
+
+    (void)state;
+    run_on_two_nodes("'nodesMin':2");
+    world_must(begin_tell_pod(&jw, "j-n1", &told));
+    jobs_world_run(&jw, 2);
+    assert_true(is_deleting("j"));
+    end_pod("j", 143);
+    assert_true(has_pod("j-r1") && has_pod("j-r1-n1"));
+}
+
 static void a_job_may_go_on_without_a_lost_node(void **state)
 {
     (void)state;
@@ -445,6 +464,7 @@ int main(void)
         CASE(the_end_of_the_script_ends_all_nodes_of_a_job),
         CASE(a_lost_node_ends_all_pods_before_the_next_attempt),
         CASE(a_node_that_comes_back_does_not_hide_that_it_was_lost),
+        CASE(a_node_that_ended_its_pods_without_a_lease_was_lost),
         CASE(a_job_may_go_on_without_a_lost_node),
         CASE(tasks_that_no_node_holds_are_spread),
         CASE(jobs_do_not_share_out_a_quota_that_none_can_start_with),

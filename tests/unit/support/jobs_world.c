@@ -160,6 +160,7 @@ struct err *begin_tell_pod(struct jobs_world *jw, const char *name, const struct
         phase, t->exit_code, now);
     patch = manifest(text);
     json_put_text(json_object_at(patch, "status"), "reason", t->reason);
+    json_put_text(json_object_at(patch, "status"), "message", t->message);
     return objects_patch(jw->w.objects, &r, PATCH_MERGE, patch, t->done, t->arg, &made);
 }
 

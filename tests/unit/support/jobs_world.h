@@ -43,6 +43,7 @@ struct told {
     const char *phase;
     int exit_code;
     const char *reason; /* NULL: none */
+    const char *message;
     store_done_fn done;
     void *arg;
 };
