@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -15,7 +16,9 @@
 #include "node/as_user.h"
 
 enum {
-    MODE_NEW = 0666
+    MODE_NEW = 0666,
+    NULL_MAJOR = 1, /* of /dev/null */
+    NULL_MINOR = 3
 };
 
 /*
@@ -84,12 +87,14 @@ static struct err *streams_read(const struct host_user *user, const char *path, 
     return NULL;
 }
 
-/* For the same reason an output is a file of the user's. */
+/* For the same reason an output is a file of the user's, or /dev/null, which each container has. */
 static bool is_own(int fd, uid_t uid)
 {
     struct stat is = {0};
 
-    return fstat(fd, &is) == 0 && (is.st_uid == uid || S_ISCHR(is.st_mode));
+    if (fstat(fd, &is) < 0)
+        return false;
+    return S_ISCHR(is.st_mode) ? is.st_rdev == makedev(NULL_MAJOR, NULL_MINOR) : is.st_uid == uid;
 }
 
 /* A new file has the mode of the user's umask: the process has one umask for all of its threads. */

@@ -1,8 +1,8 @@
 """The programs that people submit by, unchanged from PyPI, against Mete under the names of Slurm's commands: submitit,
-Snakemake, dask-jobqueue, Parsl, torchx and Lightning's environment. Nextflow is not there: PyPI and Maven Central have
-its launcher and its parts, and the launcher downloads the program itself from its own site.
+Snakemake, dask-jobqueue and Parsl, in the virtual environment build/peers/clients.
 
-build/peers/clients is their virtual environment."""
+Not there: torchx submits heterogeneous jobs, which Mete refuses; Lightning brings torch; the package of Nextflow on PyPI
+downloads the program from a site of its own."""
 
 import os
 import subprocess
@@ -17,7 +17,6 @@ PACKAGES = {
     "snakemake": ["snakemake==9.27.1", "snakemake-executor-plugin-slurm==2.8.0"],
     "dask": ["dask-jobqueue==0.9.0"],
     "parsl": ["parsl==2026.10.26"],
-    "torchx": ["torchx==0.7.0", "setuptools<81"],
 }
 
 
@@ -99,7 +98,7 @@ SUBMITIT = """
         slow.cancel(check=False)
         while not slow.done(force_check=True):
             time.sleep(0.5)
-        assert slow.state == "CANCELLED", slow.state
+        assert slow.state.startswith("CANCELLED"), slow.state
         failed = executor.submit(int, "x")
         assert "ValueError" in str(failed.exception())
         again = executor.submit(Patient(), os.path.abspath("attempts"))
@@ -123,22 +122,22 @@ SNAKEFILE = """
         input: "sum"
     rule make:
         output: "made/{i}"
-        resources: mem_mb=50, runtime=5
+        resources: mem_mb=400, runtime=5
         shell: "echo {wildcards.i} >{output}"
     rule square:
         input: "made/{i}"
         output: "square/{i}"
         threads: 1
-        resources: mem_mb=50, runtime=5, slurm_extra="'--comment=mine'"
+        resources: mem_mb=400, runtime=5, slurm_extra="'--comment=mine'"
         shell: "read n <{input}; echo $((n * n)) >{output}"
     rule sum:
         input: expand("square/{i}", i=SAMPLES)
         output: "sum"
-        resources: mem_mb=50, runtime=5
+        resources: mem_mb=400, runtime=5
         shell: "cat {input} | awk '{{ n += $1 }} END {{ print n }}' >{output}"
     rule bad:
         output: "never"
-        resources: mem_mb=50, runtime=5
+        resources: mem_mb=400, runtime=5
         shell: "echo it went wrong >&2; exit 3"
 """
 
@@ -153,8 +152,9 @@ def runs_workflows(site):
              "--slurm-no-account", "--default-resources", "slurm_partition=main"]
     for way in (["--slurm-status-command", "sacct"], ["--slurm-status-command", "squeue"], ["--slurm-array-jobs", "all"]):
         r = site.call(*words, *way)
+        check(r.code == 0, way, r)
         with open(site.path("sum"), encoding="utf-8") as f:
-            check(r.code == 0 and f.read() == "1015\n", way, r)
+            check(f.read() == "1015\n", way, r)
         site.ok("rm", "-r", "sum", "made", "square")
     r = site.call(*words, "never")
     check(r.code == 1 and "SLURM status is: 'FAILED'" in r.err, r)

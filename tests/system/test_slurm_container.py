@@ -135,7 +135,7 @@ def shares_of_a_gpu_are_given(u):
 
 
 def streams_are_opened_as_the_user(u):
-    for words in (["-o", "root/out"], ["-i", "others/theirs"], ["-o", "others/open"], ["-i", "absent"],
+    for words in (["-o", "root/out"], ["-i", "others/theirs"], ["-o", "others/open"], ["-o", "/dev/zero"], ["-i", "absent"],
                   ["--container-mounts=/absent"], [f"--container-mounts={u.path('root')}/x"]):
         u.end(u.submit(*words, "--wrap=true"), "FAILED")
     check(not os.listdir(u.path("root")))
