@@ -214,7 +214,7 @@ class Mete:
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
                 words = arguments_of(pid)
-                if words and os.path.basename(words[0]) in (b"conmon", b"mete") and any(
+                if words and os.path.basename(words[0]) in (b"conmon", b"mete", b"mete-slurm") and any(
                         w.startswith(self.dir.encode()) for w in words):
                     for child in children(int(pid)):
                         with contextlib.suppress(OSError):

@@ -18,7 +18,7 @@ import select
 import signal
 import threading
 
-from harness import Failure, Mete, check, children, equal, wait
+from harness import Failure, Mete, arguments_of, check, children, equal, wait
 from test_kill import SETTLE_S, Client, Killer, Lost, Watch, role_of
 
 KILLS = int(os.environ.get("METE_TEST_SLURM_KILLS", "20"))
@@ -217,7 +217,7 @@ class SlurmKiller(Killer):
             found = [w for w in waiters(self.m) if w[1] not in self.spared]
         else:
             found = [(pid, None) for node in children(self.m.up.pid) if role_of(node) == "node"
-                     for pid in children(node) if role_of(pid) == "launch-helper"]
+                     for pid in children(node) if arguments_of(pid)[1:2] == [b"launch-helper"]]
         return self.rng.choice(found) if found else None
 
     def count(self, victim, is_commit):
