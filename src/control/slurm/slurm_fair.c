@@ -341,14 +341,13 @@ static void fair_on_step(void *arg)
     loop_timer_set(f->timer, period_s * NS_PER_SEC);
 }
 
-static void fair_pods_synced(void *arg)
-{
-    fair_load_begin(arg);
-}
-
+/* The past is read when the parameters, the accounts and the running pods are known. */
 static void fair_synced(void *arg)
 {
-    (void)arg; /* the pods are watched last */
+    struct slurm_fair *f = arg;
+
+    if (--f->n_unsynced == 0)
+        fair_load_begin(f);
 }
 
 static struct err *fair_watch(struct slurm_fair *f)
@@ -365,9 +364,10 @@ static struct err *fair_watch(struct slurm_fair *f)
         {"mete.dev", "slurmpartitions", {put_partition, remove_partition, f, fair_synced}},
         {"mete.dev", "slurmjobs", {put_job, remove_job, f, fair_synced}},
         {"", "nodes", {put_node, remove_node, f, fair_synced}},
-        {"", "pods", {put_pod, remove_pod, f, fair_pods_synced}},
+        {"", "pods", {put_pod, remove_pod, f, fair_synced}},
     };
 
+    f->n_unsynced = COUNT(all);
     for (size_t i = 0; i < COUNT(all); i++)
         TRY(cluster_watch(f->options.cluster, all[i].group, all[i].resource, &all[i].listener,
                           &f->watches[i]));

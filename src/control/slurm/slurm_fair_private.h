@@ -81,8 +81,9 @@ struct slurm_fair {
     int64_t partition_most; /* the largest PriorityJobFactor */
     int64_t stepped_s;      /* the last step; 0: none */
     char after[ACCOUNT_KEY_SIZE];
-    bool is_loaded;  /* the accounting was read */
-    bool is_changed; /* the tree is to be built anew */
+    size_t n_unsynced; /* watches */
+    bool is_loaded;    /* the accounting was read */
+    bool is_changed;   /* the tree is to be built anew */
 };
 
 /* slurm_fair_usage.c */

@@ -174,6 +174,10 @@ static void step_job(struct world *w)
         w->is_placed[id] = false;
     } else if (w->is_placed[id] && prop_chance(&w->prop, 20)) {
         assert_int_equal(mete_workload_estimate(w->engine, id, w->now_s * SECOND), METE_OK);
+    } else if (prop_chance(&w->prop, 15)) {
+        assert_int_equal(
+            mete_workload_points(w->engine, id, (int64_t)prop_below(&w->prop, 5) * 1000 - 2000),
+            METE_OK);
     } else if (prop_chance(&w->prop, 20)) {
         assert_int_equal(
             mete_workload_hold(w->engine, id, (enum mete_hold)prop_below(&w->prop, 3), "\"wait\""),
