@@ -198,7 +198,8 @@ static struct err *spread(const struct change *c, int64_t n_nodes, bool *ret_fit
     int64_t most = json_int(spec, "tasks", 1);
     struct slurm_ask ask;
 
-    if (json_object_get(spec, "nodesMin") || json_text_filled(spec, "nodeList"))
+    if (json_object_get(spec, "nodesMin") || json_text_filled(spec, "nodeList") ||
+        json_object_get(spec, "container")) /* a container has one node */
         return NULL;
     if (most > n_nodes)
         most = n_nodes;

@@ -371,11 +371,6 @@ char *slurm_ask_gres(const struct slurm_ask *ask)
                       gres_count(ask));
 }
 
-int64_t slurm_ask_tasks_on(const struct slurm_ask *ask, int64_t rank)
-{
-    return ask->tasks / ask->nodes + (rank < ask->tasks % ask->nodes);
-}
-
 /* "4", "4(x2)" */
 static void add_times(struct buf *out, int64_t value, int64_t times)
 {

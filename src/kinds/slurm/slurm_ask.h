@@ -13,7 +13,7 @@
 
 enum {
     SLURM_MODEL_SIZE = 64,
-    SLURM_NODES_MAX = 1 << 20
+    SLURM_NODES_MAX = 4096 /* of a job: its pods are made in one turn, and bound at once */
 };
 
 /* A value. */
@@ -49,9 +49,8 @@ struct err *slurm_constraint_terms(const char *constraint, json_t **ret) MUST_CH
  */
 struct err *slurm_node_terms(const json_t *spec, int64_t rank, json_t **ret) MUST_CHECK;
 
-/* The tasks on the node of a rank. */
-int64_t slurm_ask_tasks_on(const struct slurm_ask *ask, int64_t rank);
-/* "4(x2),3": the tasks on each node, or its cpus. The caller frees them. */
+/* "4(x2),3": the tasks on each node, the first ones have more; or its cpus. The caller frees them.
+ */
 char *slurm_ask_tasks_text(const struct slurm_ask *ask);
 char *slurm_ask_cpus_text(const struct slurm_ask *ask);
 

@@ -438,6 +438,7 @@ static void requests_that_cannot_be_are_refused_in_slurms_words(void **state)
         {"'dependency':'afterok:99'", 422, "Job dependency problem"},
         {"'dependency':'sometime:1'", 422, "Job dependency problem"},
         {"'nodesMin':3,'nodesMax':2", 422, "Node count specification invalid"},
+        {"'nodesMin':5000", 422, "Node count specification invalid"},
         {"'nodesMax':1,'nodeList':'n[1-2]'", 422, "Node count specification invalid"},
         {"'tasks':3,'tasksPerNode':1,'nodesMin':2", 422,
          "Requested node configuration is not available"},
