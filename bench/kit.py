@@ -82,7 +82,7 @@ def role(pid):
     """`server`, `node`, `gpu-helper` ... of one of Mete's processes; "" of another's."""
     with open(f"/proc/{pid}/cmdline") as f:
         words = f.read().split("\0")
-    return words[1] if os.path.basename(words[0]) == "mete" else ""
+    return words[1] if os.path.basename(words[0]) in ("mete", "mete-slurm") else ""
 
 
 def find(m, name):

@@ -319,7 +319,7 @@ def attempts(m):
 
 def role_of(pid):
     words = arguments_of(pid)
-    return words[1].decode() if len(words) > 1 and os.path.basename(words[0]) == b"mete" else None
+    return words[1].decode() if len(words) > 1 and os.path.basename(words[0]) in (b"mete", b"mete-slurm") else None
 
 
 def open_victim(m, role, number):
