@@ -250,7 +250,6 @@ static struct err *make_object(struct step_make *m)
     if (!name && m->caller.n_argv > 0)
         name = base_name(m->caller.argv[0]);
     json_put_text(spec, "name", name);
-    json_put_text(spec, "command", m->caller.command);
     json_put_text(spec, "host", m->caller.host);
     json_put_int(spec, "pid", m->caller.pid);
     json_put_int(spec, "tasks", m->tasks);

@@ -14,7 +14,6 @@
 struct step_caller {
     const char *cwd;
     const char *host;
-    const char *command; /* the command line, for listings */
     int64_t umask;
     int64_t pid;
     const char *const *argv; /* of the program; not of --multi-prog */

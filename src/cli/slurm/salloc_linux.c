@@ -53,6 +53,18 @@ static void salloc_say(const struct salloc *a, const char *fmt, ...)
 
 /* ---- the command ---- */
 
+/* Is it a variable of the job, and not of a script's one task? */
+static bool is_job_variable(const char *name)
+{
+    static const char *const of_task[] = {"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID",
+                                          "SLURM_GTIDS", "SLURM_PRIO_PROCESS"};
+
+    for (size_t i = 0; i < COUNT(of_task); i++)
+        if (text_equal(name, of_task[i]))
+            return false;
+    return text_starts_with(name, "SLURM_");
+}
+
 /* Sets the variables of the job for the command: those that a script would have. */
 static struct err *salloc_variables(struct salloc *a)
 {
@@ -74,7 +86,7 @@ static struct err *salloc_variables(struct salloc *a)
         const char *equals = strchr(one, '=');
         AUTO_FREE char *name = equals ? mem_strndup(one, (size_t)(equals - one)) : NULL;
 
-        if (name && text_starts_with(name, "SLURM_") && !text_equal(name, "SLURM_PROCID"))
+        if (name && is_job_variable(name))
             (void)setenv(name, equals + 1, 1); /* NOLINT(concurrency-mt-unsafe): one thread */
     }
     for (size_t i = 0; i < COUNT(names); i++)

@@ -30,7 +30,6 @@ struct srun {
     struct slurm_option *options;
     struct allocation allocation;
     struct step_make make;
-    char *command_line;
     bool is_registered;
 };
 
@@ -42,10 +41,32 @@ static void srun_done(struct srun *r)
     caller_done(&r->caller);
     slurm_command_done(&r->s);
     free(r->options);
-    free(r->command_line);
 }
 
 /* ---- options ---- */
+
+static const char *outer_job(const struct srun *r)
+{
+    const char *id = json_text_filled(r->submit.step, "jobId");
+
+    if (!id)
+        id = slurm_variable("SLURM_JOB_ID");
+    if (!id)
+        id = slurm_variable("SLURM_JOBID");
+    return id && *id ? id : NULL;
+}
+
+/* A step has the job's gpus unless its own options ask: the variables of the job ask for the job.
+ */
+static void drop_gpus_of_job(struct srun *r)
+{
+    static const char *const keys[][2] = {
+        {"gres", "gres"}, {"gpus", "gpus"}, {"gpusPerNode", "gpus-per-node"}};
+
+    for (size_t i = 0; i < COUNT(keys) && outer_job(r); i++)
+        if (!slurm_words_has(&r->s.words, keys[i][1]))
+            (void)json_object_del(r->submit.spec, keys[i][0]); /* fails where it is absent */
+}
 
 static const char *program_name(const struct srun *r)
 {
@@ -99,6 +120,7 @@ static struct err *srun_apply(struct srun *r)
     /* -c asks for exact resources, -N for so many nodes; the variables of the job do not. */
     json_put_bool(submit->step, "cpusGiven", slurm_words_has(&r->s.words, "cpus-per-task"));
     json_put_bool(submit->step, "nodesGiven", slurm_words_has(&r->s.words, "nodes"));
+    drop_gpus_of_job(r);
     json_put_bool(submit->step, "noKill", slurm_words_has(&r->s.words, "no-kill"));
     if (slurm_words_has(&r->s.words, "job-name"))
         json_put_text(submit->step, "name", json_text(submit->spec, "name"));
@@ -108,17 +130,6 @@ static struct err *srun_apply(struct srun *r)
 }
 
 /* ---- the job ---- */
-
-static const char *outer_job(const struct srun *r)
-{
-    const char *id = json_text_filled(r->submit.step, "jobId");
-
-    if (!id)
-        id = slurm_variable("SLURM_JOB_ID");
-    if (!id)
-        id = slurm_variable("SLURM_JOBID");
-    return id && *id ? id : NULL;
-}
 
 static void srun_on_signal(void *arg)
 {
@@ -151,25 +162,14 @@ static struct err *srun_allocate(struct srun *r)
 
 /* ---- the step ---- */
 
-static char *words_line(const struct srun *r)
-{
-    struct buf line = {.cap = UINT16_MAX};
-
-    for (size_t i = 0; i < r->s.words.arguments.n; i++)
-        buf_printf(&line, "%s%s", i > 0 ? " " : "", r->s.words.arguments.at[i]);
-    return buf_steal(&line);
-}
-
 static struct err *srun_make(struct srun *r)
 {
     AUTO_FREE char *warning = NULL;
 
-    r->command_line = words_line(r);
     r->make = (struct step_make){.submit = &r->submit,
                                  .allocation = r->allocation.report,
                                  .caller = {.cwd = r->caller.cwd,
                                             .host = r->caller.host,
-                                            .command = r->command_line,
                                             .umask = r->caller.umask,
                                             .pid = getpid(),
                                             .argv = (const char *const *)r->s.words.arguments.at,

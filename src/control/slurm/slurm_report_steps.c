@@ -125,7 +125,7 @@ static void step_put_job(json_t *row, const struct sjob *j, const json_t *spec)
 static json_t *step_row(const struct slurm_jobs *s, const struct sjob *j,
                         const struct slurm_step *step)
 {
-    static const char *const copied[] = {"command", "host", "pid"};
+    static const char *const copied[] = {"host", "pid"};
     const json_t *spec = json_object_get(step->object, "spec");
     json_t *row = slurm_step_row(step->object);
 

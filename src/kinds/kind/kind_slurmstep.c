@@ -5,8 +5,7 @@
 #include "kinds/slurm/slurm_step.h"
 
 enum {
-    TEXT_MAX = 4096,
-    LINE_MAX_BYTES = 65536
+    TEXT_MAX = 4096
 };
 
 #define F_AMOUNT(n, text, ...) F_INT(n, text, .min = 0, .max = INT64_MAX, ##__VA_ARGS__)
@@ -56,7 +55,6 @@ static const struct field spec_fields[] = {
     F_INT("index", "The element of the array; absent: the job is not an array.", .min = 0,
           .max = 1 << 20),
     F_STRING("name", "The name of the step.", .size_max = TEXT_MAX),
-    F_STRING("command", "The command line.", .size_max = LINE_MAX_BYTES),
     F_STRING("host", "The host that srun runs on.", .size_max = TEXT_MAX),
     F_AMOUNT("pid", "The number of srun's process."),
     F_COUNT("tasks", "The number of tasks.", .is_required = true),
@@ -64,7 +62,7 @@ static const struct field spec_fields[] = {
     F_BOOL("overlap", "The step shares its resources with the job's other steps."),
     F_LIST("nodes", &node_item, "What the step has on its nodes.", .is_required = true,
            .items_max = SLURM_STEP_NODES_MAX),
-    F_TIME("renewTime", "The last sign of life of srun."),
+    F_TIME("renewTime", "The last sign of life of srun, by the server's clock."),
     F_OBJECT("usage", usage_fields, "What the tasks used, as srun was told."),
     F_OBJECT("end", end_fields, "The end of the step; absent: it runs."),
     F_END,

@@ -336,9 +336,11 @@ struct err *slurm_step_update_rules(struct change *c)
     step_check_members(was, is, false, &causes);
     TRY(causes_err(&causes, c->kind->kind,
                    text_or_empty(json_text_at(c->after, "metadata", "name", NULL))));
+    stamp_format_micro(c->who.now_ns, now);
+    if (!text_equal(json_text(was, "renewTime"), json_text(is, "renewTime")))
+        json_put_text(is, "renewTime", now); /* the clock of the client may differ */
     if (json_object_get(was, "end") || !json_object_get(is, "end"))
         return NULL;
-    stamp_format_micro(c->who.now_ns, now);
     json_put_text(json_object_at(c->after, "status"), "state",
                   json_text_at(is, "end", "state", NULL));
     json_put_text(json_object_at(c->after, "status"), "endTime", now);

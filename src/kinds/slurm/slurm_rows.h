@@ -35,7 +35,7 @@
  * A row of "steps" (the same parameters): jobId, arrayJobId, arrayTaskId, step, name, state
  * ("RUNNING", "COMPLETED", "FAILED", "CANCELLED"), user, uid, account, partition, timeLimit,
  * namespace, object "ns/name", nodes (hostlist), nodeCount, cpus, gpus,
- * tasks, distribution, command, host and pid of srun, startTime, endTime, exitCode, exitSignal,
+ * tasks, distribution, host and pid of srun, startTime, endTime, exitCode, exitSignal,
  * usage (kind_slurmstep.c)
  *
  * "allocation" is an object, what the job `ids` has: jobId, object, nodeCount, index and arrayJobId
