@@ -128,7 +128,7 @@ SNAKEFILE = """
         input: "made/{i}"
         output: "square/{i}"
         threads: 1
-        resources: mem_mb=400, runtime=5, slurm_extra="'--comment=mine'"
+        resources: mem_mb=400, runtime=5
         shell: "read n <{input}; echo $((n * n)) >{output}"
     rule sum:
         input: expand("square/{i}", i=SAMPLES)
