@@ -1,7 +1,6 @@
 /* gc.c - changes of objects to work, and the turns that do the work */
 #include "control/gc/gc.h"
 
-#include "base/json_pool.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/stamp.h"
@@ -229,30 +228,10 @@ static void on_object(struct gc *gc, const struct store_object *o, bool is_remov
         gc_on_put(gc, k, o);
 }
 
-static bool has_same(const struct store_change *change, const char *member)
-{
-    struct str was = {0};
-    struct str is = {0};
-
-    return json_peek(change->before->bytes, &was, "metadata", member, NULL) == PEEK_FOUND &&
-           json_peek(change->object->bytes, &is, "metadata", member, NULL) == PEEK_FOUND &&
-           str_equal(was, is);
-}
-
-/* Has the object the owners that it had, when all was known already? Most changes are of a status.
- */
-static bool is_of_no_concern(const struct gc *gc, const struct store_change *change)
-{
-    return gc->is_loaded && gc->initial.n == 0 && change->type == STORE_UPDATED && change->before &&
-           !bytes_have(change->object, "\"deletionTimestamp\"") &&
-           !bytes_have(change->before, "\"deletionTimestamp\"") &&
-           has_same(change, "ownerReferences");
-}
-
 static void on_change(void *arg, const struct store_change *change, int64_t revision)
 {
     (void)revision;
-    if (change && !is_of_no_concern(arg, change))
+    if (change)
         on_object(arg, change->object, change->type == STORE_DELETED);
 }
 
