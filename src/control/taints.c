@@ -218,6 +218,8 @@ static void pod_let_be(struct taints *t, struct tainted_pod *p, bool is_there)
         return;
     if (is_there && !p->is_sent)
         pod_tell(t, p, "Cancelling deletion of Pod");
+    else if (p->sent_ns != 0)
+        pod_tell(t, p, "Marking for deletion Pod"); /* the watch was before the answer */
     tainted_pod_free(t, p);
 }
 

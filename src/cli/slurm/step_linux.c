@@ -413,7 +413,9 @@ const struct command command_step = {
     .summary = "run the tasks of a Slurm step on this node",
     .doc = "srun starts this program inside of a job. It reads a plan and frames from standard "
            "input, and writes frames.",
-    .examples = {{"step <plan", "runs the tasks of a plan"}, {"step --help", "prints this"}, {0}},
+    .examples = {{"step", "runs the tasks of the plan on standard input"},
+                 {"step --help", "prints this"},
+                 {0}},
     .is_hidden = true,
     .run = step_run,
 };

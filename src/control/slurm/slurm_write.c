@@ -244,11 +244,12 @@ static void note_canceller(struct sjob *j, const struct sjob_pod *p)
     bool is_told = end && !json_at(j->object, "spec", "script", NULL);
     AUTO(json_freep) json_t *patch = json_object();
     json_t *annotations = json_object_at(json_object_at(patch, "metadata"), "annotations");
-    struct cluster_answer a = slurm_answer(j->jobs);
     AUTO(err_freep) struct err *e = NULL;
+    struct cluster_answer a;
 
     if ((!text && !is_told) || !p->node)
         return;
+    a = slurm_answer(j->jobs);
     if (is_told)
         json_put_text(annotations, SLURM_END_ANNOTATION, told);
     else
