@@ -177,9 +177,10 @@ def waiters(m):
                 if f.read() != "mete-wait\n":
                     continue
             for fd in os.listdir(f"/proc/{pid}/fd"):
-                target = os.readlink(f"/proc/{pid}/fd/{fd}")
-                if target.startswith(place):
-                    found.append((int(pid), target[len(place):]))
+                with contextlib.suppress(OSError):  # it may close others meanwhile
+                    target = os.readlink(f"/proc/{pid}/fd/{fd}")
+                    if target.startswith(place):
+                        found.append((int(pid), target[len(place):]))
     return found
 
 
@@ -290,6 +291,7 @@ def settle(m, c):
 
 def nothing_is_left(m):
     """No waiter, no cgroup and no file of an attempt but those of the long jobs."""
+    wait(lambda: len(waiters(m)) == N_LONG, "the long jobs have their waiters")
     alive = {a for _, a in waiters(m)}
 
     def leftovers():
@@ -301,7 +303,6 @@ def nothing_is_left(m):
                 found += [f"cgroup {base}/{d}" for d in dirs if d not in alive and os.path.exists(f"{place}/{d}")]
         return found
 
-    equal(len(alive), N_LONG, alive)
     wait(lambda: not leftovers(), "nothing is left of what has ended")
 
 

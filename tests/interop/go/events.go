@@ -26,6 +26,9 @@ func find(w *world, reason string, fits func(*core.Event, *eventsapi.Event) bool
 			return false, err
 		}
 		a, b := &old.Items[0], &now.Items[0]
+		if a.ResourceVersion != b.ResourceVersion {
+			return false, nil // it was told again between the two reads
+		}
 		if a.UID != b.UID || a.Message != b.Note || a.InvolvedObject != b.Regarding ||
 			a.ReportingController != b.ReportingController || a.Count != b.DeprecatedCount || !a.EventTime.Equal(&b.EventTime) {
 			return false, fmt.Errorf("%v is not %v", a, b)
