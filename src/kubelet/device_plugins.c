@@ -458,7 +458,7 @@ void device_plugins_free(struct device_plugins *all)
     if (!all)
         return;
     while (all->list)
-        plugin_free(all->list);
+        plugin_free(all->list); /* NOLINT(clang-analyzer-unix.Malloc): utlist */
     kubelet_dir_free(all->watch);
     loop_timer_free(all->timer);
     free(all->dir);

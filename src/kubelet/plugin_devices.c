@@ -31,6 +31,13 @@ static struct plugin_device device_of_gpu(const struct gpu *g)
     return d;
 }
 
+static void add_whole(struct plugin_resources *r, const struct gpu *g)
+{
+    struct plugin_resource *resource = resource_at(r, gpu_vendor_resource(g->vendor));
+
+    vec_add(&resource->devices, device_of_gpu(g));
+}
+
 static void add_replicas(struct plugin_resources *r, const struct gpu *g)
 {
     struct plugin_resource *resource =
@@ -53,6 +60,7 @@ static void add_slices(struct plugin_resources *r, const struct gpu *g)
         const struct gpu_slice *s = &g->slices[i];
         struct plugin_device d = device_of_gpu(g);
         char name[sizeof(GPU_SLICE_RESOURCE) + GPU_PROFILE_SIZE];
+        struct plugin_resource *resource = NULL;
 
         if (!s->uuid[0])
             continue; /* it has no compute instance yet */
@@ -63,7 +71,8 @@ static void add_slices(struct plugin_resources *r, const struct gpu *g)
         (void)snprintf(d.uuid, sizeof(d.uuid), "%s", s->uuid);
         (void)snprintf(d.id, sizeof(d.id), "%s", s->uuid);
         d.is_healthy = d.is_healthy && s->health == GPU_HEALTHY;
-        vec_add(&resource_at(r, name)->devices, d);
+        resource = resource_at(r, name);
+        vec_add(&resource->devices, d);
     }
 }
 
@@ -76,7 +85,7 @@ void plugin_resources_make(const struct gpu *gpus, size_t n, struct plugin_resou
             continue; /* lost before it told its name */
         switch (g->mode) {
         case GPU_MODE_WHOLE:
-            vec_add(&resource_at(ret, gpu_vendor_resource(g->vendor))->devices, device_of_gpu(g));
+            add_whole(ret, g);
             break;
         case GPU_MODE_REPLICAS:
             add_replicas(ret, g);

@@ -82,7 +82,7 @@ void kube_calls_end(struct over_kube *c)
     AUTO(err_freep) struct err *e = err_new(ERR_UNAVAILABLE, "the program ends");
 
     while (c->calls)
-        kube_call_tell(c->calls, e, NULL);
+        kube_call_tell(c->calls, e, NULL); /* NOLINT(clang-analyzer-unix.Malloc): utlist */
 }
 
 struct kube_call *kube_send(struct over_kube *c, const struct kube_request *r)
@@ -130,7 +130,8 @@ struct err *over_kube_create(void *self, const char *resource, const char *ns, j
 }
 
 struct err *over_kube_write_all(void *self, const struct cluster_write *writes, size_t n,
-                                struct cluster_answer a, int64_t *ret_version)
+                                struct cluster_answer a,
+                                int64_t *ret_version) /* NOLINT(readability-non-const-parameter) */
 {
     (void)self;
     (void)writes;

@@ -378,8 +378,8 @@ void kube_devices_free(struct kube_devices *d)
     if (!d)
         return;
     while (d->pods)
-        kube_pod_free(d, d->pods);
+        kube_pod_free(d, d->pods); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
     while (d->nodes)
-        kube_node_free(d, d->nodes);
+        kube_node_free(d, d->nodes); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
     free(d);
 }

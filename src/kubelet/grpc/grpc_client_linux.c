@@ -69,6 +69,7 @@ static void on_request_end(void *arg, const struct err *e)
     request_end(arg, e ? err_new(ERR_UNAVAILABLE, "%s", err_message(e)) : NULL);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a type of nghttp2 */
 static ssize_t on_request_data(nghttp2_session *session, int32_t stream, uint8_t *bytes,
                                size_t size, uint32_t *flags, nghttp2_data_source *source, void *arg)
 {
@@ -85,6 +86,7 @@ static ssize_t on_request_data(nghttp2_session *session, int32_t stream, uint8_t
     return (ssize_t)n;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a type of nghttp2 */
 static int on_answer_header(nghttp2_session *session, const nghttp2_frame *frame,
                             const uint8_t *name, size_t name_size, const uint8_t *value,
                             size_t value_size, uint8_t flags, void *arg)

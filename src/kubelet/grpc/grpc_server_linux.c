@@ -107,6 +107,7 @@ static void call_submit_end(struct grpc_call *c)
         grpc_conn_fail(&c->peer->conn, err_new(ERR_INTERNAL, "HTTP/2: %s", nghttp2_strerror(code)));
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a type of nghttp2 */
 static ssize_t on_call_data(nghttp2_session *session, int32_t stream, uint8_t *bytes, size_t size,
                             uint32_t *flags, nghttp2_data_source *source, void *arg)
 {
@@ -196,6 +197,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     return nghttp2_session_set_stream_user_data(session, c->stream, c);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a type of nghttp2 */
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_size, const uint8_t *value, size_t value_size, uint8_t flags,
                      void *arg)
@@ -295,7 +297,7 @@ static int on_stream_close(nghttp2_session *session, int32_t stream, uint32_t co
 static void peer_free(struct grpc_peer *p)
 {
     while (p->calls)
-        grpc_call_close(p->calls);
+        grpc_call_close(p->calls); /* NOLINT(clang-analyzer-unix.Malloc): utlist */
     LIST_REMOVE(p->server->peers, p);
     p->server->n_peers--;
     grpc_conn_done(&p->conn);
@@ -429,7 +431,7 @@ void grpc_server_free(struct grpc_server *s)
     if (!s)
         return;
     while (s->peers)
-        peer_free(s->peers);
+        peer_free(s->peers); /* NOLINT(clang-analyzer-unix.Malloc): utlist */
     if (grpc_server_is_there(s))
         (void)unlink(s->path); /* another one may have removed it by now */
     loop_io_free(s->io);
