@@ -47,10 +47,11 @@ def test_kube_scheduler_places_pods_of_its_name():
         wait(lambda: nodes_of(m, "other") != [None], "the pod of Mete's own scheduler")
         with scheduler(m) as s:
             m.wait_phase("early", "Succeeded")
-            big = wait(lambda: next((c for c in m.object("pod", "big")["status"].get("conditions", []) if c["type"] == "PodScheduled"), None),
-                       "the reason of the pod that never fits")
-            equal((big["status"], big["reason"]), ("False", "Unschedulable"), big)
-            check("3" in big["message"], big)
+            said = wait(lambda: [c for c in m.object("pod", "big")["status"].get("conditions", []) if c["type"] == "PodScheduled" and
+                                 not c["message"].startswith("waits for the scheduler")],  # as Mete's own server says
+                        "the reason of the pod that never fits")
+            equal((said[0]["status"], said[0]["reason"]), ("False", "Unschedulable"), said)
+            check("gpu" in said[0]["message"], said)
             apply(m, ours("first", "sleep 1000", 1), ours("second", "true", 1))
             wait(lambda: nodes_of(m, "first") != [None], "the gpu that is left")
             m.ok("delete", "pod", "first", "--grace-period=1")
