@@ -13,6 +13,8 @@ import time
 
 from harness import METE, Mete, check, children, equal, execute, execute_as, wait
 
+WAITING = ["test_a_cut_off_node_ends_its_pods_before_they_start_elsewhere", "test_slurm_jobs_of_a_cut_off_node_and_of_a_lost_one"]
+
 POD = """
 apiVersion: v1
 kind: Pod

@@ -11,6 +11,8 @@ from test_nodes import Node, is_ready, port_of, token
 from test_slurm_commands import Slurm
 
 
+WAITING = ["test_ranks_of_two_machines_meet_also_after_one_was_lost"]
+
 def pods(m):
     """The nodes of pods by their names, and whether they have ended."""
     return {p["metadata"]["name"]: p["spec"].get("nodeName") for p in m.read("/api/v1/namespaces/default/pods")["items"]}
