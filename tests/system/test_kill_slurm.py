@@ -168,9 +168,10 @@ def is_over(j):
 
 
 def waiters(m):
-    """(pid, id of the attempt) of each waiter: it has the attempt's file open."""
+    """(pid, id of the attempt) of each waiter: it has the attempt's file open. Once the node that opened the file is gone, and
+    its mount namespace with it, the path of the file begins at its file system's root."""
     found = []
-    place = os.path.join(m.data, "node", "native") + "/"
+    place = os.path.join("/", os.path.basename(m.dir), os.path.basename(m.data), "node", "native") + "/"
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             with open(f"/proc/{pid}/comm") as f:
@@ -179,8 +180,8 @@ def waiters(m):
             for fd in os.listdir(f"/proc/{pid}/fd"):
                 with contextlib.suppress(OSError):  # it may close others meanwhile
                     target = os.readlink(f"/proc/{pid}/fd/{fd}")
-                    if target.startswith(place):
-                        found.append((int(pid), target[len(place):]))
+                    if place in target:
+                        found.append((int(pid), target.split(place)[1]))
     return found
 
 
