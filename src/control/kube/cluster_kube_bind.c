@@ -164,7 +164,7 @@ static void on_bound_timer(void *arg)
 
 /* ---- bindings ---- */
 
-/* Nobody knows whether the server took the binding. */
+/* The server may or may not have taken the binding. */
 static bool is_lost(const struct err *e)
 {
     return err_code(e) == ERR_UNAVAILABLE || err_code(e) == ERR_TIMEOUT ||

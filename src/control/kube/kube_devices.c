@@ -81,7 +81,7 @@ static int64_t number_at(const json_t *texts, const char *key, int64_t max)
     return e ? 0 : n;
 }
 
-/* What a node says of its gpus. */
+/* The amounts in a node's status. */
 struct kube_amount {
     const char *resource;
     int64_t capacity; /* devices */
