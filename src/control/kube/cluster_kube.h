@@ -1,10 +1,10 @@
 /*
  * cluster_kube.h - the cluster over a kube-apiserver
  *
- * The server has no transactions over several objects. A placement is bound pod by pod, each with the
- * devices of its decision in the annotation mete.dev/devices, and the version precondition is the
- * pod's uid. When a pod of a gang cannot be bound, the others that were bound are deleted, and the
- * placement is refused once they are gone: their controllers make them anew. An answer that was
+ * The server has no transactions over several objects. A placement is bound pod by pod, each with
+ * the devices of its decision in the annotation mete.dev/devices, and the version precondition is
+ * the pod's uid. When a pod of a gang cannot be bound, the others that were bound are deleted, and
+ * the placement is refused once they are gone: their controllers make them anew. An answer that was
  * lost is asked for. The ledger is no object here: the pods' annotations say what is held, and
  * kube_devices.h names the devices of pods that other schedulers bound.
  *
