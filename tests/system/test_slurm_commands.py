@@ -46,7 +46,7 @@ class Slurm:
         return dict(line.split("|") for line in self.ok("squeue", "-h", "-t", "all", "-o", "%i|%T", "-j", job).split())
 
     def wait_state(self, job, want):
-        live = {"PENDING", "RUNNING", "COMPLETING"} - {want}
+        live = {"PENDING", "RUNNING", "SUSPENDED", "COMPLETING"} - {want}
         wait(lambda: not live & set(self.states(job).values()), f"job {job} is {want}", 120)
         equal(set(self.states(job).values()), {want}, self.ok("scontrol", "show", "job", job))
 
