@@ -2,8 +2,9 @@
  * prop.h - property tests: a random generator, and the seeds to run
  *
  * PROP_CASES=N runs the seeds 1 to N instead of the test's own number, PROP_SEED=S only S (to
- * replay), both together N seeds from S on. PROP_SHARE=P runs P percent of the test's own number:
- * a slow build finds its kind of error in the first seeds. A failing test prints its seed.
+ * replay), both together N seeds from S on. PROP_SHARE=P runs P percent of the test's own number,
+ * and makes large worlds of P percent of their objects: a slow build finds its kind of error in the
+ * first seeds. A failing test prints its seed.
  */
 #pragma once
 
@@ -61,6 +62,12 @@ static inline uint64_t prop_number(const char *name, uint64_t fallback)
     return number;
 }
 
+/* PROP_SHARE percent of n, rounded up. */
+static inline uint64_t prop_share(uint64_t n)
+{
+    return (n * prop_number("PROP_SHARE", 100) + 99) / 100;
+}
+
 /* Seeds [first, end): 1 .. cases, or PROP_SHARE percent of them, unless the environment names
  * others. */
 static inline struct prop_seeds prop_seeds(uint64_t cases)
@@ -69,8 +76,7 @@ static inline struct prop_seeds prop_seeds(uint64_t cases)
 
     if (seed > 0)
         return (struct prop_seeds){.first = seed, .end = seed + prop_number("PROP_CASES", 1)};
-    cases = (cases * prop_number("PROP_SHARE", 100) + 99) / 100;
-    return (struct prop_seeds){.first = 1, .end = prop_number("PROP_CASES", cases) + 1};
+    return (struct prop_seeds){.first = 1, .end = prop_number("PROP_CASES", prop_share(cases)) + 1};
 }
 
 /* Asserts the condition, and prints the model's member `seed` if it fails; needs test.h. */

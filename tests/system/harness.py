@@ -302,6 +302,12 @@ def descriptors(pid):
     return sorted(found)
 
 
+def native_place(data):
+    """What the paths of a node's files of native jobs, as /proc tells them of those that hold them open, have in common. Once
+    the node that opened a file is gone, and its mount namespace with it, the path begins at the root of the file system."""
+    return os.path.join("/", *data.split("/")[-2:], "node", "native", "")
+
+
 def ticks(pid):
     """The processor time of a process in clock ticks; None: the process is gone."""
     try:

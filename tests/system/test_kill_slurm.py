@@ -18,7 +18,7 @@ import select
 import signal
 import threading
 
-from harness import Failure, Mete, arguments_of, check, children, equal, wait
+from harness import Failure, Mete, arguments_of, check, children, descriptors, equal, native_place, wait
 from test_kill import SETTLE_S, Client, Killer, Lost, Watch, role_of
 
 KILLS = int(os.environ.get("METE_TEST_SLURM_KILLS", "20"))
@@ -168,20 +168,15 @@ def is_over(j):
 
 
 def waiters(m):
-    """(pid, id of the attempt) of each waiter: it has the attempt's file open. Once the node that opened the file is gone, and
-    its mount namespace with it, the path of the file begins at its file system's root."""
+    """(pid, id of the attempt) of each waiter: it has the attempt's file open."""
     found = []
-    place = os.path.join("/", os.path.basename(m.dir), os.path.basename(m.data), "node", "native") + "/"
+    place = native_place(m.data)
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             with open(f"/proc/{pid}/comm") as f:
                 if f.read() != "mete-wait\n":
                     continue
-            for fd in os.listdir(f"/proc/{pid}/fd"):
-                with contextlib.suppress(OSError):  # it may close others meanwhile
-                    target = os.readlink(f"/proc/{pid}/fd/{fd}")
-                    if place in target:
-                        found.append((int(pid), target.split(place)[1]))
+            found += [(int(pid), target.split(place)[1]) for target in descriptors(pid) if place in target]
     return found
 
 

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from harness import METE, Mete, check, children, equal, execute, execute_as, wait
+from harness import METE, Mete, check, children, descriptors, equal, execute, execute_as, native_place, wait
 
 WAITING = ["test_a_cut_off_node_ends_its_pods_before_they_start_elsewhere", "test_slurm_jobs_of_a_cut_off_node_and_of_a_lost_one"]
 
@@ -296,14 +296,13 @@ def end_tree(pid):
 
 def lose(node):
     """What runs on the node ends at once, as when its machine has lost its power."""
-    place = os.path.join(node.data, "node", "native") + "/"
     node.process.kill()
     node.process.wait()
     node.process.stdout.close()
     node.process = None
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if any(os.readlink(f"/proc/{pid}/fd/{fd}").startswith(place) for fd in os.listdir(f"/proc/{pid}/fd")):
+        if any(native_place(node.data) in target for target in descriptors(pid)):
+            with contextlib.suppress(ProcessLookupError):  # of those that ended with their parents
                 end_tree(int(pid))
 
 

@@ -310,7 +310,7 @@ static void an_abandoned_child_is_reaped_in_silence(void **state)
 static void a_signal_reaches_it(void **state)
 {
     struct result r = {.loop = loop_linux_new()};
-    struct proc_options options = {.argv = SH("sleep 100")};
+    struct proc_options options = {.argv = SH("exec sleep 100")};
     AUTO_FREE char *text = NULL;
     struct proc *p = NULL;
 

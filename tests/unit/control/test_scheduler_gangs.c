@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "kinds/ledger.h"
 #include "kinds/pod/pod_state.h"
+#include "prop.h"
 #include "sched_world.h"
 #include "test.h"
 
@@ -115,16 +116,17 @@ enum {
 /* A transaction of over 10,000 entries has one revision. */
 static void a_gang_of_a_thousand_pods_is_bound_at_once(void **state)
 {
+    const int pods = (int)prop_share(LARGE_PODS);
     int64_t version = 0;
 
     (void)state;
-    for (int i = 0; i < LARGE_PODS - 1; i++) {
+    for (int i = 0; i < pods - 1; i++) {
         AUTO_FREE char *name = mem_format("n%04d", i);
 
         sched_world_add_node(&s, name, LARGE_GPUS);
     }
-    add_group(COSCHEDULING, "g", LARGE_PODS);
-    for (int i = 0; i < LARGE_PODS; i++) {
+    add_group(COSCHEDULING, "g", pods);
+    for (int i = 0; i < pods; i++) {
         AUTO_FREE char *name = mem_format("p%04d", i);
 
         add_member(COSCHEDULING, "g", name, LARGE_GPUS);
@@ -132,7 +134,7 @@ static void a_gang_of_a_thousand_pods_is_bound_at_once(void **state)
     sched_world_advance(&s, 20);
     sched_world_assert_on(&s, "p0000", "");
     sched_world_add_node(&s, "last", LARGE_GPUS);
-    for (int i = 0; i < LARGE_PODS; i++) {
+    for (int i = 0; i < pods; i++) {
         AUTO_FREE char *name = mem_format("p%04d", i);
         const struct store_object *o = store_get(
             s.w.store,
