@@ -23,7 +23,7 @@ import time
 
 from harness import Failure, Mete, arguments_of, check, children, equal, execute, wait
 
-KILLS = int(os.environ.get("METE_TEST_KILLS", "40"))
+KILLS = int(os.environ.get("METE_TEST_KILLS", "24"))
 SEED = int(os.environ.get("METE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 SETTLE_S = 120
 N_CLIENTS = 3

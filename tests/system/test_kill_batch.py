@@ -22,7 +22,7 @@ from image_kit import Image, Layer, Registry, base_layer, write
 from test_kill import SETTLE_S, Client, Killer, Lost, listed, role_of, shared_gpus
 from test_usage import adds_up, rows
 
-KILLS = int(os.environ.get("METE_TEST_BATCH_KILLS", "10"))
+KILLS = int(os.environ.get("METE_TEST_BATCH_KILLS", "8"))
 SEED = int(os.environ.get("METE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 OPEN_MAX = 6  # Jobs that have not ended, before there are more
 HARD_PODS, HARD_GPUS = 4, 3
