@@ -49,6 +49,7 @@ static bool is_frame_kind(char kind)
     case STEP_EXIT:
     case STEP_FENCE:
     case STEP_ABORT:
+    case STEP_WARNING:
     case STEP_FAILED:
         return true;
     }

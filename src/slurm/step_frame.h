@@ -14,16 +14,18 @@
 #include "base/str.h"
 
 enum step_frame_kind {
-    STEP_INPUT = 'i',  /* to the manager: bytes for the task's stdin; none: its end */
-    STEP_SIGNAL = 's', /* to the manager: one byte, the number of a signal */
-    STEP_SIZE = 'z',   /* to the manager: columns and rows of the terminal, two bytes each */
-    STEP_OUTPUT = 'o', /* from the manager: bytes of stdout */
-    STEP_ERRORS = 'e', /* from the manager: bytes of stderr */
-    STEP_START = 'b',  /* from the manager: all tasks were started; JSON */
-    STEP_EXIT = 'x',   /* from the manager: the end of a task; JSON (step_exit.h) */
-    STEP_FENCE = 'f',  /* both ways: what the tasks of a node, then of all, have put for PMI */
-    STEP_ABORT = 'a',  /* from the manager: a task asks by PMI to end the step; text */
-    STEP_FAILED = 'm'  /* from the manager: the step cannot run; text */
+    STEP_INPUT = 'i',   /* to the manager: bytes for the task's stdin; none: its end */
+    STEP_SIGNAL = 's',  /* to the manager: one byte, the number of a signal */
+    STEP_SIZE = 'z',    /* to the manager: columns and rows of the terminal, two bytes each */
+    STEP_OUTPUT = 'o',  /* from the manager: bytes of stdout */
+    STEP_ERRORS = 'e',  /* from the manager: bytes of stderr */
+    STEP_START = 'b',   /* from the manager: all tasks were started; JSON */
+    STEP_EXIT = 'x',    /* from the manager: the end of a task; JSON (step_exit.h) */
+    STEP_FENCE = 'f',   /* both ways: what the tasks of a node, then of all, have put for PMI; an
+                           empty one is its end */
+    STEP_ABORT = 'a',   /* from the manager: a task asks by PMI to end the step; text */
+    STEP_WARNING = 'w', /* from the manager: a text for the user */
+    STEP_FAILED = 'm'   /* from the manager: the step cannot run; text */
 };
 
 enum {

@@ -163,6 +163,80 @@ char *step_layout_counts(const struct step_layout *l)
     return buf_steal(&out);
 }
 
+struct layout_run { /* `ranks` consecutive ranks on each of `nodes` consecutive nodes */
+    size_t node;
+    size_t nodes;
+    size_t ranks;
+};
+
+struct layout_runs { /* as VEC(struct layout_run) */
+    struct layout_run *at;
+    size_t n;
+    size_t room;
+};
+
+/* The nodes of the ranks; the caller frees the list. */
+static size_t *layout_nodes(const struct step_layout *l, size_t *ret_ranks)
+{
+    size_t *nodes;
+
+    *ret_ranks = 0;
+    VEC_EACH (&l->nodes, node)
+        *ret_ranks += node->ranks.n;
+    nodes = mem_alloc((*ret_ranks + 1) * sizeof(*nodes));
+    for (size_t i = 0; i < l->nodes.n; i++)
+        VEC_EACH (&l->nodes.at[i].ranks, rank)
+            nodes[*rank] = i;
+    return nodes;
+}
+
+/* Adds a run of one node to the last run, or as a new one. */
+static void layout_add_run(struct layout_runs *runs, size_t node, size_t ranks)
+{
+    struct layout_run *last = runs->n > 0 ? &runs->at[runs->n - 1] : NULL;
+
+    if (last && last->ranks == ranks && last->node + last->nodes == node)
+        last->nodes++;
+    else
+        vec_add(runs, (struct layout_run){node, 1, ranks});
+}
+
+/* Drops what follows the first run if it only repeats it, as cyclic distribution does. */
+static void layout_drop_repeated(struct layout_runs *runs)
+{
+    for (size_t i = 1; i < runs->n; i++) {
+        const struct layout_run *a = &runs->at[0];
+        const struct layout_run *b = &runs->at[i];
+
+        if (a->node != b->node || a->ranks != b->ranks ||
+            (a->nodes != b->nodes && (i + 1 < runs->n || b->nodes > a->nodes)))
+            return;
+    }
+    if (runs->n > 1)
+        runs->n = 1;
+}
+
+char *step_layout_mapping(const struct step_layout *l)
+{
+    struct layout_runs runs = {0};
+    struct buf text = {0};
+    size_t n = 0;
+    AUTO_FREE size_t *nodes = layout_nodes(l, &n);
+
+    for (size_t i = 0, first = 0; i < n; i++)
+        if (i + 1 == n || nodes[i + 1] != nodes[first]) {
+            layout_add_run(&runs, nodes[first], i + 1 - first);
+            first = i + 1;
+        }
+    layout_drop_repeated(&runs);
+    buf_add_text(&text, "(vector");
+    VEC_EACH (&runs, run)
+        buf_printf(&text, ",(%zu,%zu,%zu)", run->node, run->nodes, run->ranks);
+    buf_add_char(&text, ')');
+    vec_done(&runs);
+    return buf_steal(&text);
+}
+
 bool step_distribution_read(const char *text, enum step_distribution *ret, int64_t *ret_plane)
 {
     struct str rest = str_of(text);

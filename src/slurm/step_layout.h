@@ -52,6 +52,13 @@ void step_layout_done(struct step_layout *l);
 /* "2(x3),1": the counts of tasks, as SLURM_TASKS_PER_NODE has them. The caller frees it. */
 char *step_layout_counts(const struct step_layout *l);
 
+/*
+ * "(vector,(0,2,4))": the nodes of the ranks as MPICH's PMI_process_mapping has them, each part
+ * with the first node, how many nodes, and how many consecutive ranks on each; the parts are
+ * repeated until all ranks have a node. The caller frees it.
+ */
+char *step_layout_mapping(const struct step_layout *l);
+
 /* Reads "block", "cyclic", "plane=4", "arbitrary" or "*", with the parts for sockets and cores
  * behind ':' and ','. False: malformed. */
 bool step_distribution_read(const char *text, enum step_distribution *ret, int64_t *ret_plane);

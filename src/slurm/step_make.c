@@ -34,6 +34,11 @@ int64_t step_make_job(const struct step_make *m)
     return json_int(m->allocation, "jobId", 0);
 }
 
+bool step_make_has_pmi(const struct step_make *m)
+{
+    return text_equal(json_text(m->submit->step, "mpi"), "pmi2");
+}
+
 void step_make_done(struct step_make *m)
 {
     step_layout_done(&m->layout);

@@ -51,5 +51,6 @@ const char *step_make_node(const struct step_make *m, size_t i); /* name */
 const char *step_make_pod(const struct step_make *m, size_t i);
 int64_t step_make_number(const struct step_make *m);
 int64_t step_make_job(const struct step_make *m);
+bool step_make_has_pmi(const struct step_make *m); /* --mpi=pmi2 */
 
 void step_make_done(struct step_make *m);

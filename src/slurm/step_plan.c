@@ -122,11 +122,13 @@ static struct err *plan_read_all(struct step_plan *p)
     p->umask = json_int(plan, "umask", 0022);
     p->pmi_size = json_int_at(plan, "pmi", "size", NULL);
     p->pmi_job = text_or_empty(json_text_at(plan, "pmi", "job", NULL));
+    p->pmi_mapping = json_text_at(plan, "pmi", "mapping", NULL);
     if (!p->cwd || *p->cwd != '/')
         return plan_wrong("cwd");
     if (p->umask < 0 || p->umask > UMASK_MAX)
         return plan_wrong("umask");
-    if (p->pmi_size < 0 || p->pmi_size > UINT16_MAX + 1)
+    if (p->pmi_size < 0 || p->pmi_size > UINT16_MAX + 1 ||
+        (p->pmi_size > 0 && p->pmi_size < (int64_t)n))
         return plan_wrong("pmi");
     if (json_object_get(plan, "pty"))
         TRY(read_size(json_object_get(plan, "pty"), p));

@@ -6,7 +6,8 @@
  *   "argv"     the command of all tasks
  *   "cwd", "umask"
  *   "pty"      {"columns", "rows"}: the first task has a terminal; absent: none has
- *   "pmi"      {"size", "job"}: tasks get a PMI server for `size` ranks; absent: none
+ *   "pmi"      {"size", "job", "mapping"}: the tasks have PMI (pmi_server.h) for "size" ranks, at
+ *              STEP_PMI_FD; absent: they have none
  *   "tasks"    [{"rank", "argv", "env", "gpus", "cpus", "stdin", "stdout", "stderr"}...]
  * Of a task, "argv" replaces that of all, "env" is added. "gpus" are places in the list of devices
  * that the manager has in CUDA_VISIBLE_DEVICES; absent: all of them. "cpus" are numbers of cpus
@@ -21,7 +22,8 @@
 enum {
     STEP_PLAN_MAX = 16 << 20, /* bytes of the line */
     STEP_NODE_TASKS_MAX = 4096,
-    STEP_WORDS_MAX = 65536 /* words of a command, and variables */
+    STEP_WORDS_MAX = 65536, /* words of a command, and variables */
+    STEP_PMI_FD = 3         /* the descriptor of a task */
 };
 
 struct step_numbers { /* as VEC(int64_t) */
@@ -53,6 +55,7 @@ struct step_plan {
     uint16_t rows;
     int64_t pmi_size; /* 0: no PMI server */
     const char *pmi_job;
+    const char *pmi_mapping; /* NULL: unknown */
     VEC(struct step_task_plan) tasks;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "slurm/pmi_server.h"
 #include "slurm/step_bind.h"
 #include "slurm/step_make_private.h"
 
@@ -156,6 +157,19 @@ static struct err *put_cpus(const struct step_make *m, size_t local, json_t *tas
 
 /* ---- the plan ---- */
 
+static json_t *make_pmi(const struct step_make *m)
+{
+    AUTO_FREE char *mapping = step_layout_mapping(&m->layout);
+    AUTO_FREE char *job = mem_format("%" PRId64 ".%" PRId64, step_make_job(m), step_make_number(m));
+    json_t *pmi = json_object();
+
+    json_put_int(pmi, "size", m->tasks);
+    json_put_text(pmi, "job", job);
+    if (strlen(mapping) < PMI_VALUE_MAX)
+        json_put_text(pmi, "mapping", mapping);
+    return pmi;
+}
+
 static struct err *make_task(const struct step_make *m, size_t i, size_t local, json_t *tasks)
 {
     uint32_t rank = m->layout.nodes.at[i].ranks.at[local];
@@ -185,6 +199,8 @@ struct err *step_make_plan(const struct step_make *m, size_t i, json_t **ret)
     json_put_int(plan, "umask", m->caller.umask);
     if (json_bool(m->submit->step, "pty", false))
         json_put(plan, "pty", json_object());
+    if (step_make_has_pmi(m))
+        json_put(plan, "pmi", make_pmi(m));
     for (size_t local = 0; local < m->layout.nodes.at[i].ranks.n; local++)
         TRY(make_task(m, i, local, json_array_at(plan, "tasks")));
     *ret = TAKE(plan);

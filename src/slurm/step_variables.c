@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "model/hostlist.h"
 #include "slurm/step_make_private.h"
+#include "slurm/step_plan.h"
 
 static void variable_put(json_t *to, const char *name, const char *value)
 {
@@ -31,13 +32,26 @@ static char *names_of(const struct step_make *m, bool is_job)
     return text;
 }
 
+/* Variables of an MPI program that runs srun: its descriptor is not that of the tasks. */
+static bool is_of_pmi(const char *variable)
+{
+    static const char *const names[] = {
+        "PMI_FD=", "PMI_ID=", "PMI_JOBID=", "PMI_PORT=", "PMI_RANK=", "PMI_SIZE=", "PMI_SPAWNED="};
+
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (text_starts_with(text_or_empty(variable), names[i]))
+            return true;
+    return false;
+}
+
 /* The submitted variables that --export lets pass; those that are set below come later, and win. */
 static void put_exported(const struct step_make *m, json_t *to)
 {
     const json_t *list = json_object_get(m->submit->spec, "environment");
 
     for (size_t i = 0; i < json_array_size(list); i++)
-        (void)json_array_append(to, json_array_get(list, i)); /* fresh: cannot fail */
+        if (!is_of_pmi(json_string_value(json_array_get(list, i))))
+            (void)json_array_append(to, json_array_get(list, i)); /* fresh: cannot fail */
 }
 
 static void put_job(const struct step_make *m, json_t *to)
@@ -124,5 +138,12 @@ json_t *step_task_variables(const struct step_make *m, size_t i, size_t local)
 
     variable_put_count(to, "SLURM_PROCID", m->layout.nodes.at[i].ranks.at[local]);
     variable_put_count(to, "SLURM_LOCALID", (int64_t)local);
+    if (step_make_has_pmi(m)) {
+        variable_put_count(to, "PMI_FD", STEP_PMI_FD);
+        variable_put_count(to, "PMI_RANK", m->layout.nodes.at[i].ranks.at[local]);
+        variable_put_count(to, "PMI_SIZE", m->tasks);
+        (void)json_array_append_new(to, json_sprintf("PMI_JOBID=%" PRId64 ".%" PRId64,
+                                                     step_make_job(m), step_make_number(m)));
+    }
     return to;
 }

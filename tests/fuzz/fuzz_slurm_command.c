@@ -1,4 +1,4 @@
-/* fuzz_slurm_command.c - fuzzes batch scripts, and formats of Slurm's tables */
+/* fuzz_slurm_command.c - fuzzes batch scripts, formats of Slurm's tables, messages of PMI */
 
 #include <assert.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "slurm/job_columns.h"
+#include "slurm/pmi_wire.h"
 #include "slurm/script.h"
 #include "slurm/submit.h"
 
@@ -45,11 +46,36 @@ static void try_format(struct str text)
     buf_done(&out);
 }
 
+/* A message that was read is the same when it is written and read again. */
+static void try_message(enum pmi_wire wire, struct str text)
+{
+    AUTO(pmi_message_done) struct pmi_message m = {0};
+    AUTO(pmi_message_done) struct pmi_message again = {0};
+    AUTO(buf_done) struct buf out = {0};
+    struct pmi_reply reply;
+    size_t size = 0;
+    AUTO(err_freep) struct err *e = pmi_message_read(wire, text, &m, &size);
+
+    if (e || size == 0 || m.pairs.n == 0 || !str_equal(m.pairs.at[0].key, STR("cmd")))
+        return;
+    pmi_reply_begin(&reply, wire, "x");
+    for (size_t i = 1; i < m.pairs.n; i++) {
+        AUTO_FREE char *key = mem_strndup(m.pairs.at[i].key.at, m.pairs.at[i].key.size);
+
+        pmi_reply_add(&reply, key, m.pairs.at[i].value);
+    }
+    pmi_reply_end(&reply, &out);
+    e = pmi_message_read(wire, (struct str){out.at, out.size}, &again, &size);
+    assert(e || (size == out.size && again.pairs.n == m.pairs.n));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str text = {(const char *)data, size};
 
     try_script(text);
     try_format(text);
+    try_message(PMI_WIRE_1, text);
+    try_message(PMI_WIRE_2, text);
     return 0;
 }

@@ -9,6 +9,7 @@ import sys
 from harness import Mete, check, equal, execute, wait
 from test_nodes import Node, is_ready, port_of, token
 from test_slurm_commands import Slurm
+from test_slurm_steps import PMI
 
 
 WAITING = ["test_ranks_of_two_machines_meet_also_after_one_was_lost"]
@@ -103,6 +104,9 @@ def an_allocation(s, m, nodes):
     row = s.ok("sacct", "-n", "-P", "-X", "--name=made", "-o", "State,NNodes,NodeList,ExitCode").splitlines()
     equal(row, [f"COMPLETED|2|{nodes[0]},{nodes[1]}|0:0"])
     equal(s.call("srun", "-N2", "sh", "-c", "exit $((SLURM_PROCID + 3))").code, 4, "the largest code of all nodes")
+    s.write("pmi.py", PMI)
+    out = s.ok("srun", "-N2", "--ntasks-per-node=2", "-O", "--mpi=pmi2", sys.executable, "pmi.py")
+    equal(sorted(out.splitlines()), [f"{r} v0 v1 v2 v3 (vector,(0,2,2))" for r in range(4)], "the tasks of both nodes met")
     wait(lambda: not pods(m), "no pod is left")
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
 from harness import Mete, check, equal, wait
 from test_slurm_commands import Slurm
@@ -20,6 +21,7 @@ def test_slurm_steps():
         shares_what_the_job_has(s)
         writes_files(s)
         obeys_signals(s)
+        speaks_pmi(s)
         ends_with_its_client(s)
         refuses(s)
 
@@ -155,9 +157,57 @@ def ends_with_its_client(s):
     wait(lambda: not os.path.exists(f"/proc/{task}"), "the task of the killed srun ended", 60)
 
 
+# Speaks PMI-1, and with an argument PMI-2: puts a value, waits for the others, gets theirs.
+PMI = """
+import os, signal, socket, sys
+s = socket.socket(fileno=int(os.environ["PMI_FD"]))
+answers = s.makefile("rb")
+rank, size = int(os.environ["PMI_RANK"]), int(os.environ["PMI_SIZE"])
+def ask(text):
+    s.sendall(text.encode() + bytes([10]))
+    return answers.readline().decode().strip()
+def ask2(text):
+    s.sendall(b"%6d" % len(text) + text.encode())
+    return answers.read(int(answers.read(6))).decode()
+ask(f"cmd=init pmi_version={len(sys.argv)} pmi_subversion=0")
+if len(sys.argv) == 1:
+    ask(f"cmd=put kvsname=x key=k{rank} value=v{rank}")
+    ask("cmd=barrier_in")
+    got = [ask(f"cmd=get kvsname=x key=k{i}").split("value=")[1] for i in range(size)]
+    got.append(ask("cmd=get kvsname=x key=PMI_process_mapping").split("value=")[1])
+    ask("cmd=finalize")
+else:
+    ask2(f"cmd=fullinit;pmirank={rank};")
+    ask2(f"cmd=kvs-put;key=k{rank};value=v{rank};")
+    ask2("cmd=kvs-fence;")
+    got = [ask2(f"cmd=kvs-get;key=k{i};").split("value=")[1].strip(";") for i in range(size)]
+    got.append(ask2("cmd=info-getjobattr;key=PMI_process_mapping;").split("value=")[1].strip(";"))
+    if sys.argv[1] == "abort" and rank == 1:
+        s.sendall(b"    32cmd=abort;isworld=TRUE;msg=over;")
+        signal.pause()
+    ask2("cmd=kvs-fence;" if sys.argv[1] == "abort" else "cmd=finalize;")
+os.write(1, (" ".join([str(rank), *got]) + chr(10)).encode())
+"""
+
+
+def speaks_pmi(s):
+    s.write("pmi.py", PMI)
+    for words in ([], ["2"]):
+        r = srun(s, "-n", "2", "--mpi=pmi2", sys.executable, "pmi.py", *words)
+        equal((r.code, sorted(r.out.splitlines()), r.err), (0, [f"{i} v0 v1 (vector,(0,1,2))" for i in range(2)], ""), r)
+    r = srun(s, "-n", "2", sys.executable, "pmi.py", "abort", env={"SLURM_MPI_TYPE": "pmi2"}.items())
+    check(r.code == 137 and re.search(r"srun: error: \S+: task 1 ends the step: over\n", r.err) and not r.out, r)
+    r = srun(s, "-n", "1", "--mpi=pmi2", "sh", "-c", "echo nonsense >&$PMI_FD; cat <&$PMI_FD; echo end")
+    check(r.code == 0 and r.out == "end\n" and re.match(r"srun: warning: \S+: task 0: ", r.err), r)
+    equal(srun(s, "sh", "-c", "echo ${PMI_FD-none}", env={"PMI_FD": "9"}.items()).out, "none\n")
+
+
 def refuses(s):
     r = srun(s, "--mpi=pmix", "true")
-    check(r.code == 1 and "--mpi=pmix is not available yet" in r.err, r)
+    check(r.code == 1 and "--mpi=pmix is not available yet: pmi2 is" in r.err, r)
+    r = srun(s, "--mpi=nonsense", "true")
+    check(r.code == 1 and "Invalid MPI type 'nonsense', --mpi=list for acceptable types" in r.err, r)
+    equal(srun(s, "--mpi=list").out, "MPI plugin types are...\n\tnone\n\tpmi2\n")
     r = srun(s, "--jobid=99999999", "true")
     check(r.code == 1 and "Invalid job id specified" in r.err, r)
     r = srun(s, "--gpu-bind=nonsense", "true")

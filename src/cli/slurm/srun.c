@@ -87,8 +87,10 @@ static struct err *check_values(struct srun *r)
     int64_t plane = 0;
     bool has_effect = true;
 
-    if (mpi && !text_equal(mpi, "none"))
-        return err_new(ERR_INVALID, "--mpi=%s is not available yet: none is", mpi);
+    if (text_equal(mpi, "pmix") || text_starts_with(text_or_empty(mpi), "pmix_"))
+        return err_new(ERR_INVALID, "--mpi=%s is not available yet: pmi2 is", mpi);
+    if (mpi && !text_equal(mpi, "none") && !text_equal(mpi, "pmi2"))
+        return err_new(ERR_INVALID, "Invalid MPI type '%s', --mpi=list for acceptable types", mpi);
     if (distribution && !step_distribution_read(distribution, &kind, &plane))
         return err_new(ERR_BAD_REQUEST, "Invalid --distribution specification");
     if (json_text_filled(step, "gpuBind"))
@@ -357,6 +359,8 @@ static struct err *srun_steps(struct srun *r)
         return slurm_print_version(r->s.cli);
     if (slurm_words_has(&r->s.words, "help") || slurm_words_has(&r->s.words, "usage"))
         return output_write(r->s.cli, str_of(srun_help));
+    if (text_equal(slurm_words_value(&r->s.words, "mpi"), "list"))
+        return output_write(r->s.cli, STR("MPI plugin types are...\n\tnone\n\tpmi2\n"));
     if (r->s.words.arguments.n == 0)
         return slurm_fail(&r->s, EXIT_FAILED,
                           err_new(ERR_INVALID, "fatal: No command given to execute."));

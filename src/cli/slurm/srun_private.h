@@ -14,6 +14,7 @@ struct srun_node {
     struct remote *remote;
     struct buf received; /* of stdout, not read yet */
     bool is_over;
+    bool is_fenced; /* its tasks wait for those of the other nodes, by PMI */
 };
 
 struct srun_task {
@@ -33,6 +34,8 @@ struct srun_run {
     size_t n_nodes_over;
     struct srun_task *tasks; /* by rank */
     size_t n_over;
+    struct buf fence; /* what the nodes have put for PMI */
+    size_t n_fenced;
     struct srun_output *output;
     struct keyboard *keyboard;
     int input_fd;        /* -1: no input */
@@ -52,6 +55,13 @@ struct srun_run {
 struct err *srun_input_open(const struct slurm_submit *submit, const struct step_make *make,
                             int *ret_fd, uint32_t *ret_rank) MUST_CHECK;
 void srun_input_close(int fd);
+
+/* srun_run.c: sends a frame to the nodes of `rank`. */
+void srun_send(struct srun_run *r, char kind, uint32_t rank, struct str payload);
+
+/* srun_fence.c: takes what the tasks of a node have put for PMI; when all nodes have, all get it.
+ */
+struct err *srun_fence_take(struct srun_node *node, struct str payload) MUST_CHECK;
 
 /* srun.c: the sign of life. */
 void srun_renew(struct srun_run *r);

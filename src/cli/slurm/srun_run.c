@@ -13,6 +13,7 @@
 #include "cli/job/remote_session.h"
 #include "cli/slurm/srun.h"
 #include "cli/slurm/srun_private.h"
+#include "cli/term/text_escape.h"
 #include "kinds/slurm/slurm_step.h"
 #include "model/slurm_array.h"
 
@@ -20,7 +21,8 @@ enum {
     REPORT_MS = 20,       /* ends of tasks within it are one message */
     WAIT_WARN_S = 60,     /* without --wait */
     ABORT_WAIT_MS = 5000, /* between an abort and the end of the connections */
-    INTERRUPT_MS = 1000
+    INTERRUPT_MS = 1000,
+    MESSAGE_MAX = 1000 /* bytes of a text of a node */
 };
 
 /* ---- messages ---- */
@@ -87,7 +89,7 @@ static void run_report(void *arg)
 
 /* ---- what goes to the nodes ---- */
 
-static void run_send(struct srun_run *r, char kind, uint32_t rank, struct str payload)
+void srun_send(struct srun_run *r, char kind, uint32_t rank, struct str payload)
 {
     for (size_t i = 0; i < r->n_nodes; i++) {
         struct srun_node *node = &r->nodes[i];
@@ -104,7 +106,7 @@ static void run_signal(struct srun_run *r, int signal)
 {
     const char number = (char)signal;
 
-    run_send(r, STEP_SIGNAL, STEP_ALL_RANKS, (struct str){&number, 1});
+    srun_send(r, STEP_SIGNAL, STEP_ALL_RANKS, (struct str){&number, 1});
 }
 
 static void run_stop_if_done(struct srun_run *r)
@@ -222,6 +224,29 @@ static struct err *run_take_exit(struct srun_run *r, const struct step_frame *f)
     return NULL;
 }
 
+/* A text of the node may have words of a task. */
+static void run_say_text(const struct srun_node *node, const char *how, struct str text)
+{
+    AUTO_FREE char *clean = text_escape(text, TEXT_ESCAPE_LINE);
+
+    run_say(node->run, "%s: %s: %.*s", how, step_make_node(node->run->o->make, node->i),
+            MESSAGE_MAX, clean);
+}
+
+/* A task called MPI_Abort. */
+static void run_abort(struct srun_node *node, const struct step_frame *f)
+{
+    struct srun_run *r = node->run;
+    AUTO_FREE char *text =
+        mem_format("task %u ends the step: " STR_FMT, f->rank, STR_ARG(f->payload));
+
+    if (r->is_killed)
+        return;
+    run_say_text(node, "error", str_of(text));
+    r->end->code = r->end->code > 0 ? r->end->code : 1;
+    run_kill(r);
+}
+
 static struct err *run_take(struct srun_node *node, const struct step_frame *f)
 {
     struct srun_run *r = node->run;
@@ -240,11 +265,19 @@ static struct err *run_take(struct srun_node *node, const struct step_frame *f)
     case STEP_START:
         return NULL;
     case STEP_FAILED:
-        run_say(r, "error: %s: " STR_FMT, step_make_node(r->o->make, node->i), STR_ARG(f->payload));
+        run_say_text(node, "error", f->payload);
         r->end->code = r->end->code > 0 ? r->end->code : 1;
         return NULL;
-    case STEP_ABORT:
     case STEP_FENCE:
+        return srun_fence_take(node, f->payload);
+    case STEP_ABORT:
+        if (!is_task)
+            break;
+        run_abort(node, f);
+        return NULL;
+    case STEP_WARNING:
+        run_say_text(node, "warning", f->payload);
+        return NULL;
     case STEP_INPUT:
     case STEP_SIGNAL:
     case STEP_SIZE:
@@ -417,14 +450,14 @@ static void run_on_input(void *arg, struct str bytes)
 {
     struct srun_run *r = arg;
 
-    run_send(r, STEP_INPUT, r->input_rank, bytes);
+    srun_send(r, STEP_INPUT, r->input_rank, bytes);
 }
 
 static void run_on_input_end(void *arg)
 {
     struct srun_run *r = arg;
 
-    run_send(r, STEP_INPUT, r->input_rank, (struct str){0});
+    srun_send(r, STEP_INPUT, r->input_rank, (struct str){0});
 }
 
 static size_t run_backlog(void *arg)
@@ -452,7 +485,7 @@ static void run_on_resized(void *arg, uint16_t columns, uint16_t rows)
 {
     const char size[4] = {(char)(columns >> 8), (char)columns, (char)(rows >> 8), (char)rows};
 
-    run_send(arg, STEP_SIZE, 0, (struct str){size, sizeof(size)});
+    srun_send(arg, STEP_SIZE, 0, (struct str){size, sizeof(size)});
 }
 
 static void run_on_detached(void *arg)
@@ -554,6 +587,7 @@ static void run_done(struct srun_run *r)
     loop_timer_free(r->wait_timer);
     loop_timer_free(r->abort_timer);
     loop_timer_free(r->renew_timer);
+    buf_done(&r->fence);
     free(r->renewal);
     free(r->nodes);
     free(r->tasks);

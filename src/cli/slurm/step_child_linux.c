@@ -201,6 +201,10 @@ _Noreturn void step_child_run(const struct step_child *c)
         (void)ioctl(c->input, TIOCSCTTY, 0);
     child_set_files(c);
     (void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (c->pmi >= 0) {
+        put_descriptor(c->pmi, STEP_PMI_FD);
+        (void)fcntl(STEP_PMI_FD, F_SETFD, 0); /* open: cannot fail */
+    }
     child_reset_signals();
     child_bind(c->task);
     (void)umask((mode_t)c->plan->umask);

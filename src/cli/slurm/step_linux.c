@@ -226,11 +226,18 @@ static struct err *step_start(struct step *s, struct str line)
 
     TRY(step_plan_read(line, &s->plan));
     s->has_plan = true;
+    step_pmi_open(s);
     VEC_EACH (&s->plan.tasks, plan) {
         struct step_task *task = mem_alloc(sizeof(*task));
 
-        *task = (struct step_task){
-            .step = s, .plan = plan, .pidfd = -1, .input = -1, .output = -1, .errors = -1};
+        *task = (struct step_task){.step = s,
+                                   .plan = plan,
+                                   .place = s->tasks.n,
+                                   .pidfd = -1,
+                                   .input = -1,
+                                   .output = -1,
+                                   .errors = -1,
+                                   .pmi = -1};
         vec_add(&s->tasks, task);
         e = step_task_start(task);
         if (e) { /* this task has no end that would be seen */
@@ -268,11 +275,13 @@ static struct err *step_take(struct step *s, const struct step_frame *f)
                 step_task_resize(*task, two_bytes(f->payload.at), two_bytes(f->payload.at + 2));
         return NULL;
     case STEP_FENCE:
+        return step_pmi_take(s, f->payload);
     case STEP_OUTPUT:
     case STEP_ERRORS:
     case STEP_START:
     case STEP_EXIT:
     case STEP_ABORT:
+    case STEP_WARNING:
     case STEP_FAILED:
         break;
     }
@@ -386,6 +395,8 @@ static void step_close(struct step *s)
     VEC_EACH (&s->tasks, task)
         step_task_free(*task);
     vec_done(&s->tasks);
+    pmi_server_free(s->pmi);
+    buf_done(&s->fence);
     step_plan_done(&s->plan);
     loop_io_free(s->in);
     loop_io_free(s->out);

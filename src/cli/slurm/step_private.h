@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "base/loop.h"
+#include "slurm/pmi_server.h"
 #include "slurm/step_frame.h"
 #include "slurm/step_plan.h"
 
@@ -22,7 +23,11 @@ struct step_task {
     struct loop_io *input_io;
     struct loop_io *output_io;
     struct loop_io *errors_io;
-    struct buf bytes;     /* for the input */
+    struct buf bytes; /* for the input */
+    size_t place;     /* among the tasks of the node */
+    int pmi;          /* a socket; -1: none */
+    struct loop_io *pmi_io;
+    struct buf answers;   /* for the socket */
     bool input_has_ended; /* no bytes follow those */
     bool is_over;
 };
@@ -37,6 +42,8 @@ struct step {
     struct loop_io *out;
     struct loop_timer *timer;
     VEC(struct step_task *) tasks;
+    struct pmi_server *pmi; /* NULL: none */
+    struct buf fence;       /* of srun, not whole yet */
     size_t n_over;
     bool is_ending;    /* the connection broke: the tasks get signals */
     bool is_finishing; /* all tasks are over: only `sent` is left */
@@ -63,6 +70,15 @@ void step_task_pause(struct step_task *t, bool is_paused);
 void step_task_drain(struct step_task *t);
 void step_task_free(struct step_task *t);
 
+/* step_pmi_linux.c: the server of the step, if its plan has one. */
+void step_pmi_open(struct step *s);
+/* The socket of a task; `*ret_child` is that of its process, unchanged where the step has no PMI.
+ */
+struct err *step_pmi_make(struct step_task *t, int *ret_child) MUST_CHECK;
+void step_pmi_close(struct step_task *t);
+/* Takes the data of a fence: the next part, or with an empty one its end. */
+struct err *step_pmi_take(struct step *s, struct str payload) MUST_CHECK;
+
 /* step_child_linux.c: what the child does before the program; does not return. */
 struct step_child {
     const struct step_plan *plan;
@@ -71,6 +87,7 @@ struct step_child {
     int input; /* become descriptors 0, 1 and 2; -1: by the plan */
     int output;
     int errors;
+    int pmi;           /* becomes STEP_PMI_FD; -1: none */
     bool has_terminal; /* `input` is the terminal of the task */
 };
 _Noreturn void step_child_run(const struct step_child *c);

@@ -173,6 +173,7 @@ struct task_ends {
     int input;
     int output;
     int errors;
+    int pmi;
 };
 
 static void close_ends(struct task_ends *c)
@@ -180,6 +181,7 @@ static void close_ends(struct task_ends *c)
     fd_close(c->input);
     fd_close(c->output);
     fd_close(c->errors);
+    fd_close(c->pmi);
 }
 
 static struct err *make_pipe(int *ret_read, int *ret_write)
@@ -217,6 +219,12 @@ static struct err *make_ends(struct step_task *t, struct task_ends *c)
     return make_pipe(&t->errors, &c->errors); /* also for the words of the child */
 }
 
+static struct err *make_all_ends(struct step_task *t, struct task_ends *c)
+{
+    TRY(make_ends(t, c));
+    return step_pmi_make(t, &c->pmi);
+}
+
 static struct loop_io *task_io(struct step_task *t, int fd, loop_io_fn fn, bool reads)
 {
     struct loop_io *io = NULL;
@@ -250,15 +258,16 @@ static struct err *task_fork(struct step_task *t, const struct step_child *child
 
 struct err *step_task_start(struct step_task *t)
 {
-    struct task_ends c = {-1, -1, -1};
+    struct task_ends c = {-1, -1, -1, -1};
     char **env = step_env_make(t->plan);
-    struct err *e = make_ends(t, &c);
+    struct err *e = make_all_ends(t, &c);
     const struct step_child child = {.plan = &t->step->plan,
                                      .task = t->plan,
                                      .env = env,
                                      .input = c.input,
                                      .output = c.output,
                                      .errors = c.errors,
+                                     .pmi = c.pmi,
                                      .has_terminal = has_terminal(t)};
 
     if (!e)
@@ -286,6 +295,7 @@ void step_task_free(struct step_task *t)
     close_io(&t->input_io, &t->input);
     close_io(&t->output_io, &t->output);
     close_io(&t->errors_io, &t->errors);
+    step_pmi_close(t);
     buf_done(&t->bytes);
     free(t);
 }

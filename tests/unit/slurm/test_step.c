@@ -1,9 +1,12 @@
-/* test_step.c - steps: the spread of tasks, plans and frames of the manager, binding, --multi-prog
+/*
+ * test_step.c - steps: the spread of tasks, plans and frames of the manager, binding, --multi-prog,
+ * PMI
  */
 
 #include "base/mem.h"
 #include "prop.h"
 #include "slurm/multi_prog.h"
+#include "slurm/pmi_server.h"
 #include "slurm/step_bind.h"
 #include "slurm/step_frame.h"
 #include "slurm/step_layout.h"
@@ -70,6 +73,36 @@ static void spreads_tasks_as_the_options_say(void **state)
         if (cases[i].want)
             assert_string_equal(text, cases[i].want);
         assert_string_equal(counts, cases[i].counts);
+    }
+}
+
+static void maps_ranks_to_nodes_as_mpich_reads_it(void **state)
+{
+    static const struct {
+        struct step_request r;
+        const char *want;
+    } cases[] = {
+        {{.nodes = 1, .tasks = 1}, "(vector,(0,1,1))"},
+        {{.nodes = 1, .tasks = 4}, "(vector,(0,1,4))"},
+        {{.nodes = 2, .tasks = 8}, "(vector,(0,2,4))"},
+        {{.nodes = 2, .tasks = 7}, "(vector,(0,1,4),(1,1,3))"},
+        {{.nodes = 2, .tasks = 8, .distribution = STEP_CYCLIC}, "(vector,(0,2,1))"},
+        {{.nodes = 2, .tasks = 7, .distribution = STEP_CYCLIC}, "(vector,(0,2,1))"},
+        {{.nodes = 2, .tasks = 6, .distribution = STEP_PLANE, .plane_size = 2}, "(vector,(0,2,2))"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        static const int64_t cpus[] = {4, 4};
+        struct step_request r = cases[i].r;
+        AUTO(step_layout_done) struct step_layout l = {0};
+        AUTO_FREE char *text = NULL;
+
+        r.cpus = cpus;
+        r.cpus_per_task = 1;
+        assert_null(step_layout_make(&r, &l));
+        text = step_layout_mapping(&l);
+        assert_string_equal(text, cases[i].want);
     }
 }
 
@@ -327,10 +360,253 @@ static void reads_programs(void **state)
     }
 }
 
+/* ---- PMI ---- */
+
+/* Two nodes with two tasks each; `told` has what a node's fence gave to the others. */
+struct pmi_world {
+    struct pmi_server *nodes[2];
+    struct buf answers[4];
+    struct buf told[2];
+    bool is_fenced[2];
+    char *abort;
+};
+
+struct pmi_place {
+    struct pmi_world *world;
+    size_t node;
+};
+
+static void world_answer(void *arg, size_t task, struct str bytes)
+{
+    const struct pmi_place *p = arg;
+
+    buf_add(&p->world->answers[p->node * 2 + task], bytes.at, bytes.size);
+}
+
+static void world_fence(void *arg, struct str data)
+{
+    const struct pmi_place *p = arg;
+
+    buf_add(&p->world->told[p->node], data.at, data.size);
+    p->world->is_fenced[p->node] = true;
+}
+
+static void world_abort(void *arg, size_t task, struct str message)
+{
+    const struct pmi_place *p = arg;
+
+    free(p->world->abort);
+    p->world->abort = mem_format("%zu: " STR_FMT, p->node * 2 + task, STR_ARG(message));
+}
+
+static void world_open(struct pmi_world *w, struct pmi_place places[2])
+{
+    static const uint32_t ranks[] = {0, 1, 2, 3};
+
+    *w = (struct pmi_world){0};
+    for (size_t i = 0; i < 2; i++) {
+        const struct pmi_options o = {.size = 4,
+                                      .ranks = ranks + 2 * i,
+                                      .n_ranks = 2,
+                                      .job = "12.0",
+                                      .mapping = "(vector,(0,2,2))",
+                                      .answer = world_answer,
+                                      .fence = world_fence,
+                                      .abort = world_abort,
+                                      .arg = &places[i]};
+
+        places[i] = (struct pmi_place){w, i};
+        w->nodes[i] = pmi_server_new(&o);
+    }
+}
+
+static void world_close(struct pmi_world *w)
+{
+    for (size_t i = 0; i < 2; i++) {
+        pmi_server_free(w->nodes[i]);
+        buf_done(&w->told[i]);
+    }
+    for (size_t i = 0; i < 4; i++)
+        buf_done(&w->answers[i]);
+    free(w->abort);
+}
+
+/* What srun does: once all nodes have fenced, each gets what all have put. */
+static void world_release(struct pmi_world *w)
+{
+    AUTO(buf_done) struct buf all = {0};
+
+    if (!w->is_fenced[0] || !w->is_fenced[1])
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        buf_add(&all, w->told[i].at, w->told[i].size);
+        buf_clear(&w->told[i]);
+        w->is_fenced[i] = false;
+    }
+    for (size_t i = 0; i < 2; i++)
+        assert_null(pmi_server_release(w->nodes[i], (struct str){all.at, all.size}));
+}
+
+/* The task sends `text`, in the wire's frame, and has exactly `want` as its answer; "" none yet. */
+static void pmi_says(struct pmi_world *w, size_t rank, const char *text, const char *want)
+{
+    struct buf *answers = &w->answers[rank];
+
+    if (*text)
+        assert_null(pmi_server_take(w->nodes[rank / 2], rank % 2, str_of(text)));
+    world_release(w);
+    assert_string_equal(answers->at ? answers->at : "", want);
+    buf_clear(answers);
+}
+
+static void pmi_begins(struct pmi_world *w)
+{
+    for (size_t rank = 0; rank < 3; rank++)
+        pmi_says(w, rank, "cmd=init pmi_version=1 pmi_subversion=1\n",
+                 "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+    pmi_says(w, 3, "cmd=init pmi_version=2 pmi_subversion=0\n",
+             "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");
+    pmi_says(w, 3, "    38cmd=fullinit;pmirank=3;threaded=FALSE;",
+             "   113cmd=fullinit-response;pmi-version=2;pmi-subversion=0;rank=3;size=4;appnum=0;"
+             "debugged=FALSE;pmiverbose=FALSE;rc=0;");
+}
+
+static void pmi_gives_what_tasks_of_other_nodes_have_put(void **state)
+{
+    struct pmi_world w;
+    struct pmi_place places[2];
+
+    (void)state;
+    world_open(&w, places);
+    pmi_begins(&w);
+    pmi_says(&w, 0, "cmd=get_maxes\n",
+             "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024\n");
+    pmi_says(&w, 0, "cmd=get_my_kvsname\n", "cmd=my_kvsname rc=0 kvsname=12.0\n");
+    pmi_says(&w, 0, "cmd=get kvsname=12.0 key=PMI_process_mapping\n",
+             "cmd=get_result rc=0 value=(vector,(0,2,2))\n");
+    pmi_says(&w, 0, "cmd=put kvsname=12.0 key=a value=x=1\n", "cmd=put_result rc=0\n");
+    pmi_says(&w, 3, "    39cmd=kvs-put;thrid=t;key=b;value=1;;2;;;",
+             "    34cmd=kvs-put-response;thrid=t;rc=0;");
+    pmi_says(&w, 2, "cmd=get kvsname=12.0 key=a\n",
+             "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
+    for (size_t rank = 0; rank < 3; rank++)
+        pmi_says(&w, rank, "cmd=barrier_in\n", "");
+    pmi_says(&w, 3, "    22cmd=kvs-fence;thrid=t;", "    36cmd=kvs-fence-response;thrid=t;rc=0;");
+    for (size_t rank = 0; rank < 3; rank++)
+        pmi_says(&w, rank, "", "cmd=barrier_out rc=0\n");
+    pmi_says(&w, 2, "cmd=get kvsname=12.0 key=a\n", "cmd=get_result rc=0 value=x=1\n");
+    pmi_says(&w, 0, "cmd=get kvsname=12.0 key=b\n", "cmd=get_result rc=0 value=1;2;\n");
+    pmi_says(&w, 3, "    18cmd=kvs-get;key=b;",
+             "    50cmd=kvs-get-response;rc=0;found=TRUE;value=1;;2;;;");
+    pmi_says(&w, 3, "    18cmd=kvs-get;key=c;", "    38cmd=kvs-get-response;rc=0;found=FALSE;");
+    pmi_says(&w, 0, "cmd=finalize\n", "cmd=finalize_ack rc=0\n");
+    world_close(&w);
+}
+
+/* A task that sends on while it waits is read behind its answer. */
+static void pmi_keeps_the_order_of_requests(void **state)
+{
+    struct pmi_world w;
+    struct pmi_place places[2];
+
+    (void)state;
+    world_open(&w, places);
+    pmi_begins(&w);
+    pmi_says(&w, 0, "cmd=barrier_in\ncmd=get_appnum\ncmd=bar", "");
+    pmi_says(&w, 0, "rier_in\n", "");
+    pmi_says(&w, 1, "cmd=barrier_in\n", "");
+    pmi_says(&w, 2, "cmd=barrier_in\n", "");
+    pmi_says(&w, 3, "    14cmd=kvs-fence;", "    28cmd=kvs-fence-response;rc=0;");
+    pmi_says(&w, 0, "", "cmd=barrier_out rc=0\ncmd=appnum rc=0 appnum=0\n");
+    pmi_says(&w, 1, "cmd=barrier_in\n", "cmd=barrier_out rc=0\n");
+    assert_true(w.is_fenced[0]); /* of the second fence */
+    assert_false(w.is_fenced[1]);
+    world_close(&w);
+}
+
+static void pmi_refuses_by_name(void **state)
+{
+    struct pmi_world w;
+    struct pmi_place places[2];
+    AUTO(err_freep) struct err *release = NULL;
+    AUTO(err_freep) struct err *unknown = NULL;
+    AUTO(err_freep) struct err *again = NULL;
+    AUTO(err_freep) struct err *early = NULL;
+
+    (void)state;
+    world_open(&w, places);
+    early = pmi_server_take(w.nodes[0], 0, STR("cmd=get_maxes\n"));
+    assert_string_equal(err_message(early), "PMI begins with init, not with 'get_maxes'");
+    world_close(&w);
+    world_open(&w, places);
+    pmi_begins(&w);
+    pmi_says(&w, 0, "mcmd=spawn\nnprocs=1\nexecname=x\nendcmd\n",
+             "cmd=spawn_result rc=-1 msg=not_supported\n");
+    pmi_says(&w, 3, "    31cmd=name-publish;name=a;port=b;",
+             "    52cmd=name-publish-response;rc=1;errmsg=not_supported;");
+    pmi_says(&w, 0, "cmd=put kvsname=12.0 key= value=1\n",
+             "cmd=put_result rc=-1 msg=the_key_is_empty_or_too_long\n");
+    pmi_says(&w, 2, "cmd=abort exitcode=1 message=stop\n", "");
+    assert_string_equal(w.abort, "2: stop");
+    unknown = pmi_server_take(w.nodes[0], 0, STR("cmd=nonsense\n"));
+    assert_string_equal(err_message(unknown), "PMI has no request 'nonsense'");
+    again = pmi_server_take(w.nodes[0], 0, STR("cmd=get_maxes\n"));
+    assert_non_null(again);
+    release = pmi_server_release(w.nodes[0], (struct str){0});
+    assert_string_equal(err_message(release), "no fence of the tasks is open");
+    world_close(&w);
+}
+
+/* Whatever a task sends, in whatever pieces, the server answers or refuses it. */
+static void pmi_survives_hostile_tasks(void **state)
+{
+    static const char *const words[] = {"cmd=init pmi_version=1 pmi_subversion=1\n",
+                                        "cmd=init pmi_version=2\n",
+                                        "cmd=put key=a value=b\n",
+                                        "cmd=get key=a\n",
+                                        "cmd=barrier_in\n",
+                                        "mcmd=spawn\nendcmd\n",
+                                        "cmd=finalize\n",
+                                        "\n",
+                                        "=",
+                                        ";;",
+                                        " ",
+                                        "    14cmd=kvs-fence;",
+                                        "    26cmd=kvs-put;key=a;value=b;",
+                                        "    37cmd=info-getnodeattr;key=a;wait=TRUE;",
+                                        "    35cmd=info-putnodeattr;key=a;value=b;",
+                                        "     0",
+                                        "999999",
+                                        "cmd=abort\n"};
+    struct prop_seeds seeds = prop_seeds(2000);
+
+    (void)state;
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++) {
+        struct prop p = {seed};
+        struct pmi_world w;
+        struct pmi_place places[2];
+
+        world_open(&w, places);
+        for (size_t i = 0; i < 40; i++) {
+            size_t rank = prop_below(&p, 4);
+            struct str word =
+                str_of(words[i < 4 ? prop_below(&p, 2) : prop_below(&p, COUNT(words))]);
+            AUTO(err_freep) struct err *e = NULL;
+
+            if (prop_chance(&p, 5))
+                word.size = prop_below(&p, word.size + 1);
+            e = pmi_server_take(w.nodes[rank / 2], rank % 2, word);
+            world_release(&w);
+        }
+        world_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spreads_tasks_as_the_options_say),
+        cmocka_unit_test(maps_ranks_to_nodes_as_mpich_reads_it),
         cmocka_unit_test(spreads_each_task_once),
         cmocka_unit_test(reads_frames_from_pieces),
         cmocka_unit_test(refuses_frames_that_are_none),
@@ -339,6 +615,10 @@ int main(void)
         cmocka_unit_test(survives_hostile_plans),
         cmocka_unit_test(binds_gpus),
         cmocka_unit_test(reads_programs),
+        cmocka_unit_test(pmi_gives_what_tasks_of_other_nodes_have_put),
+        cmocka_unit_test(pmi_keeps_the_order_of_requests),
+        cmocka_unit_test(pmi_refuses_by_name),
+        cmocka_unit_test(pmi_survives_hostile_tasks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
