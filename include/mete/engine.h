@@ -283,6 +283,7 @@ struct mete_workload {
      * never_preempts and min_run_ns of an extra, and does not know to which workload it belongs.
      */
     bool is_extra;
+    uint32_t evict_class;  /* see mete_evict_rules_set; 0: none */
     int64_t min_run_ns;    /* the engine does not evict the workload before it ran this long */
     int64_t checkpoint_ns; /* when the workload last saved its work: an eviction costs only the work
                             * since then; 0: never */
@@ -341,6 +342,7 @@ enum mete_eviction_reason {
     METE_EVICTED_RECLAIM,  /* the victim's queue is above its nominal quota, that of `by` below */
     METE_EVICTED_PRIORITY, /* `by` has a higher priority in the same queue */
     METE_EVICTED_MOVE,     /* the victim can start elsewhere at once: see mete_moves_set */
+    METE_EVICTED_CLASS,    /* the class of `by` may evict the victim's: see mete_evict_rules_set */
 };
 
 /*
@@ -732,6 +734,30 @@ struct mete_moves {
 
 /* Allows moves, or ends them (a horizon of 0). */
 METE_API enum mete_result mete_moves_set(struct mete_engine *e, const struct mete_moves *moves);
+
+#define METE_EVICT_CLASSES 64u /* classes are 1 .. METE_EVICT_CLASSES-1 */
+
+/* Workloads of the class `by` may evict workloads of the class `victim`. */
+struct mete_evict_pair {
+    uint32_t by;
+    uint32_t victim;
+};
+
+/*
+ * Which workloads may evict which by their classes, in whatever queues and with whatever
+ * priorities. A workload with a class evicts in its own queue by these rules only, and never by
+ * `within` of the queue. Workloads within the nominal quotas of their queues are evicted only for
+ * workloads that will be so, too. The pairs replace those of the call before; none: no evictions by
+ * class.
+ */
+struct mete_evict_rules {
+    const struct mete_evict_pair *pairs;
+    size_t n_pairs;
+};
+
+/* METE_INVALID: a class is out of range, or may in the end evict itself. */
+METE_API enum mete_result mete_evict_rules_set(struct mete_engine *e,
+                                               const struct mete_evict_rules *rules);
 
 /* Past usage: what a user's workloads in a queue held together, from `from_ns` to `to_ns`. */
 struct mete_used {

@@ -71,6 +71,7 @@ struct cluster_eviction {
     const char *uid;
     const char *reason; /* of its condition DisruptionTarget */
     const char *message;
+    int64_t grace_s; /* 0: the pod's own, as always over a kube-apiserver */
 };
 
 /* The object of a write. `resource` carries its API group: "jobs.batch". */

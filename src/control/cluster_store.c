@@ -310,7 +310,7 @@ static struct err *over_store_evict(void *self, const struct cluster_eviction *e
                                     struct cluster_answer a)
 {
     struct objects_request r = request_of("pods", e->ns, e->name);
-    struct delete_options how = {.grace_seconds = -1,
+    struct delete_options how = {.grace_seconds = e->grace_s > 0 ? e->grace_s : -1,
                                  .if_uid = e->uid,
                                  .disruption = e->reason,
                                  .disruption_message = e->message,

@@ -135,7 +135,7 @@ static void group_spell(const struct group *g, struct words *words)
     spell(words, (uint64_t)g->time_limit_ns);
     spell(words, (uint64_t)(uintptr_t)g->queue);
     spell(words, (uint64_t)g->reservation << 32 | g->user);
-    spell(words, g->never_preempts);
+    spell(words, (uint64_t)g->evict_class << 1 | g->never_preempts);
     for (size_t i = 0; i < g->n_sets; i++) {
         spell(words, (uint64_t)(uintptr_t)g->sets[i].shape);
         spell(words, (uint64_t)(uintptr_t)g->sets[i].ties);
@@ -177,6 +177,7 @@ enum mete_result group_make(struct mete_engine *e, const struct mete_workload *w
     g = mem_alloc(sizeof(*g));
     g->time_limit_ns = w->time_limit_ns;
     g->never_preempts = w->never_preempts;
+    g->evict_class = w->evict_class;
     g->queue = queue;
     g->user = user;
     g->reservation = w->reservation && *w->reservation ? intern_ref(e->texts, w->reservation) : 0;
@@ -211,6 +212,7 @@ static struct group *group_copy(struct mete_engine *e, const struct group *g, st
 
     copy->time_limit_ns = g->time_limit_ns;
     copy->never_preempts = g->never_preempts;
+    copy->evict_class = g->evict_class;
     copy->queue = queue;
     copy->user = user;
     copy->reservation =

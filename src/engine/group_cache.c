@@ -71,8 +71,9 @@ static bool is_like(const struct mete_engine *e, const struct group *g,
     const char *queue = w->queue && *w->queue ? w->queue : "default";
 
     return g->time_limit_ns == w->time_limit_ns && g->never_preempts == w->never_preempts &&
-           g->user == (g->queue->splits_users ? user : 0) && own->count == set->count &&
-           is_of_shape(e, own->shape, set) && text_equal(queue, g->queue->name) &&
+           g->evict_class == w->evict_class && g->user == (g->queue->splits_users ? user : 0) &&
+           own->count == set->count && is_of_shape(e, own->shape, set) &&
+           text_equal(queue, g->queue->name) &&
            text_equal(set->name ? set->name : "", intern_text(e->texts, own->name));
 }
 

@@ -308,8 +308,10 @@ struct group_set {
     struct domain_asks asks;
 };
 
-/* Workloads of one queue with the same requests, time limit and right to preempt, and the same user
- * where the queue limits users. A placement that fails for one workload of a group fails for all.
+/*
+ * Workloads of one queue with the same requests, time limit, right to preempt and class of
+ * evictions, and the same user where the queue limits users. A placement that fails for one
+ * workload of a group fails for all.
  */
 struct group {
     struct map_handle handle;
@@ -326,6 +328,7 @@ struct group {
     bool has_asks; /* the group or one of its sets has some */
     int64_t time_limit_ns;
     bool never_preempts;
+    uint32_t evict_class; /* 0: none */
     struct queue *queue;
     int64_t *charge; /* of each workload; valid when e->counted_at == charge_at */
     uint64_t charge_at;
@@ -483,7 +486,8 @@ struct mete_engine {
     struct mete_fairness fairness;
     struct sizes *sizes; /* learned; NULL: no order by size */
     struct mete_moves moves;
-    uint64_t cycles; /* begun, not counting continuations of a cut one */
+    uint64_t class_victims[METE_EVICT_CLASSES]; /* of each class: bits of those that it may evict */
+    uint64_t cycles;                            /* begun, not counting continuations of a cut one */
     bool was_cut;
     int64_t now_ns;    /* of the last cycle */
     int64_t folded_ns; /* when usage was folded, and points computed, last; 0: never */

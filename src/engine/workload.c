@@ -73,6 +73,9 @@ static enum mete_result check_workload(struct mete_engine *e, const struct mete_
     if (w->submit_ns < 0 || w->time_limit_ns < 0 || w->min_run_ns < 0 || w->checkpoint_ns < 0 ||
         w->estimate_ns < 0)
         return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": a time is negative", w->id);
+    if (w->evict_class >= METE_EVICT_CLASSES)
+        return engine_refuse(e, METE_INVALID, "workload %" PRIu64 ": the class %u is over %u",
+                             w->id, w->evict_class, METE_EVICT_CLASSES - 1);
     return METE_OK;
 }
 

@@ -26,6 +26,7 @@ def test_slurm_accounts():
         m.start()
         keeps_usage(s)
         waits_with_reasons(s, m)
+        preempts(s, m)
 
 
 def keeps_accounts(s):
@@ -152,6 +153,29 @@ def waits_with_reasons(s, m):
     s.ok("scancel", first)
     wait(lambda: sorted(s.states(array).values()) == ["PENDING", "RUNNING"], "one element took the room")
     s.ok("scancel", array, small, wall)
+    wait(lambda: s.ok("squeue", "-h") == "", "all jobs are over")
+
+
+def preempts(s, m):
+    """A job of a QOS preempts those of the QOS in its list, as the mode of the victim's QOS says."""
+    set_parameters(m, PreemptType="preempt/qos", PreemptMode="REQUEUE")
+    s.ok("sacctmgr", "-i", "add", "qos", "low")
+    s.ok("sacctmgr", "-i", "add", "qos", "over", "Preempt=low", "Flags=DenyOnLimit")
+    low = s.submit("--gres=gpu:2", "--qos=low", "--open-mode=append", "-o", "low.out", "--wrap", "echo ${SLURM_RESTART_COUNT:-first}; sleep 1000")
+    s.wait_state(low, "RUNNING")
+    over = s.submit("--gres=gpu:2", "--qos=over", "--wrap", "sleep 1000")
+    s.wait_state(over, "RUNNING")
+    wait(lambda: s.states(low)[low] == "PENDING", "the preempted job waits again")
+    wait(lambda: "PREEMPTED" in s.ok("sacct", "-nXPD", "-j", low, "-o", "State").split(), "the attempt's row")
+    s.ok("scancel", over)
+    s.wait_state(low, "RUNNING")
+    wait(lambda: s.text("low.out") == "first\n1\n", "the job has started anew")
+    s.ok("sacctmgr", "-i", "modify", "qos", "low", "set", "PreemptMode=cancel")
+    over = s.submit("--gres=gpu:1", "--qos=over", "--wrap", "sleep 1000")
+    s.wait_state(over, "RUNNING")
+    wait(lambda: s.states(low)[low] == "PREEMPTED", "the preempted job is over")
+    equal(s.ok("sacct", "-nXP", "-j", low, "-o", "State"), "PREEMPTED\n")
+    s.ok("scancel", over)
     wait(lambda: s.ok("squeue", "-h") == "", "all jobs are over")
 
 

@@ -306,6 +306,7 @@ void scheduler_free(struct scheduler *s)
         sched_budget_free(s, s->budgets);
     while (s->classes)
         sched_class_free(s, s->classes);
+    json_decref(s->evict_rules);
     sched_models_free(s);
     while (s->ports) {
         struct sched_port *port = s->ports;

@@ -59,6 +59,10 @@ bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool i
  * pods has the least of theirs. Another uid, or a pod that is not known yet: nothing. */
 void scheduler_set_points(struct scheduler *s, const char *key, const char *uid, int64_t points);
 
+/* Sets which jobs of the Slurm commands may evict which (kinds/slurm/slurm_preempt.h); NULL: none.
+ * Rules with a loop are logged, and none hold. */
+void scheduler_set_evict_rules(struct scheduler *s, const json_t *rules);
+
 enum scheduler_start {
     SCHEDULER_CANNOT_START,
     SCHEDULER_CAN_START,

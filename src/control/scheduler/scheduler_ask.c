@@ -267,6 +267,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
         .pod_sets = &ret->set,
         .n_pod_sets = 1,
     };
+    sched_evict_class_read(s, pod, &ret->workload, &ret->grace_s);
 }
 
 static void add_part(void *arg, const struct pod_part *part)

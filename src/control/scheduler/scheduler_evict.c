@@ -41,6 +41,8 @@ static char *eviction_message(const struct scheduler *s, const struct mete_evict
         return mem_format("Preempted by %s, whose queue takes back what it had lent", by);
     case METE_EVICTED_MOVE:
         return mem_format("Preempted by %s, for which it moves elsewhere", by);
+    case METE_EVICTED_CLASS:
+        return mem_format("Preempted by %s, whose QOS or partition may preempt this one", by);
     case METE_EVICTED_PRIORITY:
         break;
     }
@@ -116,8 +118,12 @@ static void on_answer(void *owner, const char *key, uint64_t number, const struc
 /* An eviction that could not be written is retried soon; a pod that is gone needs none. */
 static void evict_pod(struct scheduler *s, struct sched_pod *p, const char *message)
 {
-    const struct cluster_eviction what = {
-        .ns = p->ns, .name = p->name, .uid = p->uid, .reason = POD_PREEMPTED, .message = message};
+    const struct cluster_eviction what = {.ns = p->ns,
+                                          .name = p->name,
+                                          .uid = p->uid,
+                                          .reason = POD_PREEMPTED,
+                                          .message = message,
+                                          .grace_s = p->work->grace_s};
     struct cluster_answer a = writes_begin(s->writes, on_answer, p->key, 0);
     AUTO(err_freep)
     struct err *e = writes_end(a, cluster_evict(s->options.cluster, &what, a));

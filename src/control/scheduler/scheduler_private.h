@@ -145,6 +145,7 @@ struct sched_work {
     int32_t asked_priority; /* as the engine was told when the workload was queued or placed */
     char *topology;         /* the gang's domains when it was formed */
     int64_t started_ns;     /* 0: unknown */
+    int64_t grace_s;        /* of an eviction; 0: that of each pod */
     enum mete_hold hold;    /* as the engine was told */
     char *hold_text;
     VEC(struct sched_pod *) pods; /* that have not ended */
@@ -286,6 +287,7 @@ struct scheduler {
     struct sched_port *ports;
     struct sched_budget *budgets;
     struct sched_class *classes;
+    json_t *evict_rules; /* of scheduler_set_evict_rules; NULL: none */
     uint64_t next_unnamed;
     char *why_text; /* the last reason's message, if it is not the engine's text */
 
@@ -446,6 +448,11 @@ void scheduler_finish_evictions(struct scheduler *s);
 /* Reads from the tree if the pod was evicted before this server started. */
 void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const json_t *pod);
 
+/* scheduler_evict_rules.c: sets the class and the least run time of a pod of Slurm's commands, and
+ * the grace of its eviction. */
+void sched_evict_class_read(const struct scheduler *s, const json_t *pod, struct mete_workload *w,
+                            int64_t *ret_grace_s);
+
 /* scheduler_groups.c */
 struct err *scheduler_watch_groups(struct scheduler *s) MUST_CHECK;
 /* Reads the pod's group, if any, from its tree; the pod counts in the group from here on. */
@@ -550,6 +557,7 @@ struct sched_ask {
     struct mete_pod_set set;
     const char *podset; /* of pods with equal requests, those with the same text are one set */
     struct mete_workload workload; /* without its id */
+    int64_t grace_s;               /* of an eviction; 0: the pod's own */
 };
 void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod,
                    struct sched_ask *ret);

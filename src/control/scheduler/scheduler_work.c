@@ -203,6 +203,7 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
         if (i == 0) {
             ask.workload.n_pod_sets = all.n_pod_sets;
             all = ask.workload;
+            w->grace_s = ask.grace_s;
         } else {
             workload_join(&all, &ask.workload);
         }

@@ -141,12 +141,17 @@ void sjob_turn_requeue(struct sjob_turn *t, size_t index)
 /* Is the attempt followed by another one? */
 static bool is_requeued(const struct sjob *j, size_t index, enum sjob_state state)
 {
+    const json_t *spec = json_object_get(j->object, "spec");
+
     if (sjob_is_cancelled(j, index))
         return false;
     if (sjob_requeues_asked(j, index) > sjob_requeues_done(j->status, j, index))
         return true;
-    return (state == SJOB_NODE_FAIL || state == SJOB_PREEMPTED) &&
-           json_bool(json_object_get(j->object, "spec"), "requeue", true);
+    if (state == SJOB_PREEMPTED && j->jobs->options.fair &&
+        slurm_fair_preempt_cancels(j->jobs->options.fair, json_text(spec, "qos"),
+                                   json_text(spec, "partition")))
+        return false;
+    return (state == SJOB_NODE_FAIL || state == SJOB_PREEMPTED) && json_bool(spec, "requeue", true);
 }
 
 /*

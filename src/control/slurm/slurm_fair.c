@@ -10,6 +10,7 @@
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_job.h"
+#include "kinds/slurm/slurm_preempt.h"
 #include "model/quantity.h"
 
 /* ---- objects ---- */
@@ -76,6 +77,36 @@ static void read_policy(struct slurm_fair *f, const json_t *config)
     }
 }
 
+/* The specs of a map of objects, by name. New reference. */
+static json_t *specs_of(struct fair_object *map)
+{
+    json_t *specs = json_object();
+    struct fair_object *o;
+    struct fair_object *next;
+
+    map_each (handle, map, o, next)
+        (void)json_object_set(specs, o->name, json_object_get(o->object, "spec"));
+    return specs;
+}
+
+/* Tells the scheduler who may preempt whom, once all objects have been read. */
+static void fair_tell_preempts(struct slurm_fair *f)
+{
+    AUTO(json_freep) json_t *qoses = NULL;
+    AUTO(json_freep) json_t *partitions = NULL;
+    size_t n_left = 0;
+
+    if (f->n_unsynced > 0)
+        return;
+    qoses = specs_of(f->qoses);
+    partitions = specs_of(f->partitions);
+    json_decref(f->preempts);
+    f->preempts = slurm_preempt_rules(f->settings, qoses, partitions, &n_left);
+    if (n_left > 0)
+        LOG(WARN, "too many QOS or partitions preempt: the last do not", U("left out", n_left));
+    scheduler_set_evict_rules(f->options.scheduler, f->preempts);
+}
+
 static void put_queue(void *arg, const char *ns, const char *name, const json_t *object)
 {
     struct slurm_fair *f = arg;
@@ -106,6 +137,7 @@ static void put_qos(void *arg, const char *ns, const char *name, const json_t *o
     (void)ns;
     object_put(&f->qoses, name, object);
     fair_changed(f);
+    fair_tell_preempts(f);
 }
 
 static void put_config(void *arg, const char *ns, const char *name, const json_t *object)
@@ -116,7 +148,10 @@ static void put_config(void *arg, const char *ns, const char *name, const json_t
     if (!text_equal(name, "default"))
         return;
     read_policy(f, object);
+    json_decref(f->settings);
+    f->settings = json_incref(json_at(object, "spec", "settings", NULL));
     fair_changed(f);
+    fair_tell_preempts(f);
 }
 
 static void put_partition(void *arg, const char *ns, const char *name, const json_t *object)
@@ -126,6 +161,7 @@ static void put_partition(void *arg, const char *ns, const char *name, const jso
     (void)ns;
     object_put(&f->partitions, name, object);
     fair_changed(f);
+    fair_tell_preempts(f);
 }
 
 static void remove_config(void *arg, const char *ns, const char *name, const json_t *last)
@@ -346,8 +382,10 @@ static void fair_synced(void *arg)
 {
     struct slurm_fair *f = arg;
 
-    if (--f->n_unsynced == 0)
-        fair_load_begin(f);
+    if (--f->n_unsynced > 0)
+        return;
+    fair_tell_preempts(f);
+    fair_load_begin(f);
 }
 
 static struct err *fair_watch(struct slurm_fair *f)
@@ -372,6 +410,11 @@ static struct err *fair_watch(struct slurm_fair *f)
         TRY(cluster_watch(f->options.cluster, all[i].group, all[i].resource, &all[i].listener,
                           &f->watches[i]));
     return NULL;
+}
+
+bool slurm_fair_preempt_cancels(const struct slurm_fair *f, const char *qos, const char *partitions)
+{
+    return json_bool(slurm_preempt_class(f->preempts, qos, partitions), "cancels", false);
 }
 
 struct err *slurm_fair_new(const struct slurm_fair_options *o, struct slurm_fair **ret)
@@ -415,6 +458,8 @@ void slurm_fair_free(struct slurm_fair *f)
     fair_objects_free(&f->nodes);
     fair_objects_free(&f->jobs);
     slurm_tres_done(&f->cluster);
+    json_decref(f->settings);
+    json_decref(f->preempts);
     slurm_priority_policy_done(&f->policy);
     free(f);
 }

@@ -36,6 +36,10 @@ json_t *slurm_fair_find(void *fair, const char *plural, const char *name);
 bool slurm_fair_is_used_up(const struct slurm_fair *f, const char *account, const char *user,
                            const json_t *part);
 
+/* Does a preemption end such a job for good? */
+bool slurm_fair_preempt_cancels(const struct slurm_fair *f, const char *qos,
+                                const char *partitions);
+
 /* The rows of "shares" and "priorities" (kinds/slurm/slurm_rows.h). New references. */
 json_t *slurm_fair_shares(struct slurm_fair *f);
 json_t *slurm_fair_priorities(struct slurm_fair *f);

@@ -70,6 +70,8 @@ struct slurm_fair {
     VEC(char *) due; /* keys of pods that are to get their points */
     struct fair_usage *usage;
     struct slurm_priority_policy policy;
+    json_t *settings; /* of the SlurmConfig; NULL: none */
+    json_t *preempts; /* slurm_preempt_rules; NULL: none */
     VEC(struct fair_node) tree;
     VEC(struct slurm_share) shares; /* by the same indexes */
     json_t *tree_index;             /* index of account and user, joined by a newline */

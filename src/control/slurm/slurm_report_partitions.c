@@ -178,7 +178,8 @@ static json_t *partition_row(const struct slurm_jobs *s, const struct slurm_part
     partition_put_nodes(row, s, p);
     put_limits(row, spec);
     put_lists(row, spec);
-    json_put_text(row, "preemptMode", text_or(spec, "preemptMode", "OFF"));
+    json_put_text(row, "preemptMode",
+                  text_or(spec, "preemptMode", text_or(slurm_settings(s), "PreemptMode", "OFF")));
     json_put_text(row, "oversubscribe", text_or(spec, "overSubscribe", "NO"));
     return row;
 }

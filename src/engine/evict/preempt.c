@@ -1,22 +1,26 @@
 /*
- * preempt.c - victims of reclaim and of priority, and the rules for choosing them
+ * preempt.c - victims of reclaim, of priority and of classes, and the rules for choosing them
  *
  * A placed workload is secured while all secured workloads together are within the nominal quotas
  * of its queue and of the queues above. A workload becomes secured when it is placed, or later when
- * others have ended, and stays secured until it ends. Then there are two rules. Reclaim: a workload
- * that would be secured, and whose queue really is below its nominal quota, evicts unsecured
- * workloads of other queues. Priority: a workload evicts others of its own queue with a lower
- * priority or, as the queue says, with the same priority and a later place in the order; secured
- * ones only if it will be secured itself.
+ * others have ended, and stays secured until it ends. Then there are three rules. Reclaim: a
+ * workload that would be secured, and whose queue really is below its nominal quota, evicts
+ * unsecured workloads of other queues. Priority: a workload without a class evicts others of its
+ * own queue with a lower priority or, as the queue says, with the same priority and a later place
+ * in the order; secured ones only if it will be secured itself. Class: a workload with a class
+ * evicts workloads of the classes that the rules name, in any queue; secured ones only if it will
+ * be secured itself.
  *
- * Evictions cannot go round in a circle. Count, for each priority and place in the order from the
- * first down, the secured workloads at that place or before it; append, in the same way, the counts
- * of the placed workloads. Read as one word, each decision makes these numbers larger: placing adds
- * to the word and takes nothing away; reclaim gains a secured workload and loses only unsecured
- * ones; priority gains a secured workload at that priority and loses only lower ones, or keeps the
- * first half and gains a placed workload at that priority in the second. There are finitely many
- * words, so the evictions end unless the caller adds or removes something. (A decision counts at
- * once: the victims are not secured any more, and the preemptor's charge is counted as held.)
+ * Evictions cannot go round in a circle. Workloads without a class come first, by priority and
+ * place in the order; then the classes, each before those that it may evict, which is possible
+ * because the rules have no loop. Count, for each such place from the first down, the secured
+ * workloads at that place or before it; append, in the same way, the counts of the placed
+ * workloads. Read as one word, each decision makes these numbers larger: placing adds to the word
+ * and takes nothing away; reclaim gains a secured workload and loses only unsecured ones; priority
+ * and class gain a secured workload at that place and lose only lower ones, or keep the first half
+ * and gain a placed workload at that place in the second. There are finitely many words, so the
+ * evictions end unless the caller adds or removes something. (A decision counts at once: the
+ * victims are not secured any more, and the preemptor's charge is counted as held.)
  */
 
 #include "engine/evict/preempt.h"
@@ -61,20 +65,35 @@ static bool may_go(const struct workload *w, const struct workload *own, enum me
     return false;
 }
 
+/* The rule of the workload's own queue; a class takes its place. */
+static enum mete_preempt within_of(const struct workload *w)
+{
+    return w->group->evict_class == 0 ? w->queue->within : METE_PREEMPT_NEVER;
+}
+
+static bool has_class_victims(const struct mete_engine *e, const struct workload *w)
+{
+    return e->class_victims[w->group->evict_class] != 0;
+}
+
 static void mark_in(struct preempt_search *s, const struct queue *q)
 {
+    const struct mete_engine *e = s->victims.e;
     const struct workload *own = s->victims.attempt.w;
     bool is_own = q == own->queue;
-    enum mete_preempt rule = is_own ? own->queue->within : own->queue->reclaim;
+    enum mete_preempt rule = is_own ? within_of(own) : own->queue->reclaim;
     unsigned depth = is_own ? 0 : common_depth(q, own->queue);
 
-    if (rule == METE_PREEMPT_NEVER ||
-        (!is_own && (depth < s->least_depth || depth > s->most_depth)))
+    if (!is_own && (depth < s->least_depth || depth > s->most_depth))
+        rule = METE_PREEMPT_NEVER;
+    if (rule == METE_PREEMPT_NEVER && !has_class_victims(e, own))
         return;
     for (struct workload *w = q->first_placed; w; w = w->placed_after) {
-        if (!may_go(w, own, rule))
+        bool by_class = preempt_by_class(e, own, w);
+
+        if (!by_class && !may_go(w, own, rule))
             continue;
-        if (w->is_secured && (!is_own || s->spares_secured))
+        if (w->is_secured && ((!is_own && !by_class) || s->spares_secured))
             continue;
         victims_allow(&s->victims, w);
         s->has_secured = s->has_secured || w->is_secured;
@@ -105,9 +124,12 @@ static void find_depths(struct preempt_search *s)
 
 static void mark_all(struct preempt_search *s)
 {
+    const struct workload *w = s->victims.attempt.w;
+
     victims_begin(&s->victims);
     find_depths(s);
-    if (s->most_depth < s->least_depth && s->victims.attempt.w->queue->within == METE_PREEMPT_NEVER)
+    if (s->most_depth < s->least_depth && within_of(w) == METE_PREEMPT_NEVER &&
+        !has_class_victims(s->victims.e, w))
         return; /* securing more workloads could not change that */
     queues_secure(s->victims.e);
     find_depths(s);
@@ -151,12 +173,12 @@ static struct backfill *find_victims(struct preempt_search *s)
 bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
     struct preempt_search s = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}}};
-    const struct queue *q = w->queue;
     struct group *g = w->group;
     struct backfill *r;
 
     if (e->counted.n == 0 || w->n_evicting > 0 || w->moved_for != 0 || g->never_preempts ||
-        (q->reclaim == METE_PREEMPT_NEVER && q->within == METE_PREEMPT_NEVER))
+        (w->queue->reclaim == METE_PREEMPT_NEVER && within_of(w) == METE_PREEMPT_NEVER &&
+         !has_class_victims(e, w)))
         return false;
     if (g->stuck_at == e->version && now_ns < g->stuck_ns)
         return false;

@@ -566,11 +566,14 @@ void victims_spare(struct victims *v)
     e->victims.n = n;
 }
 
-static enum mete_eviction_reason reason_of(const struct workload *victim, const struct workload *w,
+static enum mete_eviction_reason reason_of(const struct mete_engine *e,
+                                           const struct workload *victim, const struct workload *w,
                                            bool is_move)
 {
     if (is_move)
         return METE_EVICTED_MOVE;
+    if (preempt_by_class(e, w, victim))
+        return METE_EVICTED_CLASS;
     return victim->queue == w->queue ? METE_EVICTED_PRIORITY : METE_EVICTED_RECLAIM;
 }
 
@@ -586,7 +589,7 @@ void victims_decide(struct mete_engine *e, struct workload *w, bool is_move)
         vec_add(&e->evictions, (struct mete_eviction){
                                    .workload = victim->key.id,
                                    .by = w->key.id,
-                                   .reason = reason_of(victim, w, is_move),
+                                   .reason = reason_of(e, victim, w, is_move),
                                });
     }
     preempt_count(e, w);

@@ -34,6 +34,8 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_fairness_set(e, args);
     case RECORD_MOVES_SET:
         return mete_moves_set(e, args);
+    case RECORD_EVICT_RULES_SET:
+        return mete_evict_rules_set(e, args);
     case RECORD_RESERVATION_SET:
         return mete_reservation_set(e, args);
     case RECORD_RESERVATION_REMOVE:

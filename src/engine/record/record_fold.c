@@ -254,6 +254,7 @@ static void fold_take(struct record_fold *f, enum record_call call, const void *
     case RECORD_VALUES_SET:
     case RECORD_FAIRNESS_SET:
     case RECORD_MOVES_SET:
+    case RECORD_EVICT_RULES_SET:
         keep_only(f, call, line);
         return;
     case RECORD_NODE_SET:
@@ -359,6 +360,7 @@ void record_fold_format(const struct record_fold *f, struct buf *out)
     add_line(out, f->only[RECORD_ENGINE]);
     add_line(out, f->only[RECORD_FAIRNESS_SET]);
     add_line(out, f->only[RECORD_MOVES_SET]);
+    add_line(out, f->only[RECORD_EVICT_RULES_SET]);
     add_queues(f, out);
     map_each (handle, f->nodes, k, next) {
         add_line(out, k->line);

@@ -198,6 +198,7 @@ static const struct record_field workload_fields[] = {
     BOOL(struct mete_workload, is_preemptible),
     BOOL(struct mete_workload, never_preempts),
     BOOL(struct mete_workload, is_extra),
+    UINT(struct mete_workload, evict_class),
     INT(struct mete_workload, min_run_ns),
     INT(struct mete_workload, checkpoint_ns),
     INT(struct mete_workload, estimate_ns),
@@ -320,6 +321,14 @@ static const struct record_field moves_fields[] = {INT(struct mete_moves, horizo
                                                    UINT(struct mete_moves, moves_max)};
 TYPE(moves, struct mete_moves, 24);
 
+static const struct record_field evict_pair_fields[] = {UINT(struct mete_evict_pair, by),
+                                                        UINT(struct mete_evict_pair, victim)};
+TYPE(evict_pair, struct mete_evict_pair, 8);
+
+static const struct record_field evict_rules_fields[] = {
+    LIST(struct mete_evict_rules, pairs, n_pairs, &evict_pair)};
+TYPE(evict_rules, struct mete_evict_rules, 16);
+
 static const struct record_field reservation_fields[] = {
     TEXT(struct mete_reservation, name),
     INT(struct mete_reservation, start_ns),
@@ -393,6 +402,7 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_QUEUE_REMOVE] = "queue_remove",
     [RECORD_FAIRNESS_SET] = "fairness_set",
     [RECORD_MOVES_SET] = "moves_set",
+    [RECORD_EVICT_RULES_SET] = "evict_rules_set",
     [RECORD_RESERVATION_SET] = "reservation_set",
     [RECORD_RESERVATION_REMOVE] = "reservation_remove",
     [RECORD_USAGE_ADD] = "usage_add",
@@ -418,6 +428,7 @@ const struct record_type *const record_call_types[RECORD_CALLS] = {
     [RECORD_QUEUE_REMOVE] = &name,
     [RECORD_FAIRNESS_SET] = &fairness,
     [RECORD_MOVES_SET] = &moves,
+    [RECORD_EVICT_RULES_SET] = &evict_rules,
     [RECORD_RESERVATION_SET] = &reservation,
     [RECORD_RESERVATION_REMOVE] = &name,
     [RECORD_USAGE_ADD] = &used,

@@ -57,6 +57,9 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY("MaxMemPerCPU", MEMORY),
     KEY("MaxMemPerNode", MEMORY),
     KEY("MinJobAge", SECONDS, .max = 65533),
+    KEY("PreemptExemptTime", MINUTES),
+    KEY("PreemptMode", WORD, .words = "OFF,CANCEL,REQUEUE"),
+    KEY("PreemptType", WORD, .words = "preempt/none,preempt/qos,preempt/partition_prio"),
     KEY("PriorityCalcPeriod", TEXT),
     KEY("PriorityDecayHalfLife", TEXT),
     KEY("PriorityFavorSmall", TEXT),
@@ -175,11 +178,7 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("PluginDir", PLUGINS),
     KEY_IGNORED("PowerParameters", POWER),
     KEY_IGNORED("PowerPlugin", POWER),
-    KEY_IGNORED("PreemptExemptTime", "the queue's minRunTime guards its jobs: docs/queues.md"),
-    KEY_IGNORED("PreemptMode",
-                "a job that is preempted is requeued, unless it asks for no-requeue"),
     KEY_IGNORED("PreemptParameters", DECIDES),
-    KEY_IGNORED("PreemptType", "the queue's preemption.within decides: docs/queues.md"),
     KEY_IGNORED("PrEpParameters", PLUGINS),
     KEY_IGNORED("PrEpPlugins", PLUGINS),
     KEY_IGNORED("PriorityParameters", PRIORITIES),
@@ -288,7 +287,7 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
     KEY("DenyQos", NAMES, .member = "denyQos"),
     KEY("DenyUsers", NAMES, .member = "denyUsers"),
     KEY("DisableRootJobs", BOOL, .member = "disableRootJobs"),
-    KEY("GraceTime", SECONDS, .member = "graceTimeSeconds", .why = SHOWN),
+    KEY("GraceTime", SECONDS, .member = "graceTimeSeconds"),
     KEY("Hidden", BOOL, .member = "hidden"),
     KEY("MaxMemPerCPU", MEMORY, .member = "maxMemoryPerCpu"),
     KEY("MaxMemPerNode", MEMORY, .member = "maxMemoryPerNode"),
@@ -297,7 +296,7 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
     KEY("MinNodes", COUNT, .member = "minNodes", .max = 1 << 20),
     KEY("Nodes", TEXT, .member = "nodes"),
     KEY("OverSubscribe", WORD, .member = "overSubscribe", .words = "NO,EXCLUSIVE"),
-    KEY("PreemptMode", WORD, .member = "preemptMode", .words = "OFF,CANCEL,REQUEUE", .why = SHOWN),
+    KEY("PreemptMode", WORD, .member = "preemptMode", .words = "OFF,CANCEL,REQUEUE"),
     KEY("PriorityJobFactor", COUNT, .member = "priorityJobFactor", .max = 65533),
     KEY("PriorityTier", COUNT, .member = "priorityTier", .max = 65533),
     KEY("QOS", TEXT, .member = "qos", .why = SHOWN),
@@ -432,7 +431,7 @@ static struct err *put_minutes(const struct slurm_conf_key *key, const char *val
     int64_t minutes = 0;
     AUTO(err_freep) struct err *e = slurm_minutes_parse(str_of(value), &minutes);
 
-    if (e || minutes == 0)
+    if (e || (minutes == 0 && key->member)) /* a setting of 0 is none */
         return conf_unfit(key, value, "a time limit (30, 1:00:00, 7-0, UNLIMITED)");
     put_number(key, minutes, to);
     return NULL;

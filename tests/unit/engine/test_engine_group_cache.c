@@ -66,6 +66,7 @@ static bool change(size_t i, struct job_parts *p)
     case 19: w->never_preempts = true; break;
     case 20: w->queue = "other"; break;
     case 21: w->reservation = "mine"; break;
+    case 22: w->evict_class = 3; break;
     default: return false;
     }
     /* clang-format on */

@@ -345,6 +345,38 @@ static void one_that_never_preempts_waits_and_others_do(void **state)
     CYCLE(12, "1 for 4");
 }
 
+static void a_class_evicts_in_any_queue_and_no_class_evicts_itself(void **state)
+{
+    const struct mete_evict_pair pairs[] = {{2, 1}, {3, 2}};
+    const struct mete_evict_pair loop[] = {{1, 2}, {2, 3}, {3, 1}};
+    const struct mete_evict_pair wrong[] = {{1, METE_EVICT_CLASSES}};
+
+    (void)state;
+    NODE(.name = "a", .gpus = 2);
+    QUEUE("x", 9, ALL, ALL, .within = METE_PREEMPT_LOWER_PRIORITY);
+    QUEUE("y", 9, ALL, ALL);
+    OK(mete_evict_rules_set(engine, &(struct mete_evict_rules){pairs, 2}));
+    assert_int_equal(mete_evict_rules_set(engine, &(struct mete_evict_rules){loop, 3}),
+                     METE_INVALID);
+    assert_int_equal(mete_evict_rules_set(engine, &(struct mete_evict_rules){wrong, 1}),
+                     METE_INVALID);
+    JOB(.id = 1, .gpus = 1, .queue = "y", .is_preemptible = true, .evict_class = 1, .priority = 9);
+    JOB(.id = 2, .gpus = 1, .queue = "x", .is_preemptible = true, .evict_class = 2);
+    CYCLE(10, "2:a(0) 1:a(1)");
+    JOB(.id = 3, .gpus = 1, .queue = "y", .evict_class = 3); /* 3 evicts 2, and not 1 */
+    JOB(.id = 4, .gpus = 1, .queue = "x", .evict_class = 1, .priority = 5); /* not by priority */
+    JOB(.id = 5, .gpus = 1, .queue = "x", .evict_class = 2, .priority = -1);
+    CYCLE(11, "1 for 5 2 for 3");
+    OK(mete_workload_unplace(engine, 1));
+    OK(mete_workload_unplace(engine, 2));
+    CYCLE(12, "5:a(1) 3:a(0)");
+    END(5);
+    CYCLE(13, "2:a(1)");
+    OK(mete_evict_rules_set(engine, &(struct mete_evict_rules){0}));
+    JOB(.id = 6, .gpus = 1, .queue = "y", .evict_class = 3);
+    CYCLE(14, "");
+}
+
 static void evicts_what_costs_least_and_whole_gangs(void **state)
 {
     (void)state;
@@ -725,6 +757,7 @@ int main(void)
         TEST(reclaims_only_where_it_may),
         TEST(preempts_lower_priority_in_its_queue),
         TEST(one_that_never_preempts_waits_and_others_do),
+        TEST(a_class_evicts_in_any_queue_and_no_class_evicts_itself),
         TEST(evicts_what_costs_least_and_whole_gangs),
         TEST(evicts_what_has_saved_its_work),
         TEST(a_preemptor_that_goes_lets_go_of_the_room),

@@ -58,6 +58,8 @@ struct model {
     struct prop prop;
     struct prop holds; /* a separate generator: the other steps are the same without holds */
     bool has_holds;
+    struct prop classes; /* draws the classes of jobs */
+    bool has_classes;
     uint64_t seed;
     uint64_t hash; /* of all decisions */
     int64_t now_s;
@@ -167,6 +169,14 @@ static bool is_above_nominal(const struct model *m, const struct model_job *job)
     return false;
 }
 
+/* Class 3 evicts 1 and 2, and class 2 evicts 1. */
+static const struct mete_evict_pair class_pairs[] = {{3, 2}, {3, 1}, {2, 1}};
+
+static bool may_evict_class(uint32_t by, uint32_t victim)
+{
+    return victim > 0 && by > victim;
+}
+
 static void take_eviction(struct model *m, const struct mete_eviction *d)
 {
     struct model_job *victim = &m->jobs[d->workload];
@@ -180,7 +190,10 @@ static void take_eviction(struct model *m, const struct mete_eviction *d)
     victim->is_moved = d->reason == METE_EVICTED_MOVE;
     if (d->reason == METE_EVICTED_MOVE) {
         CHECK(m, m->moves && victim->spec.priority <= by->spec.priority);
+    } else if (d->reason == METE_EVICTED_CLASS) {
+        CHECK(m, may_evict_class(by->spec.evict_class, victim->spec.evict_class));
     } else if (d->reason == METE_EVICTED_PRIORITY) {
+        CHECK(m, by->spec.evict_class == 0);
         CHECK(m, victim->queue == by->queue && q->within);
         CHECK(m, victim->spec.priority < by->spec.priority);
     } else {
@@ -291,6 +304,7 @@ static void put_job(struct model *m, uint64_t id)
         .min_run_s = prop_chance(&m->prop, 20) ? (int64_t)prop_below(&m->prop, 10) : 0,
         .limit_s = prop_chance(&m->prop, 20) ? 1 + (int64_t)prop_below(&m->prop, 20) : 0,
     };
+    job->spec.evict_class = m->has_classes ? (uint32_t)prop_below(&m->classes, 4) : 0;
     CHECK(m, add_job(m->engine, job->spec) == METE_OK);
 }
 
@@ -517,12 +531,21 @@ static void check_line(struct model *m)
                  (unsigned long long)id, line);
 }
 
-static uint64_t run_seed(uint64_t seed, bool has_holds)
+enum seed_kind {
+    PLAIN,
+    WITH_HOLDS,
+    WITH_CLASSES
+};
+
+static uint64_t run_seed(uint64_t seed, enum seed_kind kind)
 {
+    const struct mete_evict_rules rules = {class_pairs, COUNT(class_pairs)};
     struct model m = {.seed = seed,
                       .prop = {seed},
                       .holds = {seed + 1},
-                      .has_holds = has_holds,
+                      .has_holds = kind == WITH_HOLDS,
+                      .classes = {seed + 2},
+                      .has_classes = kind == WITH_CLASSES,
                       .hash = 1,
                       .now_s = 100};
     const struct mete_options options = {.reserve_depth = 1 + (uint32_t)(seed % 3)};
@@ -539,6 +562,8 @@ static uint64_t run_seed(uint64_t seed, bool has_holds)
         fairness.formula = seed % 2 ? METE_FAIR_TREE : METE_FAIR_CLASSIC;
     }
     CHECK(&m, mete_fairness_set(m.engine, &fairness) == METE_OK);
+    if (m.has_classes)
+        CHECK(&m, mete_evict_rules_set(m.engine, &rules) == METE_OK);
     m.moves = seed % 4 == 3;
     if (m.moves)
         CHECK(&m, mete_moves_set(m.engine, &(struct mete_moves){.horizon_ns = 10000 * SECOND}) ==
@@ -569,7 +594,7 @@ static void passes_no_limit_and_comes_to_rest(void **state)
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
-        (void)run_seed(seed, false);
+        (void)run_seed(seed, PLAIN);
 }
 
 static void starts_nothing_that_is_held(void **state)
@@ -578,7 +603,16 @@ static void starts_nothing_that_is_held(void **state)
 
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
-        (void)run_seed(seed, true);
+        (void)run_seed(seed, WITH_HOLDS);
+}
+
+static void evicts_by_class_and_comes_to_rest(void **state)
+{
+    struct prop_seeds seeds = prop_seeds(1000);
+
+    (void)state;
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
+        (void)run_seed(seed, WITH_CLASSES);
 }
 
 static void decides_the_same_everywhere(void **state)
@@ -587,7 +621,7 @@ static void decides_the_same_everywhere(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 100; seed++)
-        hash = hash * 31 + run_seed(seed, false);
+        hash = hash * 31 + run_seed(seed, PLAIN);
     assert_int_equal(hash, UINT64_C(0x936e32585a4302ed));
 }
 
@@ -652,6 +686,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passes_no_limit_and_comes_to_rest),
         cmocka_unit_test(starts_nothing_that_is_held),
+        cmocka_unit_test(evicts_by_class_and_comes_to_rest),
         cmocka_unit_test(an_entitled_queue_gets_its_quota),
         cmocka_unit_test(decides_the_same_everywhere),
     };

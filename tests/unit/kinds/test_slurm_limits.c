@@ -1,7 +1,9 @@
 /* test_slurm_limits.c - limits of associations and QOS, and the reasons beyond them */
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "kinds/slurm/slurm_accounts.h"
+#include "kinds/slurm/slurm_preempt.h"
 #include "test.h"
 
 static json_t *parse(const char *text)
@@ -98,12 +100,89 @@ static void reads_what_is_enforced(void **state)
     }
 }
 
+/* "BY VICTIM..." of each class, in the order of their names; a class that cancels ends in '!'. */
+static char *rules_text(const json_t *rules)
+{
+    struct buf out = {0};
+    const char *name;
+    json_t *class;
+
+    json_object_foreach (json_object_get(rules, "classes"), name, class) {
+        const json_t *victims = json_object_get(class, "victims");
+
+        buf_printf(&out, "%s%s", out.size > 0 ? ", " : "", name);
+        for (size_t i = 0; i < json_array_size(victims); i++)
+            buf_printf(&out, " %lld", json_integer_value(json_array_get(victims, i)));
+        buf_add_text(&out, json_bool(class, "cancels", false) ? "!" : "");
+    }
+    return out.size > 0 ? buf_steal(&out) : mem_strdup("");
+}
+
+static void says_who_preempts_whom(void **state)
+{
+    static const char qoses[] =
+        "{\"high\":{\"preempt\":[\"low\",\"normal\"]},\"low\":{\"preemptMode\":\"cancel\"},"
+        "\"other\":{\"preempt\":[\"gone\"]}}";
+    static const char partitions[] =
+        "{\"a\":{\"priorityTier\":9,\"preemptMode\":\"OFF\"},\"b\":{\"priorityTier\":5},"
+        "\"c\":{\"preemptMode\":\"CANCEL\"},\"d\":{}}";
+    static const struct {
+        const char *settings;
+        const char *want;
+    } cases[] = {
+        {"{}", ""},
+        {"{\"PreemptType\":\"preempt/none\",\"PreemptMode\":\"REQUEUE\"}", ""},
+        {"{\"PreemptType\":\"preempt/qos\",\"PreemptMode\":\"REQUEUE\"}", "high 2 3, low!, normal"},
+        {"{\"PreemptType\":\"preempt/qos\"}", "high 2, low!"}, /* OFF but for `low` */
+        {"{\"PreemptType\":\"preempt/partition_prio\",\"PreemptMode\":\"REQUEUE\"}",
+         "a 2 3 4, b 3 4, c!, d"},
+        {"{\"PreemptType\":\"preempt/partition_prio\"}", "a 3, b 3, c!"},
+    };
+    AUTO(json_freep) json_t *of_qos = parse(qoses);
+    AUTO(json_freep) json_t *of_partitions = parse(partitions);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *settings = parse(cases[i].settings);
+        size_t n_left = 1;
+        AUTO(json_freep)
+        json_t *rules = slurm_preempt_rules(settings, of_qos, of_partitions, &n_left);
+        AUTO_FREE char *text = rules_text(rules);
+
+        assert_string_equal(text, cases[i].want);
+        assert_int_equal(n_left, 0);
+    }
+}
+
+static void finds_the_class_of_a_job(void **state)
+{
+    AUTO(json_freep)
+    json_t *settings =
+        parse("{\"PreemptType\":\"preempt/partition_prio\",\"PreemptMode\":\"CANCEL\","
+              "\"PreemptExemptTime\":\"2\"}");
+    AUTO(json_freep)
+    json_t *partitions = parse("{\"a\":{\"priorityTier\":2},\"b\":{\"graceTimeSeconds\":60}}");
+    size_t n_left = 0;
+    AUTO(json_freep) json_t *rules = slurm_preempt_rules(settings, NULL, partitions, &n_left);
+    const json_t *first = slurm_preempt_class(rules, "x", "b,a");
+
+    (void)state;
+    assert_int_equal(json_int(first, "class", 0), 2);
+    assert_int_equal(json_int(first, "exemptSeconds", 0), 120);
+    assert_int_equal(json_int(first, "graceSeconds", 0), 60);
+    assert_true(json_bool(first, "cancels", false));
+    assert_null(slurm_preempt_class(rules, NULL, "c"));
+    assert_null(slurm_preempt_class(NULL, NULL, "a"));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_the_limit_that_a_job_exceeds),
         cmocka_unit_test(counts_what_others_hold),
         cmocka_unit_test(reads_what_is_enforced),
+        cmocka_unit_test(says_who_preempts_whom),
+        cmocka_unit_test(finds_the_class_of_a_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,7 @@ struct job_spec {
     bool is_preemptible;
     bool never_preempts;
     bool is_extra;
+    uint32_t evict_class;
     int64_t min_run_s;
     int64_t checkpoint_s;
     int64_t estimate_s;
@@ -131,6 +132,7 @@ static inline const struct mete_workload *job_parts(struct job_spec s, struct jo
         .is_preemptible = s.is_preemptible,
         .never_preempts = s.never_preempts,
         .is_extra = s.is_extra,
+        .evict_class = s.evict_class,
         .min_run_ns = s.min_run_s * SECOND,
         .checkpoint_ns = s.checkpoint_s * SECOND,
         .estimate_ns = s.estimate_s * SECOND,
