@@ -154,6 +154,9 @@ def waits_with_reasons(s, m):
     wait(lambda: sorted(s.states(array).values()) == ["PENDING", "RUNNING"], "one element took the room")
     s.ok("scancel", array, small, wall)
     wait(lambda: s.ok("squeue", "-h") == "", "all jobs are over")
+    s.ok("sacctmgr", "-i", "modify", "qos", "tight", "set", "MaxSubmitJobsPU=2")
+    r = s.call("sbatch", "--wrap", "true", "--qos=tight", "--array=0-2")
+    check(r.code == 1 and "QOSMaxSubmitJobPerUserLimit" in r.err and "Job violates accounting/QOS policy" in r.err, r)
 
 
 def preempts(s, m):

@@ -46,6 +46,7 @@ void objects_free(struct objects *o)
     if (!o)
         return;
     tree_cache_free(o->trees);
+    submit_tally_done(&o->submitted);
     json_pool_free(o->pool);
     free(o->api_host);
     free(o->api_port);

@@ -3,6 +3,7 @@
 
 #include "kinds/account/account.h"
 #include "kinds/object/objects.h"
+#include "kinds/object/submit_tally.h"
 #include "kinds/object/txn.h"
 
 struct objects {
@@ -12,6 +13,7 @@ struct objects {
     void *arg;
     struct json_pool *pool;                    /* for trees that are only read */
     struct tree_cache *trees;                  /* of quotas, limit ranges and priority classes */
+    struct submit_tally submitted;             /* as of the last check of a submit limit */
     const struct host_roots *host_roots;       /* NULL: none */
     const struct network_tiers *network_tiers; /* NULL: none */
     char *api_host;                            /* NULL: not known */
@@ -116,6 +118,12 @@ bool is_slurm_job(const struct kind *k);
 struct err *slurm_create_rules(struct change *c) MUST_CHECK;
 struct err *slurm_update_rules(struct change *c) MUST_CHECK;
 struct err *slurm_delete_rules(const struct change *c) MUST_CHECK;
+
+/* objects_slurm_submit.c: ERR_INVALID in Slurm's words: with the new job more jobs of its account,
+ * user or QOS would wait or run than a limit allows. */
+struct err *slurm_submit_check(struct change *c) MUST_CHECK;
+/* A slurm_books.find over the applied state; `arg` is the change. */
+json_t *slurm_find_book(void *arg, const char *plural, const char *name);
 
 /* objects_slurm_step.c: rules of SlurmSteps, which get their names from the server; other kinds
  * pass */

@@ -103,8 +103,7 @@ static struct err *check_names(const struct change *c)
     return NULL;
 }
 
-/* A slurm_books.find. */
-static json_t *find_book(void *arg, const char *plural, const char *name)
+json_t *slurm_find_book(void *arg, const char *plural, const char *name)
 {
     const struct change *c = arg;
     const struct kind *k = kind_find("mete.dev", plural);
@@ -232,7 +231,7 @@ static struct err *check_fits(const struct change *c, const struct slurm_ask *as
 static struct err *check_request(struct change *c)
 {
     json_t *spec = json_object_get(c->after, "spec");
-    const struct slurm_books books = {find_book, (void *)(uintptr_t)c};
+    const struct slurm_books books = {slurm_find_book, (void *)(uintptr_t)c};
     AUTO(json_freep) json_t *terms = NULL;
     struct slurm_ask ask;
 
@@ -267,6 +266,7 @@ struct err *slurm_create_rules(struct change *c)
     TRY(check_nice(c));
     TRY(check_request(c));
     TRY(put_numbers(c));
+    TRY(slurm_submit_check(c));
     return check_dependency(c);
 }
 
