@@ -14,6 +14,7 @@
 
 enum {
     ANSWER_WAIT_MS = 30000,
+    WRITES_MAX = 8, /* of one object, while its status changes */
     FILE_SIZE_MAX = 64 << 20
 };
 
@@ -70,14 +71,40 @@ static bool is_confirmed(struct slurm_command *s)
     return false;
 }
 
+/*
+ * Takes the version of the object's present state where only its status has changed since it was
+ * read: that of a queue may change each second. False: something else has changed.
+ */
+static bool take_version(struct slurm_command *s, const char *path, json_t *body)
+{
+    const struct call call = {.method = "GET", .path = path};
+    json_t *metadata = json_object_get(body, "metadata");
+    AUTO(json_freep) json_t *now = NULL;
+    AUTO(err_freep) struct err *e = slurm_call(s, &call, &now);
+    int64_t generation = json_int_at(now, "metadata", "generation", NULL);
+
+    if (e || generation == 0 || generation != json_int(metadata, "generation", 0))
+        return false;
+    json_put_text(metadata, "resourceVersion",
+                  json_text_at(now, "metadata", "resourceVersion", NULL));
+    return true;
+}
+
 static struct err *write_one(struct slurm_command *s, const struct acct_write *w)
 {
+    struct err *e;
     bool is_new = text_equal(w->method, "POST");
     AUTO_FREE char *path = is_new ? path_format("/apis/mete.dev/v1/%s", w->plural)
                                   : path_format("/apis/mete.dev/v1/%s/%s", w->plural, w->name);
     const struct call call = {.method = w->method, .path = path, .body = w->body};
 
-    return slurm_call(s, &call, NULL);
+    for (int tries = 0;; tries++) {
+        e = slurm_call(s, &call, NULL);
+        if (!e || err_code(e) != ERR_CONFLICT || tries == WRITES_MAX || is_new || !w->body ||
+            !take_version(s, path, w->body))
+            return e;
+        err_free(e);
+    }
 }
 
 static struct err *carry_out(struct slurm_command *s, const struct acct_plan *p)
