@@ -544,6 +544,15 @@ struct err *auth_identify(const struct auth *a, struct arena *arena, const struc
     return NULL;
 }
 
+bool auth_uid_is_admin(const struct auth *a, struct arena *arena, uint32_t uid)
+{
+    struct identity who = {.host_uid = -1};
+
+    from_uid(a, arena, uid, &who);
+    identity_conclude(&who);
+    return who.is_admin;
+}
+
 struct err *auth_identify_token(const struct auth *a, struct arena *arena, const char *token,
                                 const char *audience, struct identity *ret)
 {

@@ -83,6 +83,9 @@ void auth_take_users(struct auth *a, struct users *taken);
 struct err *auth_identify_token(const struct auth *a, struct arena *arena, const char *token,
                                 const char *audience, struct identity *ret) MUST_CHECK;
 
+/* Is the user of this uid an administrator? */
+bool auth_uid_is_admin(const struct auth *a, struct arena *arena, uint32_t uid);
+
 /* Describes the identity of a user with this name in these groups; unknown users have no rights. */
 void auth_describe(const struct auth *a, struct arena *arena, const char *user,
                    const char *const *groups, size_t n_groups, struct identity *ret);

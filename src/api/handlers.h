@@ -48,6 +48,8 @@ struct err *handle_ca(struct call *c);
 struct err *handle_node_tokens(struct call *c);
 struct err *handle_node_join(struct call *c);
 struct err *handle_node_renewal(struct call *c);
+/* node_door.c */
+struct err *handle_node_door(struct call *c);
 /* sign_in.c */
 struct err *handle_sign_in(struct call *c);
 struct err *handle_session(struct call *c);

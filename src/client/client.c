@@ -56,6 +56,11 @@ size_t stream_backlog(const struct stream *s)
     return s->ops->backlog(s->self);
 }
 
+void stream_pause(struct stream *s, bool is_paused)
+{
+    s->ops->pause(s->self, is_paused);
+}
+
 void stream_free(struct stream *s)
 {
     if (s)

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -31,6 +32,7 @@ struct stream_options {
 struct stream_ops {
     void (*send)(void *self, struct str bytes);
     size_t (*backlog)(const void *self);
+    void (*pause)(void *self, bool is_paused);
     void (*free)(void *self);
 };
 
@@ -45,5 +47,8 @@ void stream_send(struct stream *s, struct str bytes);
 
 /* Bytes that are not with the kernel yet. */
 size_t stream_backlog(const struct stream *s);
+
+/* A paused stream gives no bytes, and may not notice its end. */
+void stream_pause(struct stream *s, bool is_paused);
 
 void stream_free(struct stream *s); /* accepts NULL; no callback after it; drops queued bytes */

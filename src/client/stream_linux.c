@@ -51,6 +51,7 @@ struct upgraded {
     struct buf out;  /* bytes to send, the request first */
     struct buf head; /* head of the answer, while UPGRADING */
     bool was_full;
+    bool is_paused;
     bool is_busy;
     bool is_doomed;
 };
@@ -240,6 +241,8 @@ static void stream_receive(struct upgraded *u)
         bool is_later = false;
         struct err *e;
 
+        if (u->is_paused && u->state == OPEN)
+            return;
         if (i == PIECES_AT_ONCE && u->state == OPEN) {
             loop_timer_set(u->later, 0);
             return;
@@ -261,6 +264,11 @@ static void stream_receive(struct upgraded *u)
     }
 }
 
+static bool stream_reads(const struct upgraded *u)
+{
+    return !u->is_paused || u->state != OPEN;
+}
+
 static void stream_work(struct upgraded *u)
 {
     u->is_busy = true;
@@ -272,7 +280,7 @@ static void stream_work(struct upgraded *u)
     if (u->is_doomed)
         upgraded_destroy(u);
     else if (u->state != CLOSED)
-        loop_io_want(u->io, true, u->out.size > 0);
+        loop_io_want(u->io, stream_reads(u), u->out.size > 0);
 }
 
 static void on_io(void *arg, int fd, bool readable, bool writable)
@@ -367,7 +375,7 @@ static void upgraded_send(void *self, struct str bytes)
     buf_add(&u->out, bytes.at, bytes.size);
     u->was_full = true;
     if (u->io)
-        loop_io_want(u->io, true, true);
+        loop_io_want(u->io, stream_reads(u), true);
 }
 
 static size_t upgraded_backlog(const void *self)
@@ -375,6 +383,21 @@ static size_t upgraded_backlog(const void *self)
     const struct upgraded *u = self;
 
     return u->out.size;
+}
+
+/* Bytes may wait behind TLS: a later turn reads on. */
+static void upgraded_pause(void *self, bool is_paused)
+{
+    struct upgraded *u = self;
+
+    if (u->is_paused == is_paused)
+        return;
+    u->is_paused = is_paused;
+    if (u->state != OPEN)
+        return;
+    if (!is_paused)
+        loop_timer_set(u->later, 0);
+    loop_io_want(u->io, stream_reads(u), u->out.size > 0);
 }
 
 static void upgraded_free(void *self)
@@ -390,6 +413,7 @@ static void upgraded_free(void *self)
 static const struct stream_ops upgraded_ops = {
     .send = upgraded_send,
     .backlog = upgraded_backlog,
+    .pause = upgraded_pause,
     .free = upgraded_free,
 };
 

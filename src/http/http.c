@@ -55,14 +55,16 @@ static bool conn_dispatch(struct conn *c)
         .headers = head->headers,
         .n_headers = head->n_headers,
         .body = {.at = c->request->body.at, .size = c->request->body.size},
-        .peer = {.is_unix = c->door->is_unix,
+        .peer = {.is_unix = c->door->is_unix || c->is_local,
                  .uid = c->from.uid,
-                 .address = *c->from.address ? c->from.address : NULL,
-                 .cert_user = c->peer.user,
-                 .cert_groups = (const char *const *)c->peer.groups,
-                 .n_cert_groups = c->peer.n_groups,
-                 .cert_issuer = c->peer.issuer},
+                 .address = *c->from.address ? c->from.address : NULL},
     };
+    if (!c->is_local) {
+        c->exchange.request.peer.cert_user = c->peer.user;
+        c->exchange.request.peer.cert_groups = (const char *const *)c->peer.groups;
+        c->exchange.request.peer.n_cert_groups = c->peer.n_groups;
+        c->exchange.request.peer.cert_issuer = c->peer.issuer;
+    }
     c->state = CONN_BUSY;
     (void)event_del(c->deadline);
     c->door->handle(c->door->arg, &c->exchange);
@@ -416,7 +418,8 @@ void http_server_cut(struct http_server *s, uint64_t credential)
     struct conn *c;
 
     LIST_EACH (s->conns, c)
-        if (c->exchange.credentials[0] == credential || c->exchange.credentials[1] == credential)
+        if (c->exchange.credentials[0] == credential || c->exchange.credentials[1] == credential ||
+            c->opened_with == credential)
             event_active(c->resume, EV_WRITE, 0);
 }
 

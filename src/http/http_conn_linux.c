@@ -208,9 +208,17 @@ static struct channel *exchange_upgrade(struct exchange *x, const struct upgrade
                u->protocol, u->headers ? u->headers : "");
     if (u->may_stand_still)
         (void)bufferevent_set_timeouts(c->bev, NULL, &patience);
+    conn_write_buf(c, &b);
+    if (u->is_local) {
+        c->is_local = true;
+        c->from.uid = u->uid;
+        c->opened_with = x->credentials[0];
+        c->form = (struct reply_form){0};
+        reply_finished(c);
+        return NULL;
+    }
     forget_request(c);
     c->state = CONN_UPGRADED;
-    conn_write_buf(c, &b);
     event_active(c->resume, EV_READ, 0);
     return &c->channel;
 }

@@ -60,9 +60,11 @@ struct conn {
     enum conn_state state;
     struct listener_peer from;
     bool is_peer_read;
-    bool is_paused;    /* CONN_UPGRADED: the logic paused the input */
-    bool is_advancing; /* conn_advance is on the stack */
-    bool has_deadline; /* the present head has a deadline */
+    bool is_local;        /* the transport speaks for the uid of `from` (upgrade.is_local) */
+    uint64_t opened_with; /* is_local: the credential of the transport */
+    bool is_paused;       /* CONN_UPGRADED: the logic paused the input */
+    bool is_advancing;    /* conn_advance is on the stack */
+    bool has_deadline;    /* the present head has a deadline */
     struct reply_form form;
     size_t scanned; /* leading bytes of the input without the head's end */
     size_t held;    /* this connection's part of server->held */

@@ -87,6 +87,10 @@ struct upgrade {
     const char *protocol;
     const char *headers;  /* header lines, each with CRLF; NULL: none */
     bool may_stand_still; /* cut a client that reads nothing only after hours, not after a minute */
+    /* The connection goes on with requests, as one of the unix socket by this uid. It ends with the
+     * credential that it has now (http_server_cut). */
+    bool is_local;
+    uint32_t uid;
 };
 
 struct exchange;
@@ -99,6 +103,7 @@ struct exchange_ops {
     /* Closes the connection, so that the client sees an incomplete stream. */
     void (*cut)(struct exchange *x);
     size_t (*backlog)(const struct exchange *x); /* bytes that are not with the kernel yet */
+    /* NULL with is_local. */
     struct channel *(*upgrade)(struct exchange *x, const struct upgrade *u);
 };
 

@@ -191,6 +191,11 @@ static const struct driver_root *find_driver(void *arg)
     return n->o.gpus ? gpu_watch_root(n->o.gpus) : NULL;
 }
 
+char *node_slurm_of(const struct node *n, uint32_t uid)
+{
+    return n->pods ? pods_slurm_of(n->pods, uid) : NULL;
+}
+
 void node_gpus_sampled(struct node *n)
 {
     const struct gpu_samples_of of = {.loop = n->o.loop,

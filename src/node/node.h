@@ -51,5 +51,7 @@ struct node_options {
 /* Adopts the containers that run on this machine, then starts the agent. */
 struct err *node_new(const struct node_options *o, struct node **ret) MUST_CHECK;
 void node_free(struct node *n); /* containers keep running */
+/* A pod of a Slurm job of this uid that is not over, "ns/name"; NULL: none. The caller frees it. */
+char *node_slurm_of(const struct node *n, uint32_t uid);
 void node_gpus_changed(struct node *n);
 void node_gpus_sampled(struct node *n); /* gpu_watch_options.on_round */

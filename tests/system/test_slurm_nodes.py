@@ -3,10 +3,13 @@
 import contextlib
 import json
 import os
+import pwd
+import shutil
 import signal
 import sys
+import tempfile
 
-from harness import Mete, check, equal, execute, wait
+from harness import METE, Mete, check, equal, execute, execute_as, wait
 from test_nodes import Node, is_ready, port_of, token
 from test_slurm_commands import Slurm
 from test_slurm_steps import PMI
@@ -52,6 +55,7 @@ def test_a_job_runs_on_two_nodes():
             an_array_and_its_ends(s, m)
             requests(s, nodes)
             an_allocation(s, m, nodes)
+            a_script_on_the_other_machine_reaches_the_server(m, node, first)
 
 
 def a_job_sees_its_nodes(s, m, nodes):
@@ -108,6 +112,45 @@ def an_allocation(s, m, nodes):
     out = s.ok("srun", "-N2", "--ntasks-per-node=2", "-O", "--mpi=pmi2", sys.executable, "pmi.py")
     equal(sorted(out.splitlines()), [f"{r} v0 v1 v2 v3 (vector,(0,2,2))" for r in range(4)], "the tasks of both nodes met")
     wait(lambda: not pods(m), "no pod is left")
+
+
+UID = 5  # games of Debian's passwd: no login
+
+
+def a_script_on_the_other_machine_reaches_the_server(m, node, first):
+    """As the user of the job, without a kubeconfig."""
+    with tempfile.TemporaryDirectory() as home:
+        os.chmod(home, 0o755)
+        os.chown(home, UID, UID)
+        for name in ("mete", "mete-slurm"):
+            shutil.copy(os.path.join(os.path.dirname(METE), name), home)
+        for name in ("srun", "squeue", "scontrol", "scancel"):
+            os.symlink("mete-slurm", os.path.join(home, name))
+        path = os.path.join(home, "out")
+        script = (f"#!/bin/sh\nexec 2>&1\nPATH={home}:$PATH\nsqueue -h -j $SLURM_JOB_ID -o '%u %N'\nsrun -l printenv SLURMD_NODENAME\n"
+                  f"scontrol show hostnames\nscancel $OTHER; echo $?\nsrun head -c 3000000 /dev/zero | (sleep 0.2; wc -c)\necho end; sleep 1000\n")
+        other = m.mete("sbatch", "--parsable", "-H", "--wrap", "true").out.strip()
+        env = {**m.env, "OTHER": other}
+        r = execute_as(UID, UID, [METE, "sbatch", "--parsable", "-N2", "-w", node.name, "-D", home, "-o", path], env=env, stdin=script)
+        check(r.code == 0, r)
+        wait(lambda: os.path.exists(path) and open(path).read().endswith("end\n"), "the script's commands ended", 120)
+        lines = open(path).read().splitlines()
+        user = pwd.getpwuid(UID).pw_name
+        equal((lines[0], sorted(lines[1:3]), sorted(lines[3:5])),
+              (f"{user} {node.name},{first}", [f"0: {node.name}", f"1: {first}"], sorted([node.name, first])), lines)
+        equal(lines[5:7], [f"scancel: error: Kill job error on job id {other}: Access/permission denied", "1"], lines)
+        equal(lines[-2:], ["6000000", "end"], lines)
+        there = {**os.environ, "METE_DATA": node.data}
+        equal(execute_as(UID, UID, [METE, "squeue", "-h", "--me", "-o", "%u"], env=there).out, f"{user}\n", "while the job runs")
+        r = execute([METE, "squeue"], env=there)
+        check(r.code == 1 and "uid 0 has no Slurm job on this node" in r.err, r)
+        equal(m.mete("scancel", jobs_of(m, user), other).code, 0)
+        wait(lambda: "has no Slurm job" in execute_as(UID, UID, [METE, "squeue"], env=there).err, "the door is closed behind the job", 60)
+        wait(lambda: not pods(m), "no pod is left")
+
+
+def jobs_of(m, user):
+    return m.mete("squeue", "-h", "-u", user, "-o", "%i").out.strip()
 
 
 def requests(s, nodes):
@@ -196,7 +239,6 @@ def test_ranks_of_two_machines_meet_also_after_one_was_lost():
 flock -n lock sh -c '
     echo "$SLURM_RESTART_COUNT $SLURMD_NODENAME"
     [ -n "$SLURM_RESTART_COUNT" ] || exec sleep 1000
-    unset METE_DATA  # of the machine with mete up
     export METE_KUBECONFIG={m.data}/kubeconfig
     scontrol show hostnames $(squeue -h -j $SLURM_JOB_ID -o %N)
     srun -l printenv SLURMD_NODENAME'

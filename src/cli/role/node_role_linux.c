@@ -10,6 +10,7 @@
 #include "base/stamp.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/role/data_dir.h"
 #include "cli/role/gpu_config.h"
 #include "cli/role/installed.h"
 #include "cli/role/join.h"
@@ -19,6 +20,7 @@
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
 #include "node/node.h"
+#include "node/session/door.h"
 
 #ifndef METE_LIBRARIES
 #define METE_LIBRARIES "/usr/lib/mete"
@@ -61,10 +63,14 @@ struct hands {
     struct loop_timer *patience; /* limits the wait for gpus that do not answer */
     struct loop_timer *renewal;  /* of a joined node's certificate */
     struct node *node;
+    int door_fd; /* mete.sock of a node of another machine; -1: none */
+    struct door *door;
 };
 
 static void hands_done(struct hands *h)
 {
+    door_free(h->door);
+    fd_close(h->door_fd);
     node_free(h->node);
     loop_timer_free(h->patience);
     loop_timer_free(h->renewal);
@@ -204,6 +210,38 @@ static struct err *connect_server(struct hands *h, const char *server)
     TRY(read_token(h));
     o.token = h->token;
     return client_new(&o, &h->client);
+}
+
+/* ---- the door of a joined node ---- */
+
+static char *find_slurm(void *arg, uint32_t uid)
+{
+    const struct hands *h = arg;
+
+    return h->node ? node_slurm_of(h->node, uid) : NULL;
+}
+
+/* Scripts of jobs find the server at the same place as on its own machine. The directory is what
+ * the launcher shows to jobs. */
+static struct err *open_door(struct hands *h)
+{
+    AUTO_FREE char *dir = mem_format("%s/door", h->data);
+    struct door_options o = {
+        .loop = h->role.loop, .client = h->client, .find = find_slurm, .arg = h};
+
+    TRY(listen_unix(h->socket, &h->door_fd));
+    TRY(listen_link(h->socket, dir));
+    o.fd = h->door_fd;
+    h->door = door_new(&o);
+    return NULL;
+}
+
+static void begin_door(struct hands *h)
+{
+    AUTO(err_freep) struct err *e = open_door(h);
+
+    if (e)
+        LOG(WARN, "jobs on this node reach the server by METE_KUBECONFIG only", E(e));
 }
 
 /* ---- the certificate of a joined node ---- */
@@ -352,8 +390,10 @@ static struct err *node_begin(struct hands *h, struct cli *c)
                          flag_text(c->in, "container-log-max-files"), &h->log_limits));
     TRY(connect_server(h, flag_text(c->in, "server")));
     h->renewal = loop_timer_new(h->role.loop, on_renewal, h);
-    if (flag_text(c->in, "server"))
+    if (flag_text(c->in, "server")) {
         renew_soon(h);
+        begin_door(h);
+    }
     h->patience = loop_timer_new(h->role.loop, on_patience, h);
     TRY(watch_gpus(h, c));
     if (h->gpus)
@@ -365,7 +405,7 @@ static struct err *node_begin(struct hands *h, struct cli *c)
 
 static struct err *node_run(struct cli *c)
 {
-    struct hands h = {.data = flag_text(c->in, "data")};
+    struct hands h = {.data = flag_text(c->in, "data"), .door_fd = -1};
     struct err *e;
 
     if (!flag_switch(c->in, "supervised"))

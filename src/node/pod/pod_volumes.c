@@ -14,7 +14,8 @@ struct env_input pod_env_input(const struct pod *p, const json_t *container)
                               .host_ip = o->host->address,
                               .cpu_milli = o->host->cpus * 1000,
                               .memory_bytes = o->host->memory_bytes,
-                              .start_ns = p->start_ns};
+                              .start_ns = p->start_ns,
+                              .data = pod_is_host_process(p) ? o->mask_dir : NULL};
 }
 
 /* The host uid of all containers, if the manifest sets one runAsUser for all. */

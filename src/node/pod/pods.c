@@ -568,6 +568,31 @@ static bool holds_devices(const struct pod *p)
     return !text_equal(phase, "Succeeded") && !text_equal(phase, "Failed");
 }
 
+/* The first by name: any will do, but always the same. */
+char *pods_slurm_of(const struct pods *set, uint32_t uid)
+{
+    struct pod *p = NULL;
+    struct pod *next = NULL;
+    char *first = NULL;
+
+    map_each (handle, set->pods, p, next) {
+        const json_t *user = json_at(p->object, "spec", "securityContext", "runAsUser", NULL);
+        char *key;
+
+        if (!holds_devices(p) || !json_is_integer(user) || json_integer_value(user) != uid ||
+            !json_text_at(p->object, "metadata", "annotations", SLURM_ENVIRONMENT_ANNOTATION, NULL))
+            continue;
+        key = mem_format("%s/%s", p->ns, p->name);
+        if (first && strcmp(first, key) < 0) {
+            free(key);
+            continue;
+        }
+        free(first);
+        first = key;
+    }
+    return first;
+}
+
 void pods_each_device(const struct pods *set,
                       void (*fn)(void *arg, const char *pod, const char *device), void *arg)
 {

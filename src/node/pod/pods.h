@@ -150,6 +150,9 @@ char *pods_log_dir(const struct pods *p, const char *uid, const char *container,
 char *pods_output_path(const struct pods *p, const char *uid);
 const char *pods_node(const struct pods *p);
 
+/* A pod of a Slurm job of this uid that is not over, "ns/name"; NULL: none. The caller frees it. */
+char *pods_slurm_of(const struct pods *p, uint32_t uid);
+
 /* Calls `fn` for each running container, with the paths of its log and termination message. */
 void pods_each_log(const struct pods *p,
                    void (*fn)(void *arg, const char *id, const char *log, const char *words),

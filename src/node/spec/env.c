@@ -302,6 +302,8 @@ static void add_slurm(const struct env_input *in, json_t *env)
     add_pairs(list, env);
     for (size_t i = 0; i < COUNT(nodes); i++)
         json_put_text(env, nodes[i].name, nodes[i].value);
+    if (in->data) /* the submission's variable may name the directory of another machine */
+        json_put_text(env, "METE_DATA", in->data);
     if (in->start_ns > 0)
         put_seconds(env, "SLURM_JOB_START_TIME", in->start_ns);
     if (in->start_ns > 0 && limit_s > 0)

@@ -12,6 +12,7 @@ struct env_input {
     int64_t cpu_milli; /* of the node: the value of a resourceFieldRef to an absent limit */
     int64_t memory_bytes;
     int64_t start_ns; /* of the pod, realtime */
+    const char *data; /* DATA, whose mete.sock the pod may use; NULL: it has none */
 };
 
 enum {

@@ -278,6 +278,80 @@ static void a_node_touches_its_own_only(void **state)
     api_world_done(&a);
 }
 
+/* Creates a pod of a Slurm job as the server does. */
+static void make_job_pod(struct api_world *a, const char *name, const char *node_name, int uid,
+                         const char *phase)
+{
+    const struct target system_pod = {.kind = "pods", .ns = "default", .who = &ours};
+    AUTO_FREE char *pod =
+        mem_format("{'metadata':{'name':'%s','annotations':{'mete.dev/slurm-environment':'[]'}},"
+                   "'spec':{'nodeName':'%s','securityContext':{'runAsUser':%d},"
+                   "'containers':[{'name':'c','image':'host'}]},'status':{'phase':'%s'}}",
+                   name, node_name, uid, phase);
+
+    world_must(world_create(&a->w, system_pod, pod, NULL));
+}
+
+static void a_node_speaks_for_the_users_of_its_jobs_only(void **state)
+{
+    static const struct {
+        const char *query;
+        int status;
+    } cases[] = {
+        {"uid=5&namespace=default&pod=mine", 101},
+        {"uid=6&namespace=default&pod=mine", 403},
+        {"uid=0&namespace=default&pod=mine", 403},
+        {"uid=0&namespace=default&pod=of-root", 403},
+        {"uid=7&namespace=default&pod=of-boss", 403},
+        {"uid=5&namespace=default&pod=theirs", 403},
+        {"uid=5&namespace=default&pod=plain", 403},
+        {"uid=5&namespace=default&pod=none", 403},
+        {"uid=5&namespace=kube-system&pod=mine", 403},
+        {"uid=4294967295&namespace=default&pod=mine", 422},
+        {"uid=-1&namespace=default&pod=mine", 422},
+        {"uid=5&namespace=default", 400},
+        {"namespace=default&pod=mine", 400},
+    };
+    static const char plain[] =
+        "{'metadata':{'name':'plain'},'spec':{'nodeName':'n1','securityContext':{'runAsUser':5},"
+        "'containers':[{'name':'c','image':'host'}]}}";
+    static const struct claim_asker askers[] = {{.uid = 5}, {0}};
+    struct api_world a;
+
+    (void)state;
+    api_world_init(&a, "users:\n- {name: boss, uid: 7, groups: [\"system:masters\"]}\n");
+    world_add_node(&a.w, "n1", 2);
+    world_add_node(&a.w, "n2", 2);
+    make_job_pod(&a, "mine", "n1", 5, "Running");
+    make_job_pod(&a, "of-root", "n1", 0, "Running");
+    make_job_pod(&a, "of-boss", "n1", 7, "Running");
+    make_job_pod(&a, "theirs", "n2", 5, "Running");
+    world_must(world_create(&a.w, (struct target){.kind = "pods", .ns = "default", .who = &root},
+                            plain, NULL));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_FREE char *target = mem_format("/mete.dev/v1/node-door?%s", cases[i].query);
+        AUTO(asked_freep)
+        struct asked *k =
+            api_ask(&a, (struct question){.method = "POST", .target = target, .who = node});
+
+        if (k->status != cases[i].status)
+            fail_msg("%s: %d, not %d: %s", target, k->status, cases[i].status, k->body.at);
+        if (k->status == 101)
+            assert_int_equal(k->local_uid, 5);
+    }
+    for (size_t i = 0; i < COUNT(askers); i++) { /* users and administrators are no nodes */
+        AUTO(asked_freep)
+        struct asked *k = api_ask(
+            &a,
+            (struct question){.method = "POST",
+                              .target = "/mete.dev/v1/node-door?uid=5&namespace=default&pod=mine",
+                              .who = askers[i]});
+
+        assert_int_equal(k->status, 403);
+    }
+    api_world_done(&a);
+}
+
 /* Each route that needs a right names its verb, and the tables have each role's answer. */
 static void every_route_is_open_or_asks_for_a_right(void **state)
 {
@@ -338,6 +412,7 @@ int main(void)
         cmocka_unit_test(roles_hold_what_they_say),
         cmocka_unit_test(says_it_in_kubernetes_words),
         cmocka_unit_test(a_node_touches_its_own_only),
+        cmocka_unit_test(a_node_speaks_for_the_users_of_its_jobs_only),
         cmocka_unit_test(every_route_is_open_or_asks_for_a_right),
         cmocka_unit_test(no_route_forgets_to_ask),
     };

@@ -102,6 +102,7 @@ static struct channel *take_upgrade(struct exchange *x, const struct upgrade *u)
     k->status = 101;
     k->protocol = mem_strdup(u->protocol);
     buf_add_text(&k->upgrade_headers, u->headers ? u->headers : "");
+    k->local_uid = u->is_local ? u->uid : 0;
     k->is_upgraded = true;
     k->channel.ops = &channel_ops;
     return &k->channel;
@@ -237,6 +238,8 @@ struct asked *api_ask(struct api_world *a, struct question q)
     }
     if (strstr(q.target, "/stream"))
         add_header(k, "upgrade", "mete-stream");
+    if (strstr(q.target, "/node-door"))
+        add_header(k, "upgrade", "mete-door");
     core_handle(a->core, &k->x);
     sim_loop_run(a->w.loop);
     return k;

@@ -27,7 +27,8 @@ struct asked {
     bool is_cut;
     bool is_upgraded;
     bool is_paused;
-    char *protocol; /* protocol of the upgrade */
+    char *protocol;     /* protocol of the upgrade */
+    uint32_t local_uid; /* of upgrade.is_local */
     struct buf upgrade_headers;
     size_t backlog; /* backlog that the logic sees */
 };
