@@ -24,6 +24,34 @@ def test_slurm_steps():
         speaks_pmi(s)
         ends_with_its_client(s)
         refuses(s)
+        tells_what_steps_use(s)
+
+
+def tells_what_steps_use(s):
+    """sstat asks the tasks of a step on their node, and the meter for the batch step."""
+    metered = s.ok("sbatch", "--parsable", "--gres=gpu:1", "-o", "/dev/null", "--wrap", "exec sleep 1000").strip()
+    fields = "JobID,NTasks,MaxRSS,MaxRSSTask,AveCPU,Pids"
+    p = started(s, "-O", "-n", "2", "sh", "-c", """[ $SLURM_PROCID = 0 ] || x=$(head -c 40000000 /dev/zero | tr '\\0' x)
+        echo $SLURM_JOB_ID; sleep 1000; exit 1""")
+    job = [p.stdout.readline().strip() for _ in range(2)][0]
+    name, tasks, peak, task, cpu, pids = s.ok("sstat", "-n", "-P", "-j", job, "-o", fields).strip().split("|")
+    equal((name, tasks, task, cpu.count(":")), (f"{job}.0", "2", "1", 2), peak, pids)
+    check(peak[-1] in "KM" and int(peak[:-1]) * {"K": 1, "M": 1024}[peak[-1]] > 39000, peak)
+    check(all(os.path.exists(f"/proc/{pid}") for pid in pids.split(",")) and pids.count(",") >= 1, pids)
+    equal(s.ok("sstat", "-i", "-n", "-P", f"{job}.0"), f"{job}.0|{s.ok('squeue', '-h', '-j', job, '-o', '%N').strip()}|{pids}\n")
+    check("cpu=" in s.ok("sstat", "-n", "-P", "-j", f"{job}.0", "-o", "TRESUsageInTot"), job)
+    equal(s.ok("sacct", "-n", "-P", "-j", f"{job}", "-o", "JobID,MaxRSS").splitlines()[-1], f"{job}.0|")
+    s.ok("scancel", job)
+    p.communicate(timeout=60)
+    r = s.call("sstat", "-n", "-j", job)
+    equal((r.code, r.out, r.err), (1, "", f"sstat: error: no steps running for job {job}\n"), r)
+    r = s.call("sstat")
+    equal((r.code, r.err), (1, "sstat: error: You didn't give me any jobs to stat.\n"), r)
+    wait(lambda: s.m.read(f"/apis/mete.dev/v1/accounting?ids={metered}")["items"][0]["gpuMemoryPeakBytes"] is not None, "the meter has sampled the job", 120)
+    check("gres/gpumem=" in s.ok("sstat", "-a", "-n", "-P", "-j", metered, "-o", "TRESUsageInTot"), metered)
+    name, tasks, peak, *_ = s.ok("sstat", "-n", "-P", "-j", f"{metered}.batch", "-o", fields).split("|")
+    check((name, tasks) == (f"{metered}.batch", "1") and peak, name, tasks, peak)
+    s.ok("scancel", metered)
 
 
 def srun(s, *words, **options):

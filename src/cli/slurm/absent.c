@@ -36,5 +36,4 @@ ABSENT(sattach, "attach to a step (Slurm)");
 ABSENT(sbcast, "copy a file to the nodes of a job (Slurm)");
 ABSENT(sdiag, "print figures of the controller (Slurm)");
 ABSENT(sreport, "print reports of accounting (Slurm)");
-ABSENT(sstat, "print the use of running steps (Slurm)");
 ABSENT(strigger, "manage triggers (Slurm)");

@@ -24,6 +24,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/slurm/step_private.h"
+#include "kinds/slurm/slurm_step.h"
 
 enum {
     PIECE = 65536,
@@ -411,6 +412,10 @@ static struct err *step_run(struct cli *c)
     struct step s = {.received = {.cap = STEP_PLAN_MAX + 2 * PIECE}};
     struct err *e;
 
+    if (c->in->arguments.n == 2 && text_equal(c->in->arguments.at[0], SLURM_STEP_USE))
+        return step_use_print(c, c->in->arguments.at[1]);
+    if (c->in->arguments.n > 0)
+        return cli_usage(c, "want use NUMBER, or nothing");
     step_open(&s);
     e = loop_linux_run(s.loop);
     c->exit_code = s.code;
@@ -420,13 +425,15 @@ static struct err *step_run(struct cli *c)
 
 const struct command command_step = {
     .name = "step",
-    .arguments = "",
+    .arguments = "[use NUMBER]",
     .summary = "run the tasks of a Slurm step on this node",
     .doc = "srun starts this program inside of a job. It reads a plan and frames from standard "
-           "input, and writes frames.",
+           "input, and writes frames. sstat starts it with 'use NUMBER': it prints what the tasks "
+           "of the step use now.",
     .examples = {{"step", "runs the tasks of the plan on standard input"},
-                 {"step --help", "prints this"},
+                 {"step use 0", "prints what the tasks of step 0 use"},
                  {0}},
+    .n_max = 2,
     .is_hidden = true,
     .run = step_run,
 };

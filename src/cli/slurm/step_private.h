@@ -58,6 +58,11 @@ void step_task_ended(struct step_task *t);
 /* A task has read input: more is read from srun. */
 void step_resume_input(struct step *s);
 
+/* step_use_linux.c: prints {"tasks":[{"rank","cpuNs","rssBytes","peakBytes","pids"}]}, what the
+ * tasks of the step use that run on this node. */
+struct cli;
+struct err *step_use_print(struct cli *c, const char *number) MUST_CHECK;
+
 /* step_task_linux.c: starts the task; its pipes are read from then on. */
 struct err *step_task_start(struct step_task *t) MUST_CHECK;
 /* Adds bytes for the task's input; no bytes: its end. */

@@ -20,6 +20,8 @@ enum {
 /* The command by which pods/exec starts the manager of a step: the node runs its own program. A
  * second word, the step's number, names its cgroup for signals (pods/signal). */
 #define SLURM_STEP_PROGRAM "mete-step"
+/* With a third word it prints what the step's tasks use on the node: {"tasks":[...]}. */
+#define SLURM_STEP_USE "use"
 
 /* The words by which srun knows that it may try again. */
 #define SLURM_STEP_BUSY "Requested nodes are busy"

@@ -97,12 +97,15 @@ static void exec_add_term(struct launch_exec *x)
     x->plan.env[n + 1] = NULL;
 }
 
-/* A step's manager begins with all signals blocked: none may end it before it handles them. */
+/* A step's manager begins with all signals blocked: none may end it before it handles them. A third
+ * word of the command ("use") goes before the number of the step. */
 static void exec_self(const struct launch_exec *x)
 {
     static char name[] = "mete";
     static char word[] = "step";
-    char *const args[] = {name, word, NULL};
+    char *number = x->args[1];
+    char *verb = number ? x->args[2] : NULL;
+    char *const args[] = {name, word, verb, verb ? number : NULL, NULL};
     sigset_t all;
 
     (void)sigfillset(&all);
