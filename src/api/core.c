@@ -7,6 +7,7 @@
 #include "api/audit.h"
 #include "api/deadline.h"
 #include "api/nodestream.h"
+#include "api/requests.h"
 #include "api/routes.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -30,6 +31,7 @@ struct core {
     struct node_ca *node_ca; /* NULL: no machine can join */
     char *ca_text;
     struct arena *arena; /* of the present request */
+    struct requests *requests;
     struct node_links *links;
     const struct api_view *views;
     size_t n_views;
@@ -88,6 +90,7 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     c->rest = o->rest;
     c->rest_arg = o->rest_arg;
     c->arena = arena_new();
+    c->requests = requests_new(o->loop);
     c->links = node_links_new();
     if (o->signing_key_file)
         e = signing_key_load(o->signing_key_file, &c->signing_key);
@@ -122,12 +125,18 @@ void core_free(struct core *c)
     free(c->ca_text);
     node_links_free(c->links);
     arena_free(c->arena);
+    requests_free(c->requests);
     free(c);
 }
 
 void core_take_users(struct core *c, struct users *taken)
 {
     auth_take_users(c->auth, taken);
+}
+
+struct requests *core_requests(const struct core *c)
+{
+    return c->requests;
 }
 
 struct loop *core_loop(const struct core *c)
@@ -378,12 +387,17 @@ static struct err *find_route(struct call *c, const char **ret_allow)
 /* Runs the handler, within the client's timeout. */
 static struct err *call_answer(struct call *c)
 {
+    int64_t begun_ns = loop_now_ns(c->core->loop);
     int64_t timeout_ns = 0;
+    struct err *e;
 
     TRY(deadline_parse(c, &timeout_ns));
     if (timeout_ns > 0)
         c->x = deadline_new(c->core->loop, c->x, timeout_ns);
-    return c->route->handle(c);
+    e = c->route->handle(c);
+    if (c->who.user)
+        requests_add(c->core->requests, c, verb_of(c), loop_now_ns(c->core->loop) - begun_ns);
+    return e;
 }
 
 /* Callers without an identity get 401 for every path, whether it exists or not. */

@@ -84,6 +84,8 @@ struct call {
  * with a Status about the call's kind and name. */
 typedef struct err *(*handler_fn)(struct call *c);
 
+struct requests;
+struct requests *core_requests(const struct core *c);
 struct loop *core_loop(const struct core *c);
 struct store *core_store(const struct core *c);
 struct objects *core_objects(const struct core *c);

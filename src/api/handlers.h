@@ -54,6 +54,9 @@ struct err *handle_node_door(struct call *c);
 struct err *handle_sign_in(struct call *c);
 struct err *handle_session(struct call *c);
 
+/* requests.c */
+struct err *handle_requests(struct call *c);
+
 /* report.c */
 struct err *handle_report(struct call *c);
 /* Lists the namespaces whose jobs the caller may read; NULL: all. ERR_FORBIDDEN: none. */

@@ -12,6 +12,7 @@
 #include "kinds/slurm/slurm_rows.h"
 #include "slurm/cancel.h"
 #include "slurm/job_json.h"
+#include "slurm/sdiag.h"
 #include "slurm/states.h"
 
 enum {
@@ -394,13 +395,13 @@ static void rest_ping(struct rest_call *c)
 static void rest_tell_statistics(struct rest_call *c, const json_t *answer)
 {
     rest_end(c, STATUS_OK,
-             slurm_document_new("statistics", slurm_rest_statistics(json_object_get(answer, "jobs"),
-                                                                    rest_now_s(c))));
+             slurm_document_new("statistics", sdiag_statistics(json_object_get(answer, "diag"),
+                                                               NULL, rest_now_s(c))));
 }
 
 static void rest_diag(struct rest_call *c)
 {
-    rest_ask_rows(c, "jobs", "&states=all", rest_tell_statistics);
+    rest_ask_rows(c, "diag", NULL, rest_tell_statistics);
 }
 
 /* ---- routes ---- */

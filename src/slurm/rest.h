@@ -37,5 +37,3 @@ struct err *slurm_rest_job(const json_t *body, int64_t now_s, zone_fn zone,
 /* The members of nodes and partitions in their documents. New references. */
 json_t *slurm_rest_nodes(const json_t *rows);
 json_t *slurm_rest_partitions(const json_t *rows);
-/* The "statistics" of jobs. New reference. */
-json_t *slurm_rest_statistics(const json_t *rows, int64_t now_s);

@@ -140,28 +140,3 @@ json_t *slurm_rest_partitions(const json_t *rows)
         (void)json_array_append_new(partitions, partition_new(row));
     return partitions;
 }
-
-json_t *slurm_rest_statistics(const json_t *rows, int64_t now_s)
-{
-    static const struct {
-        const char *name;
-        const char *state;
-    } counted[] = {{"jobs_pending", "PENDING"},
-                   {"jobs_running", "RUNNING"},
-                   {"jobs_completed", "COMPLETED"},
-                   {"jobs_failed", "FAILED"},
-                   {"jobs_canceled", "CANCELLED"}};
-    json_t *statistics = json_object();
-    const json_t *row = NULL;
-    size_t i = 0;
-
-    json_put(statistics, "req_time", slurm_number(true, now_s));
-    for (size_t k = 0; k < COUNT(counted); k++)
-        json_put_int(statistics, counted[k].name, 0);
-    json_array_foreach (rows, i, row)
-        for (size_t k = 0; k < COUNT(counted); k++)
-            if (text_equal(json_text(row, "state"), counted[k].state))
-                json_put_int(statistics, counted[k].name,
-                             json_int(statistics, counted[k].name, 0) + 1);
-    return statistics;
-}

@@ -66,6 +66,23 @@ def test_slurm_commands():
         tells_of_the_past(s, m)
         tells_of_nodes(s)
         says_what_slurm_says(s)
+        tells_figures(s)
+
+
+def tells_figures(s):
+    def figure(name):
+        return int(re.search(rf"^\s*{name}:\s+(\d+)$", s.ok("sdiag"), re.M)[1])
+    before = figure("Jobs submitted")
+    s.wait_state(s.submit("--array=0-2", "--wrap=exit 3"), "FAILED")
+    equal(figure("Jobs submitted"), before + 3)
+    check(figure("Jobs started") >= 3 and figure("Total cycles") > 0 and figure("Mean cycle") <= figure("Max cycle"), s.ok("sdiag"))
+    wait(lambda: figure("Jobs failed") >= 3, "the failed elements are counted", 60)
+    sorted_by_name = re.findall(r"^\t(\S+ \S+) +count:\d+ +ave_time:\d+ +total_time:\d+$", s.ok("sdiag", "-i"), re.M)
+    check(sorted_by_name == sorted(sorted_by_name) and "create slurmjobs" in sorted_by_name, sorted_by_name)
+    statistics = json.loads(s.ok("sdiag", "--json"))["statistics"]
+    check(statistics["jobs_submitted"] == before + 3 and {"user": "root"}.items() <= statistics["rpcs_by_user"][0].items(), statistics)
+    r = s.call("sdiag", "-r")
+    equal((r.code, r.err), (1, "sdiag: error: --reset is not available: the figures begin with the server\n"), r)
 
 
 def submits_as_documented(s):

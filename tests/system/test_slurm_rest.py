@@ -104,7 +104,7 @@ def the_cluster_is_shown(c):
     partition = c.ok("GET", "partitions")["partitions"][0]
     equal((partition["name"], partition["nodes"], partition["partition"]["state"]), ("main", {"configured": node["name"], "total": 1}, ["UP"]))
     equal(c.ok("GET", "ping")["pings"][0]["pinged"], "UP")
-    equal(c.ok("GET", "diag")["statistics"]["jobs_canceled"], 1)
+    wait(lambda: c.ok("GET", "diag")["statistics"]["jobs_canceled"] == 1, "the cancelled job is counted", 60)
 
 
 def errors_have_codes(c, home):

@@ -73,6 +73,20 @@ struct decided {
     bool is_cut;
 };
 
+static void count_cycle(struct scheduler *s, int64_t ns)
+{
+    s->cycles.n++;
+    s->cycles.last_ns = ns;
+    s->cycles.most_ns = ns > s->cycles.most_ns ? ns : s->cycles.most_ns;
+    s->cycles.sum_ns += ns;
+    observe(&s->options.observer, OBSERVED_CYCLE, NULL, ns, NULL);
+}
+
+struct scheduler_cycles scheduler_cycles(const struct scheduler *s)
+{
+    return s->cycles;
+}
+
 static struct decided cycle_decide(struct scheduler *s, struct arena *a)
 {
     int64_t begun_ns = loop_now_ns(s->options.loop);
@@ -80,8 +94,7 @@ static struct decided cycle_decide(struct scheduler *s, struct arena *a)
     struct decided ret;
 
     mete_cycle(s->engine, loop_wall_ns(s->options.loop), CYCLE_STEPS, &d);
-    observe(&s->options.observer, OBSERVED_CYCLE, NULL, loop_now_ns(s->options.loop) - begun_ns,
-            NULL);
+    count_cycle(s, loop_now_ns(s->options.loop) - begun_ns);
     ret = (struct decided){
         .placements = arena_alloc(a, (d.n_placements + 1) * sizeof(*ret.placements)),
         .n_placements = d.n_placements,

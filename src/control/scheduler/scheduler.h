@@ -51,6 +51,15 @@ struct err *scheduler_check_loaded(const struct scheduler *s) MUST_CHECK;
 
 struct mete_engine *scheduler_engine(struct scheduler *s);
 
+/* The cycles since the start. A value. */
+struct scheduler_cycles {
+    int64_t n;
+    int64_t last_ns;
+    int64_t most_ns;
+    int64_t sum_ns;
+};
+struct scheduler_cycles scheduler_cycles(const struct scheduler *s);
+
 /* Why the pod waits; brief: as mete_why_brief. False: the pod does not wait, or is unknown. */
 bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,
                    struct mete_reason *ret);

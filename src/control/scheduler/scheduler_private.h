@@ -245,6 +245,7 @@ struct scheduler {
     struct cluster_watch *classes_watch;
     struct cluster_watch *budgets_watch;
     struct loop_timer *cycle_timer;
+    struct scheduler_cycles cycles;
     struct loop_timer *retry_timer;
     struct loop_timer *tell_timer;
     struct loop_timer *tick_timer;

@@ -255,6 +255,7 @@ struct err *slurm_jobs_new(const struct slurm_jobs_options *o, struct slurm_jobs
     struct err *e;
 
     s->options = *o;
+    s->diag.since_ns = loop_wall_ns(o->loop);
     s->work_timer = loop_timer_new(o->loop, slurm_on_work, s);
     s->reload_timer = loop_timer_new(o->loop, on_reload, s);
     s->limit_timer = loop_timer_new(o->loop, slurm_on_freed, s);

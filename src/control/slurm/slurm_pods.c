@@ -186,6 +186,8 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
     }
     if (!is_new || p->state == SJOB_PENDING || p->rank > 0)
         return;
+    if (p->node && !p->job->jobs->is_loading)
+        p->job->jobs->diag.started++;
     if (p->end.started_ns == 0)
         p->end.started_ns = loop_wall_ns(p->job->jobs->options.loop);
     if (p->end.started_ns > p->job->last_start_ns)

@@ -190,8 +190,19 @@ struct slurm_part {
     json_t *nodes; /* names, as the keys of an object; NULL: all nodes */
 };
 
+/* What became of elements of jobs since the controller's start. A value. */
+struct slurm_diag {
+    int64_t since_ns; /* realtime */
+    int64_t submitted;
+    int64_t started; /* attempts */
+    int64_t completed;
+    int64_t cancelled;
+    int64_t failed; /* all other ends */
+};
+
 struct slurm_jobs {
     struct slurm_jobs_options options;
+    struct slurm_diag diag;
     struct cluster_watch *jobs_watch;
     struct cluster_watch *pods_watch;
     struct cluster_watch *queues_watch;
@@ -233,6 +244,9 @@ void sjob_poke_in(struct sjob *j, int64_t in_ns);
 struct cluster_answer slurm_answer(struct slurm_jobs *s); /* then writes_end */
 void slurm_reload_later(struct slurm_jobs *s);
 void sjob_event(struct sjob *j, bool is_warning, const char *reason, const char *message);
+
+/* slurm_diag.c: the object "diag" (kinds/slurm/slurm_rows.h). New reference. */
+json_t *slurm_diag_row(const struct slurm_jobs *s);
 
 /* slurm_state.c */
 void slurm_put_job(void *arg, const char *ns, const char *name, const json_t *job);

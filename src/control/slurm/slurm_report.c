@@ -209,6 +209,8 @@ static void report_on_timer(void *arg)
         report_answer(r, "shares", slurm_fair_shares(r->slurm->options.fair));
     else if (text_equal(what, "priorities"))
         report_answer(r, "priorities", report_priorities(r));
+    else if (text_equal(what, "diag"))
+        report_answer(r, "diag", slurm_diag_row(r->slurm));
     else
         report_answer(r, "config", slurm_config_row(r->slurm));
 }
@@ -222,7 +224,8 @@ static bool is_what(const char *what)
 {
     return text_equal(what, "jobs") || text_equal(what, "nodes") ||
            text_equal(what, "partitions") || text_equal(what, "config") ||
-           text_equal(what, "steps") || text_equal(what, "allocation") || is_of_fair(what);
+           text_equal(what, "steps") || text_equal(what, "allocation") ||
+           text_equal(what, "diag") || is_of_fair(what);
 }
 
 struct err *slurm_report_begin(void *slurm, const struct report_question *q, report_done_fn done,
@@ -235,7 +238,7 @@ struct err *slurm_report_begin(void *slurm, const struct report_question *q, rep
     if (!is_what(json_text(q->parameters, "what")) ||
         (!s->options.fair && is_of_fair(json_text(q->parameters, "what"))))
         return err_new(ERR_BAD_REQUEST, "parameter what: want jobs, steps, allocation, nodes, "
-                                        "partitions, config, shares or priorities");
+                                        "partitions, config, diag, shares or priorities");
     r = mem_alloc(sizeof(*r));
     *r = (struct report){.slurm = s,
                          .parameters = json_deep_copy(q->parameters),

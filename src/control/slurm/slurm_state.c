@@ -253,8 +253,11 @@ void slurm_put_job(void *arg, const char *ns, const char *name, const json_t *jo
         keep_object(j, job); /* our own last write */
         return;
     }
-    if (!j)
+    if (!j) {
         j = sjob_new(s, key, job);
+        if (!s->is_loading)
+            s->diag.submitted += (int64_t)j->all.count;
+    }
     j->version = version_of(job);
     j->is_deleting = json_text_at(job, "metadata", "deletionTimestamp", NULL) != NULL;
     j->is_changed = j->is_changed || is_spec_changed(j, job);

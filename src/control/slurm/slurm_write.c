@@ -186,11 +186,26 @@ static void keep_past(struct sjob *j, const struct sjob_pod *p)
                                              .node = nodes ? mem_strdup(nodes) : NULL});
 }
 
+static int64_t more_in(const struct index_set *now, const struct index_set *before)
+{
+    return (int64_t)(now->count - index_set_count_common(now, before));
+}
+
+static void count_ends(const struct sjob_turn *t)
+{
+    struct slurm_diag *d = &t->job->jobs->diag;
+
+    d->completed += more_in(&t->completed, &t->job->completed);
+    d->failed += more_in(&t->failed, &t->job->failed);
+    d->cancelled += more_in(&t->cancelled, &t->job->cancelled);
+}
+
 /* Counts the turn as written; slurm_answer reports if the store takes it back. */
 static void turn_accept(struct sjob_turn *t)
 {
     struct sjob *j = t->job;
 
+    count_ends(t);
     json_decref(j->status);
     j->status = TAKE(t->status);
     index_set_done(&j->completed);

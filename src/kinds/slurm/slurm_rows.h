@@ -3,9 +3,10 @@
  *
  * The report is made from what the controllers hold in memory: it never waits for a decision. Its
  * parameter `what` is one of "jobs", "steps", "allocation", "nodes", "partitions", "config",
- * "shares" and "priorities". The answer is an object with the member of that name, an array of rows
- * ("config": an object). An absent member is unknown or not set. Times are seconds since 1970,
- * memory is in MiB.
+ * "diag", "shares" and "priorities". The answer is an object with the member of that name, an array
+ * of rows
+ * ("config" and "diag": an object). An absent member is unknown or not set. Times are seconds since
+ * 1970, memory is in MiB.
  *
  * Parameters of "jobs": `ids` (numbers and elements with commas: "12,13_4"), `user`, `partition`,
  * `account`, `name`, `states` (with commas; "all"; absent: PENDING, RUNNING, SUSPENDED and
@@ -43,6 +44,11 @@
  * pod, address, ready (bool: steps can start), cpus, memory, gpus (a count)), and of the request
  * tasks, tasksPerNode, cpusPerTask, overcommit, gpusPerTask, name, workDir; {}: there is no such
  * job.
+ *
+ * "diag" is an object: since (the controller's start); jobs and elements of arrays since then:
+ * submitted, started (attempts), completed, cancelled, failed (all other ends); pending, running
+ * (now); cycles of the scheduler: cycles (int), cycleLastMicros, cycleMostMicros, cycleSumMicros;
+ * waiting (pods that the scheduler has not placed)
  *
  * A row of "nodes": name, state ("IDLE", "MIXED", "ALLOCATED", "DOWN", "UNKNOWN"), flags ("DRAIN",
  *   "NOT_RESPONDING", "MAINTENANCE"...), reason, reasonTime, reasonUser, cpus, cpusAllocated,
