@@ -1,9 +1,8 @@
 /*
- * json_pool.c - a reader of canonical JSON that shares parts it has read before
+ * json_pool.c - a reader of JSON that shares parts it has read before
  *
  * Measured with pods of 2 KB: jansson takes 45 us a pod, this reader 4 us if the pods belong to one
- * Job. The reader knows what json_format writes for values without escapes and reals: no blanks,
- * plain strings, integers of up to 18 digits. Any other text goes whole to json_parse.
+ * Job. A text that the quick reader (json_read.h) gives up goes whole to json_parse.
  *
  * An object or array of PART_MIN to PART_MAX bytes is a part. The pool notes a part's hash at the
  * first sight, and keeps the part's tree when another text has the same part. Parts of a single
@@ -16,6 +15,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/json_read.h"
 #include "base/mem.h"
 
 enum {
@@ -25,8 +25,7 @@ enum {
     PARTS = 4096,
     NOTES = 1 << 15,
     POOL_BYTES_MAX = 1 << 20, /* of texts; their trees take about twelve times as much */
-    DIGITS_MAX = 18,
-    CHECK_EVERY = 1024 /* hits */
+    CHECK_EVERY = 1024        /* hits */
 };
 
 struct part {
@@ -44,11 +43,9 @@ struct json_pool {
 };
 
 struct pool_reader {
+    struct json_reader reader; /* first */
     struct json_pool *pool;
     uint64_t source; /* hash of the whole text */
-    const char *at;
-    const char *end;
-    unsigned depth;
 };
 
 struct json_pool *json_pool_new(void)
@@ -185,199 +182,45 @@ static void part_keep(const struct pool_reader *r, uint64_t hash, struct str tex
     p->parts[hash % PARTS] = part;
 }
 
-static json_t *read_value(struct pool_reader *r, bool is_own);
-
-/* Reads a string without escapes. False: json_parse has to read the text. */
-static bool read_text(struct pool_reader *r, struct str *ret, bool *ret_is_ascii)
-{
-    const char *from = r->at + 1;
-    unsigned char high = 0;
-
-    if (r->at >= r->end || *r->at != '"')
-        return false;
-    for (const char *at = from; at < r->end; at++) {
-        unsigned char c = (unsigned char)*at;
-
-        if (c == '"') {
-            r->at = at + 1;
-            *ret = (struct str){from, (size_t)(at - from)};
-            *ret_is_ascii = high < 0x80;
-            return true;
-        }
-        if (c == '\\' || c < ' ')
-            return false;
-        high |= c;
-    }
-    return false;
-}
-
-static json_t *read_string(struct pool_reader *r)
-{
-    struct str text = {0};
-    bool is_ascii = false;
-
-    if (!read_text(r, &text, &is_ascii))
-        return NULL;
-    return is_ascii ? json_stringn_nocheck(text.at, text.size) : json_stringn(text.at, text.size);
-}
-
-static json_t *read_integer(struct pool_reader *r)
-{
-    bool is_negative = *r->at == '-';
-    const char *from = r->at + is_negative;
-    const char *at = from;
-    int64_t value = 0;
-
-    while (at < r->end && *at >= '0' && *at <= '9' && at - from < DIGITS_MAX)
-        value = value * 10 + (*at++ - '0');
-    if (at == from || (*from == '0' && (at - from > 1 || is_negative)))
-        return NULL;
-    if (at < r->end && *at != ',' && *at != '}' && *at != ']')
-        return NULL;
-    r->at = at;
-    return json_integer(is_negative ? -value : value);
-}
-
-static json_t *read_word(struct pool_reader *r, const char *word, json_t *value)
-{
-    size_t size = strlen(word);
-
-    if ((size_t)(r->end - r->at) < size || memcmp(r->at, word, size) != 0)
-        return NULL;
-    r->at += size;
-    return value;
-}
-
-/* Takes the next byte; 0: the end. */
-static char read_byte(struct pool_reader *r)
-{
-    return (char)(r->at < r->end ? *r->at++ : '\0');
-}
-
-static bool read_member(struct pool_reader *r, json_t *object)
-{
-    struct str key = {0};
-    bool is_ascii = false;
-    bool is_own = false;
-    json_t *value;
-
-    if (!read_text(r, &key, &is_ascii) || !is_ascii || read_byte(r) != ':')
-        return false;
-    is_own = r->depth == 1 && key.size == 8 && memcmp(key.at, "metadata", 8) == 0;
-    value = read_value(r, is_own);
-    return value && json_object_setn_new_nocheck(object, key.at, key.size, value) == 0;
-}
-
-static json_t *read_object(struct pool_reader *r)
-{
-    AUTO(json_freep) json_t *object = json_object();
-    size_t n = 0;
-    char c = ',';
-
-    r->at++;
-    if (r->at < r->end && *r->at == '}') {
-        r->at++;
-        return TAKE(object);
-    }
-    for (; c == ','; n++) {
-        if (!read_member(r, object))
-            return NULL;
-        c = read_byte(r);
-    }
-    /* Fewer members than were read: duplicate key. */
-    return c == '}' && json_object_size(object) == n ? TAKE(object) : NULL;
-}
-
-static json_t *read_array(struct pool_reader *r)
-{
-    AUTO(json_freep) json_t *array = json_array();
-    char c = ',';
-
-    r->at++;
-    if (r->at < r->end && *r->at == ']') {
-        r->at++;
-        return TAKE(array);
-    }
-    while (c == ',') {
-        json_t *value = read_value(r, false);
-
-        if (!value || json_array_append_new(array, value) < 0)
-            return NULL;
-        c = read_byte(r);
-    }
-    return c == ']' ? TAKE(array) : NULL;
-}
-
-static json_t *read_container(struct pool_reader *r)
-{
-    json_t *value = NULL;
-
-    if (r->depth >= JSON_DEPTH_MAX)
-        return NULL;
-    r->depth++;
-    value = *r->at == '{' ? read_object(r) : read_array(r);
-    r->depth--;
-    return value;
-}
-
 /* Finds the part in the pool, or reads it and may add it to the pool. */
-static json_t *read_part(struct pool_reader *r)
+static json_t *read_part(struct json_reader *reader)
 {
-    size_t left = (size_t)(r->end - r->at);
-    const char *from = r->at;
+    struct pool_reader *r = (struct pool_reader *)(void *)reader;
+    size_t left = (size_t)(reader->end - reader->at);
+    const char *from = reader->at;
     const char *end = NULL;
     json_t *value = NULL;
     uint64_t hash = 0;
     size_t size = 0;
 
-    if (r->depth <= PART_DEPTH_MAX)
+    if (reader->depth <= PART_DEPTH_MAX)
         end = container_end(from, from + (left < PART_MAX ? left : PART_MAX));
     size = end ? (size_t)(end - from) : 0;
     if (size < PART_MIN)
-        return read_container(r);
+        return json_read_container(reader);
     hash = part_hash(from, size);
     value = part_find(r->pool, hash, from, size);
     if (value) {
-        r->at = end;
+        reader->at = end;
         return json_incref(value);
     }
-    value = read_container(r);
+    value = json_read_container(reader);
     if (value)
         part_keep(r, hash, (struct str){from, size}, value);
     return value;
 }
 
-static json_t *read_value(struct pool_reader *r, bool is_own)
-{
-    if (r->at >= r->end)
-        return NULL;
-    switch (*r->at) {
-    case '{':
-    case '[':
-        return is_own ? read_container(r) : read_part(r);
-    case '"':
-        return read_string(r);
-    case 't':
-        return read_word(r, "true", json_true());
-    case 'f':
-        return read_word(r, "false", json_false());
-    case 'n':
-        return read_word(r, "null", json_null());
-    default:
-        return read_integer(r);
-    }
-}
-
 struct err *json_pool_parse(struct json_pool *p, struct str text, json_t **ret)
 {
-    struct pool_reader r = {.pool = p, .at = text.at, .end = text.at + text.size};
-    AUTO(json_freep) json_t *tree = NULL;
+    struct pool_reader r = {
+        .reader = {.at = text.at, .end = text.at + text.size, .read_part = read_part},
+        .pool = p,
+        .source = part_hash(text.at, text.size)};
+    json_t *tree = json_read(&r.reader);
 
-    r.source = part_hash(text.at, text.size);
-    tree = read_value(&r, true);
-    if (!tree || r.at != r.end)
+    if (!tree)
         return json_parse(text, ret);
-    *ret = TAKE(tree);
+    *ret = tree;
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* test_json_pool.c - the pool's reader against json_parse, and the sharing of parts */
+/* test_json_pool.c - the quick reader and the pool against jansson, and the sharing of parts */
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -29,7 +29,24 @@ static void assert_text(const json_t *j, const char *want)
     assert_string_equal(text, want);
 }
 
-/* Asserts the same tree or error as json_parse. */
+/* Asserts that json_parse gives jansson's tree, in its order of members, or refuses the text. */
+static void assert_parses_as_jansson(const json_t *found, struct str text)
+{
+    AUTO(json_freep)
+    json_t *want = json_loadb(text.at, text.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+    AUTO_FREE char *is = NULL;
+    AUTO_FREE char *was = NULL;
+
+    if (!found)
+        return; /* json_parse has the smaller depth */
+    assert_non_null(want);
+    is = json_format(found);
+    was = json_format(want);
+    assert_string_equal(is, was);
+    assert_true(json_equal(found, want));
+}
+
+/* Asserts the same tree or error as json_parse, and jansson's tree. */
 static void assert_reads_as_json_parse(struct json_pool *p, struct str text)
 {
     AUTO(json_freep) json_t *want = NULL;
@@ -38,6 +55,7 @@ static void assert_reads_as_json_parse(struct json_pool *p, struct str text)
     AUTO(json_freep) json_t *found = NULL;
     AUTO(err_freep) struct err *e = json_pool_parse(p, text, &found);
 
+    assert_parses_as_jansson(want, text);
     assert_int_equal(e != NULL, refused != NULL);
     if (e)
         assert_string_equal(err_message(e), err_message(refused));
@@ -81,6 +99,32 @@ static void reads_what_json_parse_reads_and_refuses_what_it_refuses(void **state
         "\"\"",
         "\"a",
         "\"\\u00e9\\n\"",
+        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+        "\"a\\u0041b\\u00e9c\\u20ACd\\u001b[0m\\u007f\"",
+        "\"\\u0000\"",
+        "\"\\ud83d\\ude00\"",
+        "\"\\ud83d\"",
+        "\"\\uDFFF\"",
+        "\"\\ud7ff\\ue000\\uffff\"",
+        "\"\\u12\"",
+        "\"\\u12g4\"",
+        "\"\\x\"",
+        "\"\\",
+        "\"\\\"",
+        "\"\\n",
+        "\"\\n\x01\"",
+        "\"\\n\xff\"",
+        "\"\\n\xc3\xa9\"",
+        "{\"a\\n\":1}",
+        " \t\r\n{ \"a\" : [ 1 , -2 , \"b\" ] , \"c\" : { } , \"d\" : [ ] }\n",
+        "[1\f]",
+        "{\"a\":1 \"b\":2}",
+        "[1 2]",
+        "[",
+        "[ ",
+        "{ ",
+        "{\"a\": ",
+        " ",
         "\"\xc3\xa9\"",
         "\"\xff\"",
         "\"\x01\"",
@@ -198,13 +242,16 @@ static void ends_the_process_where_a_shared_part_was_changed(void **state)
 
 static void add_value(struct prop *r, struct buf *b, unsigned depth)
 {
-    static const char *const leaves[] = {
-        "1", "-20", "true", "null", "\"host\"", "\"a\\nb\"", "\"caf\xc3\xa9\"", "1.5"};
+    static const char *const leaves[] = {"1",         "-20",
+                                         "true",      "null",
+                                         "\"host\"",  " \"#!/bin/sh\\n\\techo \\\"\\u001b\\\"\" ",
+                                         "\"a\\nb\"", "\"caf\xc3\xa9\"",
+                                         "1.5"};
     size_t n = prop_below(r, 4);
     bool is_object = prop_chance(r, 50);
 
     if (depth == 0 || prop_chance(r, 40)) {
-        buf_add_text(b, leaves[prop_below(r, prop_chance(r, 90) ? 5 : COUNT(leaves))]);
+        buf_add_text(b, leaves[prop_below(r, prop_chance(r, 90) ? 6 : COUNT(leaves))]);
         return;
     }
     buf_add_char(b, is_object ? '{' : '[');
@@ -230,7 +277,7 @@ static void reads_any_text_as_json_parse_does(void **state)
 
         add_value(&r, &b, 5);
         if (b.size > 2 && prop_chance(&r, 20))
-            b.at[prop_below(&r, b.size)] = "{}[]\",: 1x"[prop_below(&r, 10)];
+            b.at[prop_below(&r, b.size)] = "{}[]\",: 1x\\u"[prop_below(&r, 12)];
         assert_reads_alike(p, (struct str){b.at, b.size});
     }
     json_pool_free(p);
