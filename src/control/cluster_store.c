@@ -8,7 +8,14 @@
 #include "kinds/pod/pod_view.h"
 
 enum {
-    LIST_PAGE = 1024
+    LIST_PAGE = 1024,
+    TOLD = 256 /* trees */
+};
+
+/* A tree that watches are told in this turn of the loop. */
+struct told_tree {
+    const struct store_object *object; /* NULL: the slot is empty */
+    json_t *tree;
 };
 
 struct over_store {
@@ -16,9 +23,13 @@ struct over_store {
     struct store *store;
     struct objects *objects;
     struct feeds feeds;
+    struct told_tree told[TOLD];
+    struct loop_timer *told_timer; /* for the end of the turn; set while a slot is in use */
+    bool has_told;
 };
 
 struct cluster_watch {
+    struct over_store *of;
     struct feed_member
         *member; /* of a feed; NULL: the watch is not in a feed, but has a watch of the store: */
     struct store_watch *watch;
@@ -35,19 +46,50 @@ struct cluster_read {
 };
 
 /* Internal resources are plain trees; objects of a kind get their resourceVersion. */
-static json_t *over_store_decode(const struct store_object *o)
+static json_t *over_store_decode(struct over_store *c, const struct store_object *o)
 {
     AUTO(err_freep) struct err *e = NULL;
     json_t *tree = NULL;
 
     if (kind_find(o->key.group, o->key.resource))
-        e = objects_decode(o, &tree);
+        e = objects_decode_shared(c->objects, o, &tree);
     else
         e = json_parse(o->bytes, &tree);
     if (e)
         LOG(ERROR, "stored object is damaged", S("resource", o->key.resource), S("ns", o->key.ns),
             S("name", o->key.name), E(e));
     return tree;
+}
+
+static void told_clear(struct told_tree *t)
+{
+    store_object_unref(t->object);
+    json_decref(t->tree);
+    *t = (struct told_tree){0};
+}
+
+static void told_forget(void *arg)
+{
+    struct over_store *c = arg;
+
+    for (size_t i = 0; i < TOLD; i++)
+        told_clear(&c->told[i]);
+    c->has_told = false;
+}
+
+/* Several watches are told of an object in one turn: they share its tree. */
+static json_t *told_decode(struct over_store *c, const struct store_object *o)
+{
+    struct told_tree *t = &c->told[((uintptr_t)o >> 5) % TOLD];
+
+    if (t->object == o)
+        return json_incref(t->tree);
+    if (!c->has_told)
+        loop_timer_set(c->told_timer, 0);
+    c->has_told = true;
+    told_clear(t);
+    *t = (struct told_tree){store_object_ref(o), over_store_decode(c, o)};
+    return json_incref(t->tree);
 }
 
 static void cluster_store_on_change(void *arg, const struct store_change *change, int64_t revision)
@@ -60,7 +102,7 @@ static void cluster_store_on_change(void *arg, const struct store_change *change
     if (!change)
         return;
     o = change->object;
-    tree = over_store_decode(o);
+    tree = told_decode(w->of, o);
     if (!tree)
         return;
     if (change->type == STORE_DELETED)
@@ -103,7 +145,7 @@ static struct err *over_store_each(struct store *s, const struct store_range *ra
 static void put_listed(void *arg, const struct store_object *o)
 {
     struct cluster_watch *w = arg;
-    AUTO(json_freep) json_t *tree = over_store_decode(o);
+    AUTO(json_freep) json_t *tree = over_store_decode(w->of, o);
 
     if (tree)
         w->listener.put(w->listener.arg, o->key.ns, o->key.name, tree);
@@ -143,6 +185,7 @@ static struct err *over_store_watch(void *self, const char *group, const char *r
         return NULL;
     }
     w = mem_alloc(sizeof(*w));
+    w->of = c;
     w->listener = *l;
     e = over_store_each(c->store, &range, put_listed, w, &revision);
     if (!e)
@@ -187,7 +230,7 @@ static void read_answer(void *arg)
 {
     struct cluster_read *r = arg;
     const struct store_object *o = store_get(r->of->store, r->key);
-    AUTO(json_freep) json_t *tree = o ? over_store_decode(o) : NULL;
+    AUTO(json_freep) json_t *tree = o ? over_store_decode(r->of, o) : NULL;
     const struct cluster_reader reader = r->reader;
 
     read_free(r);
@@ -325,7 +368,11 @@ static struct err *over_store_evict(void *self, const struct cluster_eviction *e
 
 static void over_store_free(void *self)
 {
-    free(self);
+    struct over_store *c = self;
+
+    told_forget(c);
+    loop_timer_free(c->told_timer);
+    free(c);
 }
 
 static const struct cluster_ops ops = {
@@ -349,6 +396,7 @@ struct cluster *cluster_store_new(struct store *store, struct objects *objects)
     c->cluster = (struct cluster){.ops = &ops, .self = c};
     c->store = store;
     c->objects = objects;
+    c->told_timer = loop_timer_new(objects_loop(objects), told_forget, c);
     return &c->cluster;
 }
 
