@@ -35,6 +35,23 @@ static struct err *slurm_denied(void)
 
 /* ---- numbers ---- */
 
+/*
+ * The status of a job that waits, as the controller (control/slurm/slurm_write.c) writes it: it has
+ * nothing to write until the job starts, or waits for something else than its release.
+ */
+static void put_status(const struct change *c, const struct index_set *elements)
+{
+    json_t *status = json_object_at(c->after, "status");
+    const char *hold = json_text_at(c->after, "spec", "hold", NULL);
+    AUTO_FREE char *pending = index_set_format(elements);
+
+    json_put_int(status, "jobId", c->job_id);
+    json_put_text(status, "state", "PENDING");
+    json_put_text(status, "pending", pending);
+    if (text_equal(hold, "user") || text_equal(hold, "admin"))
+        json_put_text(status, "reason", *hold == 'u' ? "JobHeldUser" : "JobHeldAdmin");
+}
+
 /* The number of the job, and one for each element of an array after it. */
 static struct err *put_numbers(struct change *c)
 {
@@ -49,7 +66,9 @@ static struct err *put_numbers(struct change *c)
         c->job_ids = (int64_t)set.count;
     }
     TRY(put_job_id(c));
-    json_put_int(json_object_at(c->after, "status"), "jobId", c->job_id);
+    if (!indexes)
+        (void)index_set_add(&set, 0);
+    put_status(c, &set);
     return NULL;
 }
 
