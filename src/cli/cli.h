@@ -25,8 +25,7 @@ struct terminal {
     bool err;
     bool in;
     bool has_colour;
-    bool is_plain; /* METE_PLAIN, TERM=dumb: no rewritten lines */
-    bool is_utf8;
+    bool is_plain;  /* METE_PLAIN, TERM=dumb: no rewritten lines */
     size_t columns; /* of stdout; 0: unbounded */
 };
 

@@ -2,7 +2,10 @@
 
 #include "cli/program.h"
 
+#include <string.h>
+
 #include "base/file.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/term/terminal.h"
@@ -10,9 +13,12 @@
 struct err *program_begin(struct cli *ret, char **ret_self_path)
 {
     uint8_t seed[16];
+    size_t json_seed = 0;
 
     random_bytes(seed, sizeof(seed));
     map_seed(seed);
+    memcpy(&json_seed, seed, sizeof(json_seed));
+    json_object_seed(json_seed | 1); /* else jansson reads a file for it; 0 would mean that, too */
     ret->terminal = terminal_look();
     TRY(self_path_find(ret_self_path));
     ret->self_path = *ret_self_path;

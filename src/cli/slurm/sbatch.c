@@ -6,11 +6,13 @@
 #include "base/file.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "cli/commands.h"
 #include "cli/slurm/caller.h"
 #include "cli/slurm/slurm_command.h"
 #include "cli/term/output.h"
+#include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_job.h"
 #include "model/hostlist.h"
@@ -19,6 +21,9 @@
 #include "slurm/script.h"
 #include "slurm/states.h"
 #include "slurm/submit.h"
+
+/* The answer without the script and the environment, which the caller has. */
+#define JUST_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 enum {
     EXIT_VALUE = 255, /* of a malformed value */
@@ -215,7 +220,8 @@ static struct err *sbatch_create(struct sbatch *b, json_t **ret)
 {
     AUTO(json_freep) json_t *object = sbatch_object(b);
     AUTO_FREE char *path = NULL;
-    struct call call = {.method = "POST", .body = object};
+    struct call call = {
+        .method = "POST", .accept = b->submit.is_test ? NULL : JUST_METADATA, .body = object};
 
     TRY(slurm_command_open(&b->s));
     path = path_format("/apis/mete.dev/v1/namespaces/%s/slurmjobs?fieldManager=sbatch&"
@@ -318,9 +324,11 @@ static struct err *sbatch_wait(struct sbatch *b, const char *ns, const char *nam
 
 static struct err *sbatch_tell(struct sbatch *b, const json_t *job)
 {
-    int64_t id = json_int_at(job, "status", "jobId", NULL);
+    const char *text = json_text_at(job, "metadata", "labels", POD_JOB_ID, NULL);
     AUTO_FREE char *line = NULL;
+    int64_t id = 0;
 
+    TRY(num_parse_int64(str_of(text), 1, INT64_MAX, &id));
     if (b->submit.is_parsable)
         line = mem_format("%" PRId64 "\n", id);
     else

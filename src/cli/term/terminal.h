@@ -5,6 +5,9 @@
 
 struct terminal terminal_look(void);
 
+/* Does the terminal show UTF-8? Reads the locale, which takes its time. */
+bool terminal_is_utf8(void);
+
 /* Finds the path of this binary. The caller frees it. */
 struct err *self_path_find(char **ret) MUST_CHECK;
 

@@ -33,13 +33,17 @@ struct terminal terminal_look(void)
         .is_plain = is_set("METE_PLAIN") || text_equal(term, "dumb"),
     };
 
-    (void)setlocale(
-        LC_CTYPE, ""); /* NOLINT(concurrency-mt-unsafe): one thread; without a locale it is ASCII */
-    t.is_utf8 =
-        text_equal(nl_langinfo(CODESET), "UTF-8"); /* NOLINT(concurrency-mt-unsafe): one thread */
     t.has_colour = t.out && !t.is_plain && !is_set("NO_COLOR");
     t.columns = t.out ? columns_of(STDOUT_FILENO) : 0;
     return t;
+}
+
+bool terminal_is_utf8(void)
+{
+    (void)setlocale(
+        LC_CTYPE, ""); /* NOLINT(concurrency-mt-unsafe): one thread; without a locale it is ASCII */
+    return text_equal(nl_langinfo(CODESET),
+                      "UTF-8"); /* NOLINT(concurrency-mt-unsafe): one thread */
 }
 
 struct err *self_path_find(char **ret)

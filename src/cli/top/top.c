@@ -16,6 +16,7 @@
 #include "base/stamp.h"
 #include "cli/commands.h"
 #include "cli/term/output.h"
+#include "cli/term/terminal.h"
 #include "cli/term/text_escape.h"
 #include "cli/top/top_private.h"
 
@@ -455,7 +456,7 @@ static void top_look_init(struct top *t)
 {
     t->look.refresh_ns = NS_PER_SEC;
     t->look.is_local = t->session == NULL;
-    t->look.is_utf8 = t->cli->terminal.is_utf8;
+    t->look.is_utf8 = terminal_is_utf8();
     t->look.is_backwards[TOP_JOBS] = true; /* by state: what runs comes first */
     (void)snprintf(t->look.states, sizeof(t->look.states), "%s", TOP_ACTIVE);
 }
