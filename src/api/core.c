@@ -37,6 +37,7 @@ struct core {
     size_t n_views;
     const struct report_maker *reports;
     size_t n_reports;
+    struct report_share *report_shares;
     const struct metrics_maker *metrics;
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
@@ -195,6 +196,11 @@ const struct report_maker *core_report(const struct core *c, const char *path)
             return &c->reports[i];
     }
     return NULL;
+}
+
+struct report_share **core_report_shares(struct core *c)
+{
+    return &c->report_shares;
 }
 
 const struct metrics_maker *core_metrics(const struct core *c)

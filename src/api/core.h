@@ -97,8 +97,11 @@ struct node_ca;
 const struct node_ca *core_node_ca(const struct core *c); /* NULL: no machine can join */
 const char *core_ca_text(const struct core *c);           /* PEM; NULL: as core_node_ca */
 const struct report_maker *core_report(const struct core *c, const char *path); /* NULL: none */
-const struct metrics_maker *core_metrics(const struct core *c);                 /* NULL: none */
-const struct audit_log *core_audit_log(const struct core *c);                   /* NULL: none */
+/* The reports that are being made or wait, a list of report.c. */
+struct report_share;
+struct report_share **core_report_shares(struct core *c);
+const struct metrics_maker *core_metrics(const struct core *c); /* NULL: none */
+const struct audit_log *core_audit_log(const struct core *c);   /* NULL: none */
 bool core_wants_stats(const struct core *c);
 /* For a core that wants samples: takes one, and ends it. */
 void core_take_stats(const struct core *c, const char *node, struct node_stats *taken);

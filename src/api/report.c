@@ -1,33 +1,137 @@
-/* report.c - reports: the namespaces that a caller may read, and answers that come later */
+/*
+ * report.c - reports: the namespaces that a caller may read, and answers that come later
+ *
+ * Callers that ask the same share a report. One that comes while a report is being made waits for
+ * the next one, with all that come meanwhile: no answer is older than its request, and a thousand
+ * clients that poll cost little more than one.
+ */
 
 #include "api/handlers.h"
 #include "api/routes.h"
+#include "base/list.h"
 #include "base/mem.h"
 
 struct report_call {
+    struct report_call *prev;
+    struct report_call *next;
     struct exchange *x;
-    const struct report_maker *maker;
-    struct report *report;
+    struct report_share *share;
 };
+
+struct report_share {
+    struct report_share *prev;
+    struct report_share *next;
+    struct core *core;
+    char *key; /* equal for equal questions of callers with equal rights */
+    const struct report_maker *maker;
+    json_t *parameters;
+    json_t *namespaces; /* NULL: all */
+    char *user;
+    bool is_admin;
+    struct report *report; /* NULL: waits for the end of an earlier one with this key */
+    struct report_call *calls;
+};
+
+static void share_free(struct report_share *s)
+{
+    LIST_REMOVE(*core_report_shares(s->core), s);
+    json_decref(s->parameters);
+    json_decref(s->namespaces);
+    free(s->user);
+    free(s->key);
+    free(s);
+}
+
+static struct report_share *share_find(struct core *core, const char *key, bool is_begun)
+{
+    struct report_share *s;
+
+    LIST_EACH (*core_report_shares(core), s) {
+        if ((s->report != NULL) == is_begun && text_equal(s->key, key))
+            return s;
+    }
+    return NULL;
+}
+
+static void share_answer(struct report_share *s, const struct err *e, const json_t *report)
+{
+    AUTO_FREE char *text = e ? NULL : json_format(report);
+    const struct status_about about = {0};
+    struct report_call *call;
+
+    LIST_EACH (s->calls, call) {
+        struct exchange *x = call->x;
+
+        LIST_REMOVE(s->calls, call);
+        free(call);
+        if (e)
+            reply_error(x, e, &about);
+        else
+            reply_bytes(x, str_of(text));
+    }
+}
+
+static struct err *share_begin(struct report_share *s);
+
+/* Ends the report, and begins that of the callers who came meanwhile. */
+static void share_end(struct report_share *s)
+{
+    struct core *core = s->core;
+    AUTO_FREE char *key = TAKE(s->key);
+    struct report_share *next = share_find(core, key, false);
+    AUTO(err_freep) struct err *e = NULL;
+
+    share_free(s);
+    e = next ? share_begin(next) : NULL;
+    if (!e)
+        return;
+    share_answer(next, e, NULL);
+    share_free(next);
+}
 
 static void report_on_done(void *arg, const struct err *e, const json_t *report)
 {
-    struct report_call *r = arg;
-    const struct status_about about = {0};
+    struct report_share *s = arg;
 
-    if (e)
-        reply_error(r->x, e, &about);
-    else
-        reply_json(r->x, 200, report, NULL);
-    free(r);
+    share_answer(s, e, report);
+    share_end(s);
 }
 
-static void on_close(void *arg)
+static struct err *share_begin(struct report_share *s)
 {
-    struct report_call *r = arg;
+    const struct report_question q = {.parameters = s->parameters,
+                                      .namespaces = s->namespaces,
+                                      .user = s->user,
+                                      .is_admin = s->is_admin};
 
-    r->maker->cancel(r->report);
-    free(r);
+    return s->maker->begin(s->maker->arg, &q, report_on_done, s, &s->report);
+}
+
+static void report_on_close(void *arg)
+{
+    struct report_call *call = arg;
+    struct report_share *s = call->share;
+
+    LIST_REMOVE(s->calls, call);
+    free(call);
+    if (s->calls)
+        return;
+    if (!s->report) {
+        share_free(s);
+        return;
+    }
+    s->maker->cancel(s->report);
+    share_end(s);
+}
+
+static void share_join(struct report_share *s, struct exchange *x)
+{
+    struct report_call *call = mem_alloc(sizeof(*call));
+
+    *call = (struct report_call){.x = x, .share = s};
+    LIST_ADD(s->calls, call);
+    x->arg = call;
+    x->on_close = report_on_close;
 }
 
 struct err *call_find_namespaces(const struct call *c, json_t **ret)
@@ -63,29 +167,47 @@ static struct err *read_parameters(const struct call *c, json_t *parameters)
     return NULL;
 }
 
+static char *share_key(const struct call *c, const json_t *namespaces)
+{
+    AUTO_FREE char *seen = namespaces ? json_format(namespaces) : NULL;
+
+    return mem_format("%s\n%s\n%s\n%d\n%s", c->route->path, text_or_empty(c->x->request.query),
+                      text_or_empty(c->who.user), c->who.is_admin, text_or_empty(seen));
+}
+
 struct err *handle_report(struct call *c)
 {
     const struct report_maker *maker = core_report(c->core, c->route->path);
     AUTO(json_freep) json_t *parameters = json_object();
     AUTO(json_freep) json_t *namespaces = NULL;
-    struct report_question q = {
-        .parameters = parameters, .user = c->who.user, .is_admin = c->who.is_admin};
-    struct report_call *r;
-    struct err *e;
+    AUTO_FREE char *key = NULL;
+    struct report_share *s;
 
     if (!maker)
         return not_found_path();
     TRY(call_find_namespaces(c, &namespaces));
     TRY(read_parameters(c, parameters));
-    q.namespaces = namespaces;
-    r = mem_alloc(sizeof(*r));
-    *r = (struct report_call){.x = c->x, .maker = maker};
-    e = maker->begin(maker->arg, &q, report_on_done, r, &r->report);
-    if (e) {
-        free(r);
-        return e;
+    key = share_key(c, namespaces);
+    s = share_find(c->core, key, false);
+    if (!s) {
+        bool is_first = !share_find(c->core, key, true);
+        struct err *e;
+
+        s = mem_alloc(sizeof(*s));
+        *s = (struct report_share){.core = c->core,
+                                   .maker = maker,
+                                   .parameters = TAKE(parameters),
+                                   .namespaces = TAKE(namespaces),
+                                   .is_admin = c->who.is_admin};
+        s->key = TAKE(key);
+        s->user = mem_strdup(c->who.user);
+        LIST_ADD(*core_report_shares(c->core), s);
+        e = is_first ? share_begin(s) : NULL;
+        if (e) {
+            share_free(s);
+            return e;
+        }
     }
-    c->x->arg = r;
-    c->x->on_close = on_close;
+    share_join(s, c->x);
     return NULL;
 }

@@ -320,6 +320,105 @@ static void views_are_computed_and_read_only(void **state)
     api_world_done(&a);
 }
 
+/* Reports that the test ends. */
+struct fake_reports {
+    report_done_fn done;
+    void *done_arg;
+    int n_begun;
+    int n_cancelled;
+};
+
+static struct fake_reports fake;
+
+static struct err *fake_begin(void *arg, const struct report_question *q, report_done_fn done,
+                              void *done_arg, struct report **ret)
+{
+    if (json_text(q->parameters, "bad"))
+        return err_new(ERR_BAD_REQUEST, "bad");
+    fake.done = done;
+    fake.done_arg = done_arg;
+    fake.n_begun++;
+    *ret = arg;
+    return NULL;
+}
+
+static void fake_cancel(struct report *r)
+{
+    (void)r;
+    fake.n_cancelled++;
+}
+
+/* Ends the report that began last. */
+static void fake_end(void)
+{
+    AUTO(json_freep) json_t *report = json_pack("{s:i}", "n", fake.n_begun);
+
+    fake.done(fake.done_arg, NULL, report);
+}
+
+static void expect_report(const struct asked *k, int n)
+{
+    AUTO(json_freep) json_t *report = asked_json(k);
+
+    assert_int_equal(k->status, 200);
+    assert_int_equal(json_int(report, "n", 0), n);
+}
+
+static void callers_who_ask_the_same_share_a_report(void **state)
+{
+    static const char users[] =
+        "users: [{name: ann, uid: 7, roles: [{role: view, namespace: '*'}]}]";
+    const struct report_maker maker = {.path = "/apis/mete.dev/v1/slurm",
+                                       .begin = fake_begin,
+                                       .cancel = fake_cancel,
+                                       .arg = &fake};
+    const struct question jobs = {.target = "/apis/mete.dev/v1/slurm?what=jobs"};
+    struct question of_ann = jobs;
+    struct question bad = {.target = "/apis/mete.dev/v1/slurm?bad=1"};
+    struct api_world a = {.report = &maker};
+    struct asked *asked[5];
+
+    (void)state;
+    fake = (struct fake_reports){0};
+    of_ann.who.uid = 7;
+    api_world_init(&a, users);
+    json_decref(api_expect(&a, 400, bad));
+    for (size_t i = 0; i < 3; i++)
+        asked[i] = api_ask(&a, jobs);
+    assert_int_equal(fake.n_begun, 1); /* the second and the third wait for the next report */
+    fake_end();
+    expect_report(asked[0], 1);
+    assert_int_equal(asked[1]->status + asked[2]->status, 0);
+    assert_int_equal(fake.n_begun, 2);
+    asked[3] = api_ask(&a, jobs);
+    fake_end();
+    expect_report(asked[1], 2);
+    expect_report(asked[2], 2);
+    assert_int_equal(asked[3]->status, 0);
+    fake_end();
+    expect_report(asked[3], 3);
+    assert_int_equal(fake.n_begun, 3);
+    for (size_t i = 0; i < 4; i++)
+        asked_free(asked[i]);
+
+    asked[0] = api_ask(&a, jobs);
+    asked[1] = api_ask(&a, of_ann); /* other rights: a report of its own */
+    assert_int_equal(fake.n_begun, 5);
+    asked[2] = api_ask(&a, of_ann);
+    asked[3] = api_ask(&a, of_ann);
+    asked_free(asked[3]); /* the client goes while it waits */
+    asked_free(asked[1]); /* the only one of the report that is made: the next one begins */
+    assert_int_equal(fake.n_cancelled, 1);
+    assert_int_equal(fake.n_begun, 6);
+    fake_end();
+    expect_report(asked[2], 6);
+    assert_int_equal(asked[0]->status, 0);
+    asked_free(asked[2]);
+    asked_free(asked[0]);
+    assert_int_equal(fake.n_cancelled, 2);
+    api_world_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_large_list_waits_for_its_reader),
         cmocka_unit_test(a_reader_that_leaves_takes_its_list_along),
         cmocka_unit_test(views_are_computed_and_read_only),
+        cmocka_unit_test(callers_who_ask_the_same_share_a_report),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
