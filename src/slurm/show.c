@@ -460,6 +460,20 @@ void slurm_show_partition(const struct slurm_show *s, const json_t *row, struct 
     end_record(&r);
 }
 
+/* ---- licenses ---- */
+
+void slurm_show_license(const struct slurm_show *s, const json_t *row, struct buf *out)
+{
+    int64_t total = json_int(row, "total", 0);
+    int64_t used = json_int(row, "used", 0);
+
+    buf_printf(out,
+               "LicenseName=%s%sTotal=%" PRId64 " Used=%" PRId64 " Free=%" PRId64
+               " Reserved=0 Remote=no\n",
+               text_or_empty(json_text(row, "name")), s->is_one_line ? " " : "\n    ", total, used,
+               total > used ? total - used : 0);
+}
+
 /* ---- the configuration ---- */
 
 static int compare_keys(const void *a, const void *b)

@@ -27,6 +27,7 @@ def test_slurm_accounts():
         keeps_usage(s)
         waits_with_reasons(s, m)
         preempts(s, m)
+        waits_for_licenses(s, m)
 
 
 def keeps_accounts(s):
@@ -180,6 +181,21 @@ def preempts(s, m):
     equal(s.ok("sacct", "-nXP", "-j", low, "-o", "State"), "PREEMPTED\n")
     s.ok("scancel", over)
     wait(lambda: s.ok("squeue", "-h") == "", "all jobs are over")
+
+
+def waits_for_licenses(s, m):
+    equal(s.ok("scontrol", "show", "licenses"), "No licenses configured in Slurm.\n")
+    set_parameters(m, Licenses="matlab:2")
+    wait(lambda: "Total=2 Used=0 Free=2" in s.ok("scontrol", "show", "lic"), "the setting is read")
+    first = s.submit("-L", "matlab:2", "--wrap", "sleep 1000")
+    s.wait_state(first, "RUNNING")
+    second = s.submit("--licenses=matlab", "--wrap", "true")
+    wait(lambda: s.ok("squeue", "-h", "-j", second, "-o", "%W|%r") == "matlab|Licenses\n", "the second job waits for a license")
+    equal(s.ok("scontrol", "show", "licenses", "matlab"), "LicenseName=matlab\n    Total=2 Used=2 Free=0 Reserved=0 Remote=no\n")
+    s.ok("scancel", first)
+    s.wait_state(second, "COMPLETED")
+    r = s.call("sbatch", "-L", "nope", "--wrap", "true")
+    equal((r.code, r.err), (1, "sbatch: error: Batch job submission failed: Invalid license specification\n"))
 
 
 DUMP = """# as Slurm writes it

@@ -37,7 +37,8 @@ static const struct slurm_option scontrol_options[] = {
 
 static const char scontrol_help[] =
     "Usage: scontrol [-adoQ] VERB ...\n"
-    "  show job|node|partition [NAMES]   show config   show hostnames|hostlist|hostlistsorted "
+    "  show job|node|partition|licenses [NAMES]   show config   show "
+    "hostnames|hostlist|hostlistsorted "
     "LIST\n"
     "  hold|uhold|release|requeue|requeuehold|suspend|resume JOB...\n"
     "  update JobId=JOB KEY=VALUE...   update NodeName=NODES State=DRAIN|RESUME [Reason=TEXT]\n"
@@ -197,6 +198,12 @@ struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words
     if (strncasecmp(entity, "partitions", strlen(entity)) == 0) {
         TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=partitions", "partitions", &rows));
         return show_rows(x, rows, name, "Partition %s not found", slurm_show_partition);
+    }
+    if (strncasecmp(entity, "licenses", strlen(entity)) == 0) {
+        TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=licenses", "licenses", &rows));
+        if (json_array_size(rows) == 0 && !name)
+            return output_write(x->s.cli, STR("No licenses configured in Slurm.\n"));
+        return show_rows(x, rows, name, "License %s not found", slurm_show_license);
     }
     if (strncasecmp(entity, "steps", strlen(entity)) == 0 || strcasecmp(entity, "stepid") == 0)
         return show_steps(x, name);

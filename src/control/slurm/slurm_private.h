@@ -13,6 +13,7 @@
 #include "kinds/slurm/slurm_pod.h"
 #include "model/index_set.h"
 #include "model/slurm_dependency.h"
+#include "model/slurm_tres.h"
 
 enum {
     SJOB_WRITES_MAX = 256, /* pods created or counted in one turn of a job */
@@ -74,6 +75,7 @@ struct sjob_pod {
     bool is_gone;            /* removed by the write that released it */
     bool is_ended;           /* in `ended` of its job */
     bool is_counted;         /* in `held` of the jobs */
+    bool is_licensed;        /* its licenses are in `held` */
     bool is_held;            /* the pod has the annotation of a hold */
     bool is_ready;           /* its container runs: steps can start in it */
     int64_t limit_s;         /* of its spec; 0: none */
@@ -124,6 +126,7 @@ struct sjob {
     int64_t last_start_ns;        /* realtime; 0: none */
     int64_t eligible_ns;          /* realtime; 0: not yet */
 
+    struct slurm_tres licenses; /* of each attempt */
     struct slurm_dependency dependency;
     char *dependency_text;   /* that was parsed */
     VEC(int64_t) dependents; /* numbers of jobs that wait for this one */
@@ -329,6 +332,8 @@ const char *slurm_default_partition(const struct slurm_jobs *s);
 /* slurm_limits.c */
 /* Counts the attempt of a pod of rank 0 in what its account, user and QOS hold, or no longer. */
 void sjob_pod_count(struct sjob_pod *p, bool holds);
+/* The licenses of the SlurmConfig, rows of "name", "total", "used". New reference. */
+json_t *slurm_license_rows(const struct slurm_jobs *s);
 /* Limits are enforced from now on, or no more: counts all anew. */
 void slurm_limits_begin(struct slurm_jobs *s);
 /* Does a limit keep the job from getting pods? Then its reason is set, and it is looked at again.

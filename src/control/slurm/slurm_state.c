@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "control/slurm/slurm_private.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/slurm/slurm_license.h"
 
 const char *const sjob_state_names[SJOB_STATES] = {
     "PENDING", "RUNNING",   "COMPLETED", "CANCELLED", "FAILED",
@@ -128,6 +129,9 @@ static struct sjob *sjob_new(struct slurm_jobs *s, const char *key, const json_t
     j->indexes = slurm_indexes_of(&j->all);
     j->ask = (struct slurm_ask){.nodes = 1, .tasks = 1, .cpus = 1};
     err_free(slurm_ask_read(json_object_get(job, "spec"), &j->ask)); /* does not change */
+    if (json_text_at(job, "spec", "licenses", NULL)) /* was read at the creation, too */
+        err_free(slurm_licenses_parse(str_of(json_text_at(job, "spec", "licenses", NULL)),
+                                      &j->licenses));
     j->timer = loop_timer_new(s->options.loop, on_timer, j);
     j->is_incomplete = j->ask.nodes > 1;
     j->writes_max = SJOB_WRITES_MAX;
@@ -156,6 +160,7 @@ void sjob_free(struct sjob *j)
     index_set_done(&j->failed);
     index_set_done(&j->cancelled);
     slurm_dependency_done(&j->dependency);
+    slurm_tres_done(&j->licenses);
     loop_timer_free(j->timer);
     vec_done(&j->ended);
     vec_done(&j->dependents);

@@ -14,6 +14,7 @@
 #include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_container.h"
 #include "kinds/slurm/slurm_job.h"
+#include "kinds/slurm/slurm_license.h"
 #include "kinds/slurm/slurm_pod.h"
 #include "model/index_set.h"
 #include "model/slurm_dependency.h"
@@ -108,13 +109,13 @@ static struct err *put_submitter(struct change *c)
 
 /* ---- requests ---- */
 
-static struct err *check_names(const struct change *c)
+static struct err *check_names(struct change *c)
 {
     const json_t *spec = json_object_get(c->after, "spec");
     const char *reservation = json_text_filled(spec, "reservation");
+    AUTO(json_freep) json_t *config = slurm_find_book(c, "slurmconfigs", "default");
 
-    if (json_text_filled(spec, "licenses"))
-        return err_new(ERR_INVALID, "Invalid license specification");
+    TRY(slurm_licenses_admit(json_at(config, "spec", "settings", NULL), spec));
     if (reservation &&
         !store_get_applied(c->objects->store,
                            objects_key(kind_find("mete.dev", "reservations"), "", reservation)))

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "kinds/slurm/slurm_license.h"
 #include "model/slurm_amount.h"
 #include "model/slurm_time.h"
 
@@ -53,6 +54,7 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY("GresTypes", TEXT),
     KEY("JobRequeue", COUNT, .max = 1),
     KEY("KillWait", SECONDS, .max = 65533),
+    KEY("Licenses", LICENSES),
     KEY("MaxArraySize", COUNT, .max = 4000001),
     KEY("MaxMemPerCPU", MEMORY),
     KEY("MaxMemPerNode", MEMORY),
@@ -157,7 +159,6 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("KillOnBadExit", LAUNCH),
     KEY_IGNORED("LaunchParameters", LAUNCH),
     KEY_IGNORED("LaunchType", LAUNCH),
-    KEY_IGNORED("Licenses", "Mete has no licenses: jobs that ask for one are refused"),
     KEY_IGNORED("LogTimeFormat", LOGS),
     KEY_IGNORED("MailDomain", "Mete sends no mail: jobs that ask for it are refused"),
     KEY_IGNORED("MailProg", "Mete sends no mail: jobs that ask for it are refused"),
@@ -482,6 +483,18 @@ static struct err *put_word(const struct slurm_conf_key *key, const char *value,
     return NULL;
 }
 
+static struct err *put_licenses(const struct slurm_conf_key *key, const char *value, json_t *to)
+{
+    struct slurm_tres all = {0};
+    AUTO(err_freep) struct err *e = slurm_licenses_parse(str_of(value), &all);
+
+    slurm_tres_done(&all);
+    if (e)
+        return conf_unfit(key, value, "NAME:COUNT with commas, as in matlab:4,ansys:10");
+    json_put_text(to, key->name, value);
+    return NULL;
+}
+
 /* Every word of the value must be without effect. */
 static struct err *refuse_word(const struct slurm_conf_key *key, const char *value)
 {
@@ -524,6 +537,8 @@ struct err *slurm_conf_value_read(const struct slurm_conf_key *key, const char *
         return put_minutes(key, value, to);
     case CONF_MEMORY:
         return put_memory(key, value, to);
+    case CONF_LICENSES:
+        return put_licenses(key, value, to);
     case CONF_WORD:
         return put_word(key, value, to);
     case CONF_REFUSED:

@@ -15,8 +15,9 @@ enum slurm_conf_type {
     CONF_COUNT,   /* a number; UNLIMITED: absent */
     CONF_MINUTES, /* a time limit; UNLIMITED: absent */
     CONF_SECONDS,
-    CONF_MEMORY, /* MiB; UNLIMITED: absent */
-    CONF_WORD,   /* one of `words`; others are refused */
+    CONF_MEMORY,   /* MiB; UNLIMITED: absent */
+    CONF_LICENSES, /* NAME:COUNT with commas */
+    CONF_WORD,     /* one of `words`; others are refused */
     CONF_IGNORED,
     CONF_REFUSED /* restricts, and is not implemented: one of `words` has no effect */
 };

@@ -2,11 +2,10 @@
  * slurm_rows.h - the rows that the Slurm commands read: GET /apis/mete.dev/v1/slurm
  *
  * The report is made from what the controllers hold in memory: it never waits for a decision. Its
- * parameter `what` is one of "jobs", "steps", "allocation", "nodes", "partitions", "config",
- * "diag", "shares" and "priorities". The answer is an object with the member of that name, an array
- * of rows
- * ("config" and "diag": an object). An absent member is unknown or not set. Times are seconds since
- * 1970, memory is in MiB.
+ * parameter `what` is one of "jobs", "steps", "allocation", "nodes", "partitions", "licenses" (rows
+ * of name, total, used), "config", "diag", "shares" and "priorities". The answer is an object with
+ * the member of that name, an array of rows ("config" and "diag": an object). An absent member is
+ * unknown or not set. Times are seconds since 1970, memory is in MiB.
  *
  * Parameters of "jobs": `ids` (numbers and elements with commas: "12,13_4"), `user`, `partition`,
  * `account`, `name`, `states` (with commas; "all"; absent: PENDING, RUNNING, SUSPENDED and

@@ -225,6 +225,42 @@ static void a_begin_time_is_waited_for(void **state)
     assert_true(has_pod("j"));
 }
 
+static void licenses_are_counted_and_waited_for(void **state)
+{
+    AUTO(json_freep)
+    json_t *config = manifest(
+        "{'metadata':{'name':'default'},'spec':{'settings':{'Licenses':'matlab:3,ansys:1'}}}");
+    AUTO_FREE char *text = json_format(config);
+    const struct target configs = {.group = "mete.dev", .kind = "slurmconfigs", .who = &root};
+
+    (void)state;
+    world_refused(try_submit("early", "'licenses':'matlab'"), 422, "Invalid license specification");
+    world_must(world_create(&jw.w, configs, text, NULL));
+    jobs_world_run(&jw, 1);
+    world_refused(try_submit("none", "'licenses':'nope'"), 422, "Invalid license specification");
+    world_refused(try_submit("many", "'licenses':'matlab:4'"), 422,
+                  "Invalid license specification");
+    (void)submit("a", "'licenses':'matlab:2,ansys'");
+    (void)submit("b", "'licenses':'matlab:2'");
+    (void)submit("c", "'licenses':'matlab','array':{'indexes':'0-1'}");
+    assert_true(has_pod("a"));
+    assert_false(has_pod("b"));
+    assert_true(has_pod("c-0"));
+    assert_false(has_pod("c-1"));
+    jobs_world_restart(&jw, true);
+    jobs_world_run(&jw, 10);
+    assert_int_equal(count_pods(), 2);
+    run_pod("a");
+    end_pod("a", 0);
+    jobs_world_run(&jw, 10);
+    assert_true(has_pod("b"));
+    assert_false(has_pod("c-1"));
+    run_pod("b");
+    end_pod("b", 1);
+    jobs_world_run(&jw, 10);
+    assert_true(has_pod("c-1"));
+}
+
 static void a_waiting_pod_is_held_and_its_limit_changes(void **state)
 {
     AUTO(json_freep) json_t *pod = NULL;
@@ -460,6 +496,7 @@ int main(void)
         CASE(dependencies_hold_fail_and_stay_failed),
         CASE(a_running_job_starts_anew_on_request_once),
         CASE(a_begin_time_is_waited_for),
+        CASE(licenses_are_counted_and_waited_for),
         CASE(a_waiting_pod_is_held_and_its_limit_changes),
         CASE(only_its_user_changes_a_job),
         CASE(the_end_of_the_script_ends_all_nodes_of_a_job),

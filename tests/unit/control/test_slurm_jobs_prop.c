@@ -3,7 +3,8 @@
  *
  * The controllers end between any two writes and start again, with or without the store. No attempt
  * of an element has two pods, every end that a node told counts once, and at the end each element
- * has ended as its last attempt did. The same with several nodes: nodes get lost, and no attempt
+ * has ended as its last attempt did. In half of the cases each element needs one of two licenses,
+ * and no third one ever runs. The same with several nodes: nodes get lost, and no attempt
  * begins while a pod of an earlier one is left.
  */
 
@@ -27,6 +28,7 @@ enum {
     STEPS = 100,
     CASES = 30,
     ELEMENTS_MAX = 12,
+    LICENSES = 2,
     NODES_MAX = 3
 };
 
@@ -45,6 +47,7 @@ struct run {
     struct prop prop;
     int n;
     int n_nodes; /* of an element */
+    bool has_licenses;
     struct element elements[ELEMENTS_MAX];
 };
 
@@ -185,9 +188,18 @@ static void end_holder(struct run *r, const json_t *pod)
         err_free(begin_tell_pod(&r->jw, json_text_at(pod, "metadata", "name", NULL), &told));
 }
 
-/* At most one attempt of an element has pods that have not ended. */
+/* At most one attempt of an element has pods that have not ended, and no more attempts than there
+ * are licenses. */
 static void check_attempts(struct run *r, const json_t *pods)
 {
+    int n_held = 0;
+
+    for (size_t i = 0; i < json_array_size(pods); i++) {
+        const json_t *pod = json_array_get(pods, i);
+
+        n_held += rank_of(pod) == 0 && !pod_is_terminal(pod);
+    }
+    assert_true(!r->has_licenses || n_held <= LICENSES);
     for (size_t i = 0; i < json_array_size(pods); i++)
         note_pod(r, json_array_get(pods, i));
     for (size_t i = 0; i < json_array_size(pods); i++)
@@ -340,15 +352,21 @@ static void check_end(struct run *r)
 
 static void run_seed(uint64_t seed, int n_nodes)
 {
-    struct run r = {.prop = {seed}, .n_nodes = n_nodes};
+    struct run r = {.prop = {seed}, .n_nodes = n_nodes, .has_licenses = seed % 2 == 0};
+    const struct target config = {.group = "mete.dev", .kind = "slurmconfigs", .who = &root};
     AUTO_FREE char *text = NULL;
 
     r.n = 2 + (int)prop_below(&r.prop, ELEMENTS_MAX - 2);
     text = mem_format("{'metadata':{'name':'a'},'spec':{'name':'a','script':'#!/bin/sh\\n',"
-                      "'workDir':'/','nodesMin':%d,'noKill':%s,'array':{'indexes':'0-%d',"
+                      "'workDir':'/','nodesMin':%d,'noKill':%s%s,'array':{'indexes':'0-%d',"
                       "'limit':3}}}",
-                      n_nodes, seed % 3 == 0 ? "true" : "false", r.n - 1);
+                      n_nodes, seed % 3 == 0 ? "true" : "false",
+                      r.has_licenses ? ",'licenses':'x'" : "", r.n - 1);
     jobs_world_init(&r.jw, seed);
+    if (r.has_licenses)
+        world_must(world_create(
+            &r.jw.w, config,
+            "{'metadata':{'name':'default'},'spec':{'settings':{'Licenses':'x:2'}}}", NULL));
     for (int i = 2; i <= n_nodes; i++) {
         AUTO_FREE char *name = mem_format("n%d", i);
 
