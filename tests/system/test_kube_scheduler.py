@@ -11,13 +11,14 @@ NAME = "of-the-cluster"
 
 
 @contextlib.contextmanager
-def scheduler(m, *arguments):
+def scheduler(m, *arguments, leads=True):
     """The scheduler as a process; ends with what it logged on a failure."""
     log = os.path.join(m.dir, "kube-scheduler.log")
     p = subprocess.Popen([METE, "kube", "scheduler", "--kubeconfig", os.path.join(m.data, "kubeconfig"), "--scheduler-name", NAME,
                           *arguments], env=m.env, stdout=subprocess.PIPE, stderr=open(log, "a"), text=True)
     try:
-        equal(p.stdout.readline(), "ready\n")
+        if leads:
+            equal(p.stdout.readline(), "ready\n")
         yield p
     except BaseException:
         print(open(log, encoding="utf-8").read())
@@ -56,8 +57,14 @@ def test_kube_scheduler_places_pods_of_its_name():
             wait(lambda: nodes_of(m, "first") != [None], "the gpu that is left")
             m.ok("delete", "pod", "first", "--grace-period=1")
             m.wait_phase("second", "Succeeded")
-            s.kill()
-            s.wait()
-        apply(m, ours("after", "true", 1))
-        with scheduler(m):
-            m.wait_phase("after", "Succeeded")
+            with scheduler(m, leads=False) as other:
+                s.terminate()  # gives its lease back
+                equal(other.stdout.readline(), "ready\n")
+                equal(s.wait(60 * patience()), 0)
+                apply(m, ours("after", "true", 1))
+                m.wait_phase("after", "Succeeded")
+                other.kill()
+                other.wait()
+        apply(m, ours("last", "true", 1))
+        with scheduler(m, "--lease", ""):
+            m.wait_phase("last", "Succeeded")

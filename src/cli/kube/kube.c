@@ -49,6 +49,11 @@ static const struct flag flags[] = {
      .value = "NAME,...",
      .doc = "schedulerNames of the pods that the scheduler places",
      .fallback = "mete"},
+    {.name = "lease",
+     .type = FLAG_TEXT,
+     .value = "NAMESPACE/NAME",
+     .doc = "Lease by which one of several schedulers leads; empty: there is one",
+     .fallback = "kube-system/mete-scheduler"},
     {.name = "log-format",
      .type = FLAG_TEXT,
      .value = "FORMAT",
@@ -66,8 +71,8 @@ const struct command command_kube = {
            "nvidia.com/gpu.shared,\nnvidia.com/mig-*, those of other vendors) and writes a CDI "
            "file. Names and ids are those of NVIDIA's\ndevice plugin. Prints the name of a "
            "resource each time that the kubelet begins to watch its devices.\nscheduler: places "
-           "the pods of its schedulerName through the API server of --kubeconfig. Prints "
-           "\"ready\"\nwhen it has read the cluster.",
+           "the pods of its schedulerName through the API server of --kubeconfig. Of several, one "
+           "leads.\nPrints \"ready\" when it leads and has read the cluster.",
     .examples = {{"kube node", "serves the GPUs, as root, beside a kubelet"},
                  {"kube node --config config.yaml", "with replicas of GPUs (time-slicing)"},
                  {"kube scheduler --kubeconfig ~/.kube/config",
