@@ -341,10 +341,16 @@ static void tell_modes(struct node *n)
 
 /* ---- the Node object ---- */
 
+static const char *offers_of(const json_t *node)
+{
+    return json_text_at(node, "metadata", "annotations", NODE_OFFERS, NULL);
+}
+
 static void on_own(void *arg, const json_t *object)
 {
     struct node *n = arg;
     bool is_ready = text_equal(json_text(object_condition(object, "Ready"), "status"), "True");
+    bool is_same_offer = text_equal(offers_of(gpu_modes_node(n->modes)), offers_of(object));
 
     if (gpu_incidents_set_node(n->incidents, object))
         node_gpus_changed(n);
@@ -355,7 +361,7 @@ static void on_own(void *arg, const json_t *object)
     if (n->resets)
         gpu_resets_advance(n->resets, object);
     /* The server lost sight of this node, and now sees it again. */
-    if (node_report_is_over(n->report) && !is_ready && lease_is_held(n->lease))
+    if (!is_same_offer || (node_report_is_over(n->report) && !is_ready && lease_is_held(n->lease)))
         report_if_due(n);
 }
 

@@ -169,10 +169,25 @@ static void remove_devices(const json_t *present, json_t *list)
     }
 }
 
+/* What jobs may have of the amount `n`. */
+static int64_t limit_offer(const json_t *offers, const char *member, int64_t n)
+{
+    int64_t most = json_int(offers, member, n);
+
+    return most < n ? most : n;
+}
+
 static void put_resources(const struct node_facts *f, json_t *list, bool is_allocatable)
 {
-    put_number(list, "cpu", f->host->cpus, "");
-    put_number(list, "memory", f->host->memory_bytes / 1024, "Ki");
+    const char *text =
+        is_allocatable ? json_text_at(f->node, "metadata", "annotations", NODE_OFFERS, NULL) : NULL;
+    AUTO(json_freep) json_t *offers = NULL;
+    AUTO(err_freep) struct err *e = text ? json_parse(str_of(text), &offers) : NULL;
+
+    (void)e; /* a malformed text limits nothing: the server's own */
+    put_number(list, "cpu", limit_offer(offers, "cpu", f->host->cpus), "");
+    put_number(list, "memory", limit_offer(offers, "memoryBytes", f->host->memory_bytes) / 1024,
+               "Ki");
     put_number(list, "ephemeral-storage", f->host->disk_bytes / 1024, "Ki");
     put_number(list, "pods", NODE_PODS_MAX, "");
     if (!f->gpus_known)

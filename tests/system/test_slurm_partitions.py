@@ -1,4 +1,4 @@
-"""slurm.conf as sites have it: partitions, who may use them, what they limit; changed by scontrol and by a new reading."""
+"""slurm.conf and gres.conf as sites have them: partitions, who may use them, what they limit, how GPUs are divided; changed by scontrol and by a new reading."""
 
 import os
 import re
@@ -80,7 +80,7 @@ def refuses_what_it_cannot_heed(m):
     r = m.mete("up", "--data", os.path.join(m.dir, "other"), "--slurm-conf", bad)
     check(r.code == 2 and f"{bad}:2: MaxCPUsPerNode=2 restricts and is not implemented: want a partition" in r.err, r)
     check("key of slurm.conf has no effect" in m.log_text() and "key=SlurmctldHost" in m.log_text(), m.log_text())
-    check("key=gres.conf" in m.log_text(), m.log_text())
+    check("key=AutoDetect" in m.log_text(), m.log_text())
 
 
 def shows_the_partitions(s, node):
@@ -108,6 +108,9 @@ def takes_jobs_by_the_rules(s, node):
     failed = "sbatch: error: Batch job submission failed: "
     s.refused(failed + "Invalid partition name specified\n", "sbatch", "-p", "nonsense", "--wrap=true")
     s.refused(failed + "Required partition not available (inactive or drain)\n", "sbatch", "-p", "held", "--wrap=true")
+    wait(lambda: s.m.object("node", node)["status"]["allocatable"]["cpu"] == "1", "the node offers the cpus of its line")
+    equal(s.ok("sinfo", "-h", "-n", node, "-p", "main", "-o", "%c"), "1\n")
+    s.refused(failed + "Requested node configuration is not available\n", "sbatch", "-c", "2", "--wrap=true")
     s.refused(failed + "Invalid job array specification\n", "sbatch", "--array=0-21", "--wrap=true")
     job = s.submit("-p", "gpu-research", "--wait")
     equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%P %T %l %N"), f"gpu-research COMPLETED 2:00:00 {node}\n")
@@ -194,3 +197,42 @@ def drains_a_node_without_its_gpus(s, node):
     s.ok("scontrol", "reconfigure")
     s.ok("scontrol", "update", f"NodeName={node}", "State=RESUME")
     wait(lambda: s.ok("sinfo", "-h", "-o", "%t") == "idle\n", "the node is back")
+    has_less_than_its_line(s, node)
+    divides_gpus(s, node)
+
+
+def has_less_than_its_line(s, node):
+    write(s.conf, f"NodeName={node} RealMemory=900000000\nPartitionName=main Nodes=ALL Default=YES\n")
+    s.ok("scontrol", "reconfigure")
+    wait(lambda: re.fullmatch(r"drain\|Low RealMemory \(reported:\d+ < 100.00% of configured:900000000\)\n", s.ok("sinfo", "-h", "-o", "%t|%E")),
+         "the node is drained")
+
+
+def divides_gpus(s, node):
+    """MIG slices by gres.conf, a name for whole GPUs, and the types that AutoDetect=nvml makes."""
+    caps = "/dev/nvidia-caps/nvidia-cap"
+    write(os.path.join(s.m.dir, "gres.conf"), f"NodeName={node} Name=gpu Type=tesla File=/dev/nvidia0\n" +
+          "".join(f"NodeName={node} Name=gpu Type=1g.10gb MultipleFiles=/dev/nvidia1,{caps}{n},{caps}{n + 1}\n" for n in (21, 30)))
+    write(os.path.join(s.m.dir, "topology.conf"), f"SwitchName=core Switches=leaf\nSwitchName=leaf Nodes={node}\n")
+    write(s.conf, f"GresTypes=gpu\nNodeName={node} Gres=gpu:tesla:1,gpu:1g.10gb:2\nPartitionName=main Nodes=ALL Default=YES\n")
+    s.ok("scontrol", "reconfigure")
+    s.ok("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    wait(lambda: s.ok("sinfo", "-h", "-o", "%t|%G") == "idle|gpu:tesla:1,gpu:1g.10gb:2\n", "the second gpu is divided", 60)
+    shown = s.ok("scontrol", "-o", "show", "node", node)
+    check(" Gres=gpu:tesla:1,gpu:1g.10gb:2 " in shown and "gres/gpu=3,gres/gpu:tesla=1,gres/gpu:1g.10gb=2" in shown, shown)
+    equal([s.m.object("node", node)["metadata"]["labels"].get(f"switch.mete.dev/{i}") for i in (1, 2, 3)], ["leaf", "core", None])
+    held = s.ok("sbatch", "--parsable", "--gres=gpu:h100_1g.10gb:1", "--prefer=fast", "--wrap=exec sleep 1000").strip()
+    wait(lambda: s.ok("squeue", "-h", "-j", held, "-o", "%T %b") == "RUNNING gres/gpu:h100_1g.10gb:1\n", "the slice is held")
+    shown = s.ok("scontrol", "-d", "-o", "show", "node", node)
+    check(" GresUsed=gpu:tesla:0,gpu:1g.10gb:1 " in shown and "gres/gpu=1,gres/gpu:1g.10gb=1" in shown.split("AllocTRES=")[1], shown)
+    out = os.path.join(s.m.dir, "devices")
+    for gres, pattern in (("gpu:1g.10gb:1", "MIG-"), ("gpu:tesla:1", "0")):
+        s.ok("sbatch", "--wait", f"--gres={gres}", "-o", out, "--wrap=echo $CUDA_VISIBLE_DEVICES")
+        with open(out) as f:
+            check(f.read().startswith(pattern), gres)
+    s.refused("sbatch: error: Batch job submission failed: Requested node configuration is not available\n",
+              "sbatch", "--gres=gpu:tesla:2", "--wrap=true")
+    s.ok("scancel", held)
+    write(os.path.join(s.m.dir, "gres.conf"), "Name=gpu Type=small MultipleFiles=/dev/nvidia0,/dev/nvidia-caps/nvidia-cap3\n")
+    r = s.call("scontrol", "reconfigure")
+    check(r.code == 1 and "gres.conf:1: Type=small: want the name of a MIG profile" in r.err, r)

@@ -1,8 +1,9 @@
-/* slurm_files_linux.c - reads the files of --slurm-conf */
+/* slurm_files_linux.c - reads the files of --slurm-conf, and those beside it */
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/role/slurm_files.h"
+#include "kinds/slurm/slurm_conf_files.h"
 
 static struct err *slurm_file_read(void *arg, const char *path, struct buf *ret)
 {
@@ -10,35 +11,35 @@ static struct err *slurm_file_read(void *arg, const char *path, struct buf *ret)
     return file_read(path, SLURM_CONF_SIZE_MAX, ret);
 }
 
-/* Notes the files beside slurm.conf that are there and are not read. */
-static void note_others(const char *path, struct slurm_conf_objects *made)
+/* Reads the other files of Slurm that are in the directory of slurm.conf. */
+static struct err *slurm_files_read_beside(const char *path, struct slurm_conf_objects *made)
 {
-    static const char *const files[][2] = {
-        {"gres.conf", "Mete finds gpus and their parts by itself: docs/gpus.md"},
-        {"topology.conf", "labels of nodes say where they are: docs/topology.md"},
-        {"cgroup.conf", "jobs are always held to their cpus, memory and devices"},
-    };
     const char *slash = strrchr(path, '/');
     int dir_size = slash ? (int)(slash - path) + 1 : 0;
 
-    for (size_t i = 0; i < COUNT(files); i++) {
-        AUTO_FREE char *other = mem_format("%.*s%s", dir_size, path, files[i][0]);
-        json_t *note;
+    for (const struct slurm_conf_file *f = slurm_conf_files; f->name; f++) {
+        AUTO_FREE char *other = mem_format("%.*s%s", dir_size, path, f->name);
+        struct slurm_conf conf = {0};
+        struct err *e = slurm_conf_load(other, slurm_file_read, NULL, &conf);
 
-        if (file_mark_of(other).inode == 0)
+        if (e && err_code(e) == ERR_NOT_FOUND && file_mark_of(other).inode == 0) {
+            err_free(e);
             continue;
-        note = json_object();
-        json_put_text(note, "key", files[i][0]);
-        json_put_text(note, "where", other);
-        json_put_text(note, "why", files[i][1]);
-        (void)json_array_append_new(made->notes, note); /* fresh: cannot fail */
+        }
+        if (!e)
+            e = f->add(&conf, made);
+        slurm_conf_done(&conf);
+        if (e)
+            return e;
     }
+    return NULL;
 }
 
 struct err *slurm_files_read(void *arg, struct slurm_conf_objects *ret)
 {
     const char *path = arg;
     struct slurm_conf conf = {0};
+    struct slurm_conf_objects made = {0};
     struct err *e;
 
     if (!*path)
@@ -49,11 +50,16 @@ struct err *slurm_files_read(void *arg, struct slurm_conf_objects *ret)
         return NULL;
     }
     if (!e)
-        e = slurm_conf_objects_make(&conf, ret);
-    if (!e)
-        note_others(path, ret);
+        e = slurm_conf_objects_make(&conf, &made);
     slurm_conf_done(&conf);
-    return e;
+    if (!e)
+        e = slurm_files_read_beside(path, &made);
+    if (e) {
+        slurm_conf_objects_done(&made);
+        return e;
+    }
+    *ret = made;
+    return NULL;
 }
 
 struct err *slurm_files_check(const char *path)

@@ -1,12 +1,13 @@
-/* slurm_nodes.c - what slurm.conf says of nodes: features, states, and gpus that must be there */
+/* slurm_nodes.c - what slurm.conf says of nodes: features, states, sizes, weights, switches */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "control/slurm/slurm_report_private.h"
+#include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_ask.h"
 #include "model/hostlist.h"
 #include "model/quantity.h"
 #include "model/resource.h"
-#include "model/slurm_amount.h"
 
 #define DRAIN_REASON "mete.dev/drain-reason"
 /* What the file said last of the node: its features, with commas; its state and reason. */
@@ -25,16 +26,77 @@ static void read_line(json_t *facts, const json_t *line)
         (void)json_object_update(json_object_at(facts, *name), (json_t *)(uintptr_t)line);
 }
 
+/* Notes the switches above the nodes of a line. */
+static void read_switches(struct slurm_jobs *s, const json_t *line)
+{
+    AUTO(hostlist_done) struct hostlist names = {0};
+    AUTO(err_freep)
+    struct err *e =
+        hostlist_parse(str_of(text_or_empty(json_text(line, "names"))), HOSTLIST_MAX, &names);
+
+    VEC_EACH (&names.names, name)
+        json_put_text(s->switches, *name, json_text(line, "switches"));
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+    int64_t one = *(const int64_t *)a;
+    int64_t other = *(const int64_t *)b;
+
+    return (one > other) - (one < other);
+}
+
+/* The different weights of nodes, ascending. One weight orders nothing. */
+static json_t *read_weights(const json_t *facts)
+{
+    VEC(int64_t) all = {0};
+    json_t *weights = json_array();
+    const char *name;
+    json_t *one;
+
+    json_object_foreach ((json_t *)(uintptr_t)facts, name, one)
+        vec_add(&all, json_int(one, "weight", 1));
+    if (all.n > 0)
+        qsort(all.at, all.n, sizeof(*all.at), compare_weights);
+    for (size_t i = 0; i < all.n; i++)
+        if (i == 0 || all.at[i] != all.at[i - 1])
+            (void)json_array_append_new(weights, json_integer(all.at[i]));
+    vec_done(&all);
+    if (json_array_size(weights) < 2)
+        json_array_clear(weights);
+    return weights;
+}
+
+void slurm_forget_facts(struct slurm_jobs *s)
+{
+    json_decref(s->facts);
+    json_decref(s->switches);
+    json_decref(s->weights);
+    s->facts = NULL;
+    s->switches = NULL;
+    s->weights = NULL;
+    slurm_forget_gres(s);
+}
+
 void slurm_read_facts(struct slurm_jobs *s)
 {
     const json_t *lines = json_at(s->config, "spec", "nodes", NULL);
     const json_t *line;
     size_t i;
 
-    json_decref(s->facts);
-    s->facts = lines ? json_object() : NULL;
-    json_array_foreach (lines, i, line)
-        read_line(s->facts, line);
+    slurm_forget_facts(s);
+    if (!s->config)
+        return;
+    s->facts = json_object();
+    s->switches = json_object();
+    json_array_foreach (lines, i, line) {
+        if (json_text(line, "switches"))
+            read_switches(s, line);
+        else
+            read_line(s->facts, line);
+    }
+    s->weights = read_weights(s->facts);
+    slurm_read_gres(s);
 }
 
 /* ---- features ---- */
@@ -70,39 +132,6 @@ static void put_features(const struct slurm_node *n, const json_t *facts, json_t
 
 /* ---- drains ---- */
 
-/* Does the node have parts of gpus, which its whole ones do not count? */
-static bool has_parts_of_gpus(const json_t *node)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach (json_at(node, "status", "capacity", NULL), key, value)
-        if (text_starts_with(key, "nvidia.com/mig-") || text_equal(key, "nvidia.com/gpu.shared"))
-            return true;
-    return false;
-}
-
-/* The reason for a drain if the node has fewer gpus than the file says; NULL: none. The caller
- * frees it. */
-static char *find_missing_gpus(const struct slurm_node *n, const json_t *facts)
-{
-    struct slurm_gres_list gres = {0};
-    AUTO(err_freep)
-    struct err *e = slurm_gres_parse(str_of(text_or_empty(json_text(facts, "gres"))), NULL, &gres);
-    int64_t want = 0;
-    int64_t have = slurm_capacity(n->object, GPU_RESOURCE);
-
-    VEC_EACH (&gres.items, item)
-        if (text_equal(item->name, "gpu"))
-            want += item->count;
-    slurm_gres_list_done(&gres);
-    if (!json_at(n->object, "status", "capacity", NULL) || have >= want ||
-        has_parts_of_gpus(n->object))
-        return NULL;
-    return mem_format("gres/gpu count reported lower than configured (%" PRId64 " < %" PRId64 ")",
-                      have, want);
-}
-
 static void put_drain(json_t *patch, const char *reason)
 {
     json_put_text(json_object_at(json_object_at(patch, "metadata"), "annotations"), DRAIN_REASON,
@@ -130,16 +159,145 @@ static void put_state(const struct slurm_node *n, const json_t *facts, json_t *p
         put_drain(patch, reason ? reason : "State of slurm.conf");
 }
 
+/* ---- cpus and memory ---- */
+
+/* The cpus that slurm.conf gives the node; 0: it says nothing. */
+static int64_t cpus_of(const json_t *facts)
+{
+    int64_t cores = json_int(facts, "sockets", 1) * json_int(facts, "coresPerSocket", 1);
+    bool has_cores = json_object_get(facts, "sockets") || json_object_get(facts, "coresPerSocket");
+
+    return json_int(facts, "cpus", has_cores ? cores * json_int(facts, "threadsPerCore", 1) : 0);
+}
+
+static int64_t memory_mib(const json_t *facts, const char *key)
+{
+    const char *text = json_text(facts, key);
+    struct quantity q = {0};
+    AUTO(err_freep) struct err *e = text ? quantity_parse(str_of(text), &q) : NULL;
+
+    return text && !e ? quantity_units(q) >> 20 : 0;
+}
+
+/* The reason for a drain if the machine is smaller than slurm.conf says; NULL: none. The caller
+ * frees it. */
+static char *find_low(const struct slurm_node *n, const json_t *facts)
+{
+    int64_t cpus = slurm_capacity(n->object, "cpu");
+    int64_t mib = slurm_capacity(n->object, "memory") >> 20;
+    int64_t want = memory_mib(facts, "memory");
+
+    if (!json_at(n->object, "status", "capacity", NULL))
+        return NULL;
+    if (cpus < cpus_of(facts))
+        return mem_format("Low CPUs (reported:%" PRId64 " < configured:%" PRId64 ")", cpus,
+                          cpus_of(facts));
+    if (mib < want)
+        return mem_format("Low RealMemory (reported:%" PRId64 " < 100.00%% of configured:%" PRId64
+                          ")",
+                          mib, want);
+    return NULL;
+}
+
+void slurm_node_size(const struct slurm_node *n, const json_t *facts, int64_t *ret_cpus,
+                     int64_t *ret_mib)
+{
+    int64_t cpus = cpus_of(facts);
+    int64_t mib = memory_mib(facts, "memory");
+
+    *ret_cpus = slurm_capacity(n->object, "cpu");
+    *ret_mib = slurm_capacity(n->object, "memory") >> 20;
+    if (cpus > 0 && cpus < *ret_cpus)
+        *ret_cpus = cpus;
+    if (mib > 0 && mib < *ret_mib)
+        *ret_mib = mib;
+}
+
+/* Keeps from jobs what slurm.conf leaves out or sets aside. */
+static void put_offers(const struct slurm_node *n, const json_t *facts, json_t *patch)
+{
+    int64_t spare_cpus = json_int(facts, "specCores", 0) * json_int(facts, "threadsPerCore", 1);
+    int64_t spare_mib = memory_mib(facts, "specMemory");
+    const char *old = json_text_at(n->object, "metadata", "annotations", NODE_OFFERS, NULL);
+    AUTO_FREE char *now = NULL;
+    int64_t cpus = 0;
+    int64_t mib = 0;
+
+    if (!json_at(n->object, "status", "capacity", NULL))
+        return;
+    slurm_node_size(n, facts, &cpus, &mib);
+    cpus -= spare_cpus;
+    mib -= spare_mib;
+    if (cpus < slurm_capacity(n->object, "cpu") || mib < slurm_capacity(n->object, "memory") >> 20)
+        now = mem_format("{\"cpu\":%" PRId64 ",\"memoryBytes\":%" PRId64 "}", cpus > 0 ? cpus : 0,
+                         mib > 0 ? mib << 20 : 0);
+    if (!text_equal(old, now))
+        json_put(json_object_at(json_object_at(patch, "metadata"), "annotations"), NODE_OFFERS,
+                 now ? json_string(now) : json_null());
+}
+
+/* ---- labels ---- */
+
+static void put_label(const struct slurm_node *n, const char *key, const char *value,
+                      json_t *metadata)
+{
+    const char *old = json_text_at(n->object, "metadata", "labels", key, NULL);
+
+    if (!text_equal(old, value))
+        json_put(json_object_at(metadata, "labels"), key, value ? json_string(value) : json_null());
+}
+
+/* Takes the last name of a path that ends at `*end`; NULL: none is left. The caller frees it. */
+static char *take_switch(const char *path, size_t *end)
+{
+    size_t last = *end;
+    size_t at = last;
+
+    while (at > 0 && path[at - 1] != '/')
+        at--;
+    *end = at > 0 ? at - 1 : 0;
+    return last > at ? mem_strndup(path + at, last - at) : NULL;
+}
+
+/* The switches above the node, the nearest first. */
+static void put_switches(const struct slurm_jobs *s, const struct slurm_node *n, json_t *metadata)
+{
+    const char *path = text_or_empty(json_text(s->switches, n->name));
+    size_t end = strlen(path);
+
+    for (int level = 1; level <= SLURM_SWITCH_LEVELS; level++) {
+        AUTO_FREE char *key = mem_format(SLURM_SWITCH_LABEL "%d", level);
+        AUTO_FREE char *name = take_switch(path, &end);
+
+        put_label(n, key, name, metadata);
+    }
+}
+
+static void put_weight(const struct slurm_jobs *s, const struct slurm_node *n, const json_t *facts,
+                       json_t *metadata)
+{
+    AUTO_FREE char *weight = json_array_size(s->weights) > 0
+                                 ? mem_format("%" PRId64, json_int(facts, "weight", 1))
+                                 : NULL;
+
+    put_label(n, SLURM_WEIGHT_LABEL, weight, metadata);
+}
+
 void slurm_node_patch_facts(const struct slurm_jobs *s, const struct slurm_node *n, json_t *patch)
 {
     const json_t *facts = json_object_get(s->facts, n->name);
-    AUTO_FREE char *missing = find_missing_gpus(n, facts);
+    json_t *metadata = json_object_at(patch, "metadata");
+    AUTO_FREE char *missing = slurm_node_patch_gres(s, n, patch);
+    AUTO_FREE char *low = find_low(n, facts);
     bool is_drained = json_bool_at(n->object, "spec", "unschedulable", NULL);
 
-    put_features(n, facts, json_object_at(patch, "metadata"));
+    put_features(n, facts, metadata);
+    put_switches(s, n, metadata);
+    put_weight(s, n, facts, metadata);
+    put_offers(n, facts, patch);
     put_state(n, facts, patch);
-    if (missing && !is_drained)
-        put_drain(patch, missing);
+    if ((missing || low) && !is_drained)
+        put_drain(patch, low ? low : missing);
 }
 
 /* ---- nodes that have not joined ---- */
@@ -152,20 +310,11 @@ static bool is_known(const struct slurm_jobs *s, const char *name)
     return n != NULL;
 }
 
-static int64_t memory_mib(const json_t *facts)
-{
-    const char *text = json_text(facts, "memory");
-    struct quantity q = {0};
-    AUTO(err_freep) struct err *e = text ? quantity_parse(str_of(text), &q) : NULL;
-
-    return text && !e ? quantity_units(q) >> 20 : 1;
-}
-
 static json_t *absent_row(const struct slurm_jobs *s, const char *name)
 {
     const json_t *facts = json_object_get(s->facts, name);
-    int64_t cpus = json_int(facts, "cpus", 1);
-    int64_t memory = memory_mib(facts);
+    int64_t cpus = cpus_of(facts) > 0 ? cpus_of(facts) : 1;
+    int64_t memory = memory_mib(facts, "memory");
     json_t *row = json_object();
 
     json_put_text(row, "name", name);
@@ -173,7 +322,7 @@ static json_t *absent_row(const struct slurm_jobs *s, const char *name)
     (void)json_array_append_new(json_array_at(row, "flags"), json_string("NOT_RESPONDING"));
     json_put_int(row, "cpus", cpus);
     json_put_int(row, "cores", cpus);
-    json_put_int(row, "memory", memory);
+    json_put_int(row, "memory", memory > 0 ? memory : 1);
     json_put_text(row, "address", name);
     json_put(row, "partitions", slurm_partitions_of(s, name));
     slurm_put_facts(row, facts);

@@ -222,6 +222,10 @@ struct slurm_jobs {
     bool has_parts;           /* all partitions have been read */
     json_t *config;           /* the SlurmConfig; NULL: none */
     json_t *facts;            /* what it says of nodes, by their names; NULL: nothing */
+    json_t *switches;         /* those above nodes, "core/rack1" by their names; NULL: none */
+    json_t *weights;          /* the different weights of nodes, ascending; NULL or []: no order */
+    json_t *gres;             /* lines of gres.conf by nodes, "*": all nodes; NULL: none */
+    json_t *gpu_types;        /* types that the files give to gpus, as keys; NULL: none */
     struct sjob *jobs;
     struct sjob *jobs_by_uid;
     VEC(struct sjob *) by_id; /* ascending */
@@ -311,8 +315,18 @@ void slurm_forget_partitions(struct slurm_jobs *s);
 void slurm_label_node(struct slurm_jobs *s, const struct slurm_node *n);
 /* slurm_nodes.c: adds to the patch what the node lacks of its line in slurm.conf. */
 void slurm_node_patch_facts(const struct slurm_jobs *s, const struct slurm_node *n, json_t *patch);
-/* Reads the nodes of the SlurmConfig into `facts`. */
+/* Reads the nodes of the SlurmConfig: `facts`, `switches`, `weights`, `gres`, `gpu_types`. */
 void slurm_read_facts(struct slurm_jobs *s);
+void slurm_forget_facts(struct slurm_jobs *s);
+/* The cpus and MiB of the node, at most what slurm.conf says. */
+void slurm_node_size(const struct slurm_node *n, const json_t *facts, int64_t *ret_cpus,
+                     int64_t *ret_mib);
+/* slurm_node_gres.c */
+void slurm_read_gres(struct slurm_jobs *s);
+void slurm_forget_gres(struct slurm_jobs *s);
+/* Adds to the patch what the files say of the node's gpus. Returns the reason for a drain if the
+ * node has fewer, which the caller frees; NULL: none. */
+char *slurm_node_patch_gres(const struct slurm_jobs *s, const struct slurm_node *n, json_t *patch);
 bool slurm_part_has(const struct slurm_part *p, const char *node);
 /* The settings of the SlurmConfig; NULL: none. Borrowed. */
 const json_t *slurm_settings(const struct slurm_jobs *s);

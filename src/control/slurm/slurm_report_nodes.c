@@ -16,9 +16,34 @@ struct node_sum {
     const char *name; /* borrowed from a pod */
     int64_t cpus;
     int64_t memory_bytes;
-    int64_t gpus;
+    struct slurm_node_gres gres;
     size_t n_pods;
 };
+
+static void add_held_gpus(struct slurm_node_gres *held, const struct gpu_ask *ask)
+{
+    switch (ask->kind) {
+    case DEVICE_WHOLE:
+        held->gpus += ask->count;
+        return;
+    case DEVICE_REPLICA:
+        held->shards += ask->count;
+        return;
+    case DEVICE_SHARE:
+        held->mps += (int64_t)ask->milli / 10 * ask->count;
+        return;
+    case DEVICE_SLICE:
+        break;
+    }
+    VEC_EACH (&held->slices, one) {
+        if (text_equal(one->profile, ask->profile)) {
+            one->count += ask->count;
+            return;
+        }
+    }
+    vec_add(&held->slices, (struct slurm_slices_held){.count = ask->count});
+    memcpy(held->slices.at[held->slices.n - 1].profile, ask->profile, sizeof(ask->profile));
+}
 
 static void add_held(struct node_sum **sums, const char *node, const struct slurm_ask *ask)
 {
@@ -32,7 +57,7 @@ static void add_held(struct node_sum **sums, const char *node, const struct slur
     }
     sum->cpus += ask->cpus;
     sum->memory_bytes += ask->memory_bytes;
-    sum->gpus += ask->gpus.kind == DEVICE_WHOLE ? ask->gpus.count : 0;
+    add_held_gpus(&sum->gres, &ask->gpus);
     sum->n_pods++;
 }
 
@@ -58,6 +83,7 @@ static void free_sums(struct node_sum *sums)
 
     map_each (handle, sums, sum, tmp) {
         map_remove(handle, sums, sum); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+        vec_done(&sum->gres.slices);
         free(sum);
     }
 }
@@ -94,22 +120,6 @@ static void put_state(json_t *row, const json_t *node, const struct node_sum *su
     json_put_text(row, "reason", reason);
 }
 
-static void put_gres(json_t *row, const json_t *node, const struct node_sum *sum)
-{
-    const char *model = json_text_at(node, "metadata", "labels", "mete.dev/gpu.model", NULL);
-    int64_t n = slurm_capacity(node, GPU_RESOURCE);
-    AUTO_FREE char *gres = NULL;
-    AUTO_FREE char *used = NULL;
-
-    if (n == 0)
-        return;
-    gres = mem_format("gpu:%s%s%" PRId64, text_or_empty(model), model ? ":" : "", n);
-    used =
-        mem_format("gpu:%s%s%" PRId64, text_or_empty(model), model ? ":" : "", sum ? sum->gpus : 0);
-    json_put_text(row, "gres", gres);
-    json_put_text(row, "gresUsed", used);
-}
-
 void slurm_put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_bytes, int64_t gpus)
 {
     const struct slurm_ask all = {.nodes = 1,
@@ -126,34 +136,35 @@ static json_t *node_row(const struct slurm_jobs *s, const struct slurm_node *n,
 {
     static const struct node_sum nothing = {0};
     const json_t *info = json_at(n->object, "status", "nodeInfo", NULL);
-    int64_t cpus = slurm_capacity(n->object, "cpu");
-    int64_t memory = slurm_capacity(n->object, "memory");
     const struct node_sum *held = sum ? sum : &nothing;
     const json_t *facts = json_object_get(s->facts, n->name);
+    int64_t cpus = 0;
+    int64_t mib = 0;
     int64_t created_ns =
         stamp_or(json_text_at(n->object, "metadata", "creationTimestamp", NULL), 0);
     json_t *row = json_object();
 
+    slurm_node_size(n, facts, &cpus, &mib);
     json_put_text(row, "name", n->name);
     put_state(row, n->object, sum, cpus);
     json_put_int(row, "cpus", cpus);
     json_put_int(row, "cpusAllocated", held->cpus);
-    json_put_int(row, "sockets", 1);
-    json_put_int(row, "cores", cpus);
-    json_put_int(row, "threads", 1);
-    json_put_int(row, "memory", memory / MIB);
+    json_put_int(row, "sockets", json_int(facts, "sockets", 1));
+    json_put_int(row, "cores", json_int(facts, "coresPerSocket", cpus));
+    json_put_int(row, "threads", json_int(facts, "threadsPerCore", 1));
+    json_put_int(row, "memory", mib);
     json_put_int(row, "memoryAllocated", held->memory_bytes / MIB);
-    put_gres(row, n->object, sum);
     json_put(row, "partitions", slurm_partitions_of(s, n->name));
-    slurm_put_facts(row, facts);
     json_put_text(row, "arch", json_text(info, "architecture"));
     json_put_text(row, "os", json_text(info, "osImage"));
     json_put_text(row, "address", n->name);
     json_put_text(row, "version", SLURM_VERSION);
     slurm_put_seconds(row, "startTime", created_ns);
-    slurm_put_tres(row, "tres", cpus, memory, slurm_capacity(n->object, GPU_RESOURCE));
+    slurm_put_tres(row, "tres", cpus, mib * MIB, 0);
     if (sum)
-        slurm_put_tres(row, "tresAllocated", held->cpus, held->memory_bytes, held->gpus);
+        slurm_put_tres(row, "tresAllocated", held->cpus, held->memory_bytes, 0);
+    slurm_put_gres(s, n, &held->gres, row);
+    slurm_put_facts(row, facts);
     return row;
 }
 

@@ -72,6 +72,8 @@ static void partition_put_nodes(json_t *row, const struct slurm_jobs *s, const s
     int64_t cpus = 0;
     int64_t memory = 0;
     int64_t gpus = 0;
+    int64_t node_cpus = 0;
+    int64_t node_mib = 0;
     size_t n = 0;
     const struct slurm_node **all = slurm_sort_nodes(s, &n);
 
@@ -83,8 +85,9 @@ static void partition_put_nodes(json_t *row, const struct slurm_jobs *s, const s
             continue;
         if (!p->nodes)
             hostlist_add(&names, all[i]->name);
-        cpus += slurm_capacity(all[i]->object, "cpu");
-        memory += slurm_capacity(all[i]->object, "memory");
+        slurm_node_size(all[i], json_object_get(s->facts, all[i]->name), &node_cpus, &node_mib);
+        cpus += node_cpus;
+        memory += node_mib << 20;
         gpus += slurm_capacity(all[i]->object, GPU_RESOURCE);
     }
     free(all);

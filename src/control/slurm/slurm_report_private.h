@@ -67,6 +67,23 @@ int64_t slurm_capacity(const json_t *node, const char *resource);
 /* Sets a text of trackable resources. */
 void slurm_put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_bytes, int64_t gpus);
 
+/* What pods hold of a node's gpus. {0} is nothing; the owner of the list frees it. */
+struct slurm_slices_held {
+    char profile[MIG_NAME_SIZE];
+    int64_t count;
+};
+struct slurm_node_gres {
+    int64_t gpus;
+    int64_t shards;
+    int64_t mps; /* percent of a gpu */
+    VEC(struct slurm_slices_held) slices;
+};
+
+/* slurm_node_gres.c: sets the lists of the node's gpus, and adds them to "tres" and
+ * "tresAllocated". */
+void slurm_put_gres(const struct slurm_jobs *s, const struct slurm_node *n,
+                    const struct slurm_node_gres *held, json_t *row);
+
 /* slurm_nodes.c: sets what slurm.conf says of a node; rows of its nodes that have not joined. */
 void slurm_put_facts(json_t *row, const json_t *facts);
 void slurm_add_absent_rows(const struct slurm_jobs *s, json_t *rows);

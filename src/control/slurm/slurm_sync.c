@@ -91,6 +91,9 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .queue = queue_named(s, account),
         .eligible_ns = j->eligible_ns,
         .partitions = partitions,
+        .gpu_types = s->gpu_types,
+        .weights = s->weights,
+        .has_switches = json_object_size(s->switches) > 0,
         .kill_wait_s = slurm_setting(s, "KillWait", SLURM_KILL_WAIT_S),
     };
     AUTO(json_freep) json_t *pod = slurm_pod_make(&element);

@@ -92,6 +92,8 @@ static const struct field spec_fields[] = {
     F_STRING("wckey", "The workload characterization key.", .size_max = TEXT_MAX),
     F_STRING("licenses", "NAME[:COUNT], with commas.", .size_max = TEXT_MAX),
     F_STRING("constraint", "The features that nodes must have.", .size_max = TEXT_MAX),
+    F_STRING("prefer", "The features that nodes should have.", .size_max = TEXT_MAX),
+    F_COUNT("switches", "The number of switches that the job's nodes should be under."),
     F_STRING("mailType", "The events that send mail, with commas.", .size_max = TEXT_MAX),
     F_STRING("mailUser", "The receiver of mail.", .size_max = TEXT_MAX),
     F_OBJECT("array", array_fields, "The elements of an array."),

@@ -253,12 +253,14 @@ static struct err *check_request(struct change *c)
     json_t *spec = json_object_get(c->after, "spec");
     const struct slurm_books books = {slurm_find_book, (void *)(uintptr_t)c};
     AUTO(json_freep) json_t *terms = NULL;
+    AUTO(json_freep) json_t *preferred = NULL;
     struct slurm_ask ask;
 
     TRY(check_names(c));
     TRY(slurm_partition_rules(c));
     TRY(slurm_ask_read(spec, &ask));
     TRY(slurm_node_terms(spec, 0, &terms));
+    TRY(slurm_constraint_terms(json_text(spec, "prefer"), &preferred));
     TRY(slurm_container_check(spec));
     if (ask.nodes > 1 && json_object_get(spec, "container"))
         return err_new(ERR_INVALID, "a container on several nodes is not available yet");

@@ -99,16 +99,45 @@ static bool is_profile(struct str type)
            type.at[1] == 'g' && type.at[2] == '.';
 }
 
+static bool copy_lower(struct str text, char *to, size_t size)
+{
+    if (text.size >= size)
+        return false;
+    for (size_t i = 0; i < text.size; i++)
+        to[i] = (char)tolower((unsigned char)text.at[i]);
+    to[text.size] = '\0';
+    return true;
+}
+
+bool slurm_gpu_type_read(struct str text, struct slurm_gpu_type *ret)
+{
+    struct str model = text;
+    struct str profile = {0};
+    size_t at = text.size;
+
+    *ret = (struct slurm_gpu_type){0};
+    while (at > 0 && text.at[at - 1] != '_')
+        at--;
+    if (is_profile(text)) {
+        profile = text;
+        model = (struct str){0};
+    } else if (at > 1 && is_profile((struct str){text.at + at, text.size - at})) {
+        profile = (struct str){text.at + at, text.size - at};
+        model.size = at - 1;
+    }
+    return text.size > 0 && copy_lower(model, ret->model, sizeof(ret->model)) &&
+           copy_lower(profile, ret->profile, sizeof(ret->profile));
+}
+
 static bool take_type(struct str type, struct slurm_ask *ask)
 {
-    char *to = is_profile(type) ? ask->gpus.profile : ask->model;
+    struct slurm_gpu_type t;
 
-    if (type.size >= SLURM_MODEL_SIZE || (is_profile(type) && type.size >= MIG_NAME_SIZE))
+    if (!slurm_gpu_type_read(type, &t))
         return false;
-    for (size_t i = 0; i < type.size; i++)
-        to[i] = (char)tolower((unsigned char)type.at[i]);
-    to[type.size] = '\0';
-    ask->gpus.kind = is_profile(type) ? DEVICE_SLICE : DEVICE_WHOLE;
+    memcpy(ask->model, t.model, sizeof(t.model));
+    memcpy(ask->gpus.profile, t.profile, sizeof(t.profile));
+    ask->gpus.kind = *t.profile ? DEVICE_SLICE : DEVICE_WHOLE;
     return true;
 }
 
@@ -323,9 +352,13 @@ static const char *gres_name(const struct slurm_ask *ask)
     return "gpu";
 }
 
-static const char *gres_type(const struct slurm_ask *ask)
+/* ":h100", ":1g.10gb", ":a100_1g.5gb"; "": none. The caller frees it. */
+static char *gres_type(const struct slurm_ask *ask)
 {
-    return ask->gpus.kind == DEVICE_SLICE ? ask->gpus.profile : ask->model;
+    bool is_slice = ask->gpus.kind == DEVICE_SLICE;
+
+    return mem_format("%s%s%s%s", *ask->model || is_slice ? ":" : "", ask->model,
+                      *ask->model && is_slice ? "_" : "", is_slice ? ask->gpus.profile : "");
 }
 
 static int64_t gres_count(const struct slurm_ask *ask)
@@ -346,6 +379,7 @@ static void add_memory(struct buf *out, int64_t bytes)
 char *slurm_ask_tres(const struct slurm_ask *ask)
 {
     struct buf out = {.cap = 512};
+    AUTO_FREE char *type = gres_type(ask);
     int64_t gpus = gres_count(ask) * ask->nodes;
 
     buf_printf(&out, "cpu=%" PRId64, ask->cpus * ask->nodes);
@@ -356,19 +390,18 @@ char *slurm_ask_tres(const struct slurm_ask *ask)
     buf_printf(&out, ",node=%" PRId64 ",billing=%" PRId64, ask->nodes, ask->cpus * ask->nodes);
     if (gpus > 0)
         buf_printf(&out, ",gres/%s=%" PRId64, gres_name(ask), gpus);
-    if (gpus > 0 && *gres_type(ask))
-        buf_printf(&out, ",gres/%s:%s=%" PRId64, gres_name(ask), gres_type(ask), gpus);
+    if (gpus > 0 && *type)
+        buf_printf(&out, ",gres/%s%s=%" PRId64, gres_name(ask), type, gpus);
     return buf_steal(&out);
 }
 
 char *slurm_ask_gres(const struct slurm_ask *ask)
 {
-    const char *type = gres_type(ask);
+    AUTO_FREE char *type = gres_type(ask);
 
     if (ask->gpus.count == 0)
         return NULL;
-    return mem_format("gres/%s%s%s:%" PRId64, gres_name(ask), *type ? ":" : "", type,
-                      gres_count(ask));
+    return mem_format("gres/%s%s:%" PRId64, gres_name(ask), type, gres_count(ask));
 }
 
 /* "4", "4(x2)" */
@@ -512,9 +545,9 @@ struct err *slurm_node_terms(const json_t *spec, int64_t rank, json_t **ret)
     return NULL;
 }
 
-static int64_t node_capacity(const json_t *node, const char *resource)
+static int64_t node_amount(const json_t *node, const char *list, const char *resource)
 {
-    const json_t *value = json_at(node, "status", "capacity", resource, NULL);
+    const json_t *value = json_at(node, "status", list, resource, NULL);
     struct quantity q = {0};
     AUTO(err_freep) struct err *e = NULL;
 
@@ -526,19 +559,30 @@ static int64_t node_capacity(const json_t *node, const char *resource)
     return e ? 0 : q.milli / 1000;
 }
 
+/* Are the node's gpus of the model, or do the files of Slurm call them so? */
+static bool has_model(const json_t *node, const char *model)
+{
+    const json_t *labels = json_at(node, "metadata", "labels", NULL);
+    AUTO_FREE char *type = mem_format(SLURM_GPU_TYPE_LABEL "%s", model);
+
+    return text_equal(json_text(labels, MODEL_LABEL), model) || json_object_get(labels, type);
+}
+
 bool slurm_ask_fits_node(const struct slurm_ask *ask, const json_t *node)
 {
-    const char *model = json_text_at(node, "metadata", "labels", MODEL_LABEL, NULL);
+    /* What Slurm's files keep from jobs is in the capacity, and not allocatable. */
+    const char *list = json_at(node, "status", "allocatable", NULL) ? "allocatable" : "capacity";
 
     if (!json_at(node, "status", "capacity", NULL))
         return true; /* the node has not reported yet */
-    if (ask->cpus > node_capacity(node, "cpu") || ask->memory_bytes > node_capacity(node, "memory"))
+    if (ask->cpus > node_amount(node, list, "cpu") ||
+        ask->memory_bytes > node_amount(node, list, "memory"))
         return false;
-    if (*ask->model && !text_equal(model, ask->model))
+    if (*ask->model && !has_model(node, ask->model))
         return false;
     if (ask->gpus.count == 0)
         return true;
     if (ask->gpus.kind == DEVICE_WHOLE)
-        return ask->gpus.count <= node_capacity(node, GPU_RESOURCE);
-    return model != NULL;
+        return ask->gpus.count <= node_amount(node, "capacity", GPU_RESOURCE);
+    return json_text_at(node, "metadata", "labels", MODEL_LABEL, NULL) != NULL;
 }

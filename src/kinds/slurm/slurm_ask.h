@@ -10,8 +10,16 @@
 
 /* A feature of a node is the label SLURM_FEATURE_LABEL NAME. */
 #define SLURM_FEATURE_LABEL "feature.mete.dev/"
+/* A type of gpus that slurm.conf or gres.conf names is the label SLURM_GPU_TYPE_LABEL TYPE of the
+ * nodes that have it. */
+#define SLURM_GPU_TYPE_LABEL "gpu-type.mete.dev/"
+/* The switches above a node, from topology.conf: SLURM_SWITCH_LABEL 1 is the nearest. */
+#define SLURM_SWITCH_LABEL "switch.mete.dev/"
+/* The weight of a node, where slurm.conf gives nodes different ones. */
+#define SLURM_WEIGHT_LABEL "mete.dev/slurm-weight"
 
 enum {
+    SLURM_SWITCH_LEVELS = 3,
     SLURM_MODEL_SIZE = 64,
     SLURM_NODES_MAX = 4096 /* of a job: its pods are made in one turn, and bound at once */
 };
@@ -26,6 +34,16 @@ struct slurm_ask {
     struct gpu_ask gpus;          /* of each node; count 0: none */
     char model[SLURM_MODEL_SIZE]; /* of the gpus, in lower case; "": any */
 };
+
+/* A type of gpus, in lower case: "h100", "1g.10gb", and as Slurm's AutoDetect=nvml makes them
+ * "a100_1g.5gb". A value. */
+struct slurm_gpu_type {
+    char model[SLURM_MODEL_SIZE]; /* "": any */
+    char profile[MIG_NAME_SIZE];  /* "": whole gpus */
+};
+
+/* False: the text is empty or too long. */
+bool slurm_gpu_type_read(struct str text, struct slurm_gpu_type *ret);
 
 /* Reads the request of a validated `spec`. `*ret` changes on success only. */
 struct err *slurm_ask_read(const json_t *spec, struct slurm_ask *ret) MUST_CHECK;

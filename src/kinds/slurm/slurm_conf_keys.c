@@ -20,7 +20,6 @@
 #define PLUGINS    "Mete has no plugins of Slurm"
 #define DECIDES    "Mete's own scheduler decides"
 #define USERS      "Mete knows users by their uid, certificate or token"
-#define OFFERS     "a node that has joined offers what it has"
 #define SHOWN      "the value is kept and shown, and decides nothing"
 #define PRIORITIES "queues and PriorityClasses order jobs: docs/queues.md"
 
@@ -260,7 +259,8 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("TCPTimeout", DAEMONS),
     KEY_IGNORED("TmpFS", "docs/volumes.md says which directories a job sees"),
     KEY_IGNORED("TopologyParam", "labels of nodes say where they are: docs/topology.md"),
-    KEY_IGNORED("TopologyPlugin", "labels of nodes say where they are: docs/topology.md"),
+    KEY_IGNORED("TopologyPlugin",
+                "topology.conf and labels of nodes say where they are: docs/topology.md"),
     KEY_IGNORED("TrackWCKey", "a job's wckey is kept as it is"),
     KEY_IGNORED("TreeWidth", DAEMONS),
     KEY_IGNORED("UnkillableStepProgram", SCRIPTS),
@@ -325,31 +325,32 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
 };
 
 const struct slurm_conf_key slurm_conf_node_keys[] = {
-    KEY("CPUs", COUNT, .member = "cpus", .max = 1 << 20, .why = OFFERS),
+    KEY("CPUs", COUNT, .member = "cpus", .max = 1 << 20),
+    KEY("CoreSpecCount", COUNT, .member = "specCores", .max = 1 << 20),
+    KEY("CoresPerSocket", COUNT, .member = "coresPerSocket", .max = 1 << 12),
     KEY("Feature", NAMES, .member = "features"),
     KEY("Features", NAMES, .member = "features"),
     KEY("Gres", TEXT, .member = "gres"),
-    KEY("Procs", COUNT, .member = "cpus", .max = 1 << 20, .why = OFFERS),
-    KEY("RealMemory", MEMORY, .member = "memory", .why = OFFERS),
+    KEY("MemSpecLimit", MEMORY, .member = "specMemory"),
+    KEY("Procs", COUNT, .member = "cpus", .max = 1 << 20),
+    KEY("RealMemory", MEMORY, .member = "memory"),
     KEY("Reason", TEXT, .member = "reason"),
+    KEY("Sockets", COUNT, .member = "sockets", .max = 1 << 12),
     KEY("State", WORD, .member = "state", .words = "UNKNOWN,DOWN,DRAIN,FAIL,FAILING,CLOUD,FUTURE"),
-    KEY("Weight", COUNT, .member = "weight", .why = SHOWN),
+    KEY("ThreadsPerCore", COUNT, .member = "threadsPerCore", .max = 1 << 6),
+    KEY("Weight", COUNT, .member = "weight"),
     KEY_IGNORED("BcastAddr", DAEMONS),
     KEY_IGNORED("Boards", "the node counts its cpus"),
-    KEY_IGNORED("CoreSpecCount", LAUNCH),
-    KEY_IGNORED("CoresPerSocket", "the node counts its cpus"),
     KEY_IGNORED("CpuBind", LAUNCH),
     KEY_IGNORED("CpuSpecList", LAUNCH),
-    KEY_IGNORED("MemSpecLimit", LAUNCH),
     KEY_IGNORED("NodeAddr", "nodes call the server: docs/nodes.md"),
     KEY_IGNORED("NodeHostname", "nodes call the server: docs/nodes.md"),
     KEY_IGNORED("Port", "nodes call the server: docs/nodes.md"),
     KEY_IGNORED("RestrictedCoresPerGPU", LAUNCH),
-    KEY_IGNORED("Sockets", "the node counts its cpus"),
     KEY_IGNORED("SocketsPerBoard", "the node counts its cpus"),
-    KEY_IGNORED("ThreadsPerCore", "the node counts its cpus"),
     KEY_IGNORED("TmpDisk", "the node reports its disk"),
-    KEY_IGNORED("Topology", "labels of nodes say where they are: docs/topology.md"),
+    KEY_IGNORED("Topology",
+                "topology.conf and labels of nodes say where they are: docs/topology.md"),
     KEY_IGNORED("TRESWeights", ACCOUNTING),
     KEY_END,
 };

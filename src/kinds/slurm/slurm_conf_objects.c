@@ -10,6 +10,7 @@
 #include "kinds/slurm/slurm_partition.h"
 #include "model/hostlist.h"
 #include "model/names.h"
+#include "model/slurm_amount.h"
 #include "model/slurm_priority.h"
 
 /* Where the maker is. `made` is filled; the defaults are those of lines with the name DEFAULT. */
@@ -22,22 +23,21 @@ struct conf_maker {
     json_t *sets;     /* names of node sets to their hostlists */
 };
 
-/* Notes a key without effect, once. */
-static void conf_note(struct conf_maker *m, const struct slurm_conf_line *line, const char *key,
-                      const char *why)
+void slurm_conf_note(struct slurm_conf_objects *made, const struct slurm_conf_line *line,
+                     const char *key, const char *why)
 {
     AUTO_FREE char *where = mem_format("%s:%" PRId64, line->file, line->number);
     json_t *note;
     size_t i;
 
-    json_array_foreach (m->made->notes, i, note)
-        if (text_equal(json_text(note, "key"), key))
+    json_array_foreach (made->notes, i, note)
+        if (text_equal(json_text(note, "key"), key) && text_equal(json_text(note, "why"), why))
             return;
     note = json_object();
     json_put_text(note, "where", where);
     json_put_text(note, "key", key);
     json_put_text(note, "why", why);
-    (void)json_array_append_new(m->made->notes, note);
+    (void)json_array_append_new(made->notes, note); /* fresh: cannot fail */
 }
 
 /* ---- nodes ---- */
@@ -65,6 +65,14 @@ static struct err *check_features(const struct slurm_conf_line *line, const json
     return NULL;
 }
 
+static struct err *check_gres(const struct slurm_conf_line *line, const json_t *node)
+{
+    AUTO(slurm_gres_list_done) struct slurm_gres_list list = {0};
+    struct err *e = slurm_gres_parse(str_of(text_or_empty(json_text(node, "gres"))), NULL, &list);
+
+    return e ? err_wrap(e, "%s:%" PRId64 ": Gres", line->file, line->number) : NULL;
+}
+
 static struct err *make_node(struct conf_maker *m, const struct slurm_conf_line *line)
 {
     const char *names = slurm_conf_get(line, "NodeName");
@@ -83,12 +91,13 @@ static struct err *make_node(struct conf_maker *m, const struct slurm_conf_line 
         if (!key)
             return slurm_conf_wrong(line, "unknown key '%s' of a node", pair->key);
         if (key->why && key->type != CONF_REFUSED)
-            conf_note(m, line, key->name, key->why);
+            slurm_conf_note(m->made, line, key->name, key->why);
         TRY(slurm_conf_key_read(line, key, pair->value, node));
     }
     if (is_default)
         return NULL;
     TRY(check_features(line, node));
+    TRY(check_gres(line, node));
     TRY(conf_expand(line, "NodeName", names, &hosts));
     json_put_text(node, "names", names);
     (void)json_array_append(json_array_at(json_object_at(m->made->config, "spec"), "nodes"), node);
@@ -220,9 +229,9 @@ static struct err *read_partition_pair(struct conf_maker *m, const struct slurm_
     if (!key)
         return slurm_conf_wrong(line, "unknown key '%s' of a partition", pair->key);
     if (key->why && key->type != CONF_REFUSED)
-        conf_note(m, line, key->name, key->why);
+        slurm_conf_note(m->made, line, key->name, key->why);
     if (text_equal(key->member, "overSubscribe") && is_shared(pair->value)) {
-        conf_note(m, line, key->name, "no two jobs share cpus: NO holds");
+        slurm_conf_note(m->made, line, key->name, "no two jobs share cpus: NO holds");
         json_put_text(spec, key->member, "NO");
         return NULL;
     }
@@ -301,7 +310,7 @@ static struct err *make_settings(struct conf_maker *m, const struct slurm_conf_l
         if (!key)
             return slurm_conf_wrong(line, "unknown key '%s'", pair->key);
         if (key->why && key->type != CONF_REFUSED)
-            conf_note(m, line, key->name, key->why);
+            slurm_conf_note(m->made, line, key->name, key->why);
         TRY(slurm_conf_key_read(line, key, pair->value, m->settings));
         TRY(check_priority(line, pair));
     }

@@ -13,6 +13,7 @@
 #include "kinds/slurm/slurm_container.h"
 #include "kinds/slurm/slurm_env.h"
 #include "kinds/slurm/slurm_partition.h"
+#include "kinds/topology.h"
 #include "model/quantity.h"
 #include "model/slurm_pattern.h"
 
@@ -213,6 +214,8 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     }
     if (ask->nodes > 1)
         put_gang(labels, e);
+    if (ask->nodes > 1 && e->has_switches)
+        json_put_text(annotations, TOPOLOGY_PREFERRED, SLURM_SWITCH_LABEL "1");
     json_put_text(labels, QUEUE_LABEL, e->queue);
     json_put_text(annotations, POD_USER, user ? user : "");
     json_put_text(annotations, SLURM_ACCOUNT_ANNOTATION, facts);
@@ -263,6 +266,58 @@ static void put_apart(json_t *pod, json_t *affinity)
                        "topologyKey", "kubernetes.io/hostname"));
 }
 
+enum {
+    PREFER_WEIGHT = 100,
+    NODE_WEIGHT_MOST = 50, /* of the lowest weight of nodes */
+    NODE_WEIGHTS_MAX = 16  /* nodes of higher weights are equal */
+};
+
+static void add_wish(json_t *wishes, int64_t weight, json_t *term)
+{
+    (void)json_array_append_new(wishes, json_pack("{s:I,s:o}", "weight", (json_int_t)weight,
+                                                  "preference", term)); /* cannot fail */
+}
+
+/* Nodes with the features that the job prefers, and nodes of low weight, come first. */
+static void put_wishes(json_t *affinity, const struct slurm_element *of)
+{
+    const char *prefer = json_text_at(of->job, "spec", "prefer", NULL);
+    json_t *wishes = json_array();
+    AUTO(json_freep) json_t *terms = NULL;
+    AUTO(err_freep) struct err *e = slurm_constraint_terms(prefer, &terms);
+    size_t n = json_array_size(of->weights);
+    json_t *term;
+    size_t i;
+
+    if (!e) /* else it was refused at the creation */
+        json_array_foreach (terms, i, term)
+            add_wish(wishes, PREFER_WEIGHT, json_incref(term));
+    for (i = 0; n > 1 && i + 1 < n && i < NODE_WEIGHTS_MAX; i++) {
+        int64_t weight = json_integer_value(json_array_get(of->weights, i));
+        AUTO_FREE char *value = mem_format("%" PRId64, weight);
+
+        add_wish(wishes, NODE_WEIGHT_MOST - (int64_t)i * (NODE_WEIGHT_MOST - 1) / NODE_WEIGHTS_MAX,
+                 json_pack("{s:[{s:s,s:s,s:[s]}]}", "matchExpressions", "key", SLURM_WEIGHT_LABEL,
+                           "operator", "In", "values", value));
+    }
+    if (json_array_size(wishes) > 0)
+        json_put(json_object_at(affinity, "nodeAffinity"),
+                 "preferredDuringSchedulingIgnoredDuringExecution", json_incref(wishes));
+    json_decref(wishes);
+}
+
+/* A type that Slurm's files name is a label of nodes, others are models. */
+static void put_model(json_t *pod_spec, const struct slurm_element *of, const char *model)
+{
+    AUTO_FREE char *label = mem_format(SLURM_GPU_TYPE_LABEL "%s", model);
+    json_t *selector = json_object_at(pod_spec, "nodeSelector");
+
+    if (json_object_get(of->gpu_types, model))
+        json_put_text(selector, label, "");
+    else
+        json_put_text(selector, "mete.dev/gpu.model", model);
+}
+
 static void put_nodes(json_t *pod, const struct slurm_element *of, const struct slurm_ask *ask)
 {
     const json_t *spec = json_object_get(of->job, "spec");
@@ -282,7 +337,9 @@ static void put_nodes(json_t *pod, const struct slurm_element *of, const struct 
     else if (ask->nodes > 1)
         put_apart(pod, json_object_at(pod_spec, "affinity"));
     if (*ask->model)
-        json_put_text(json_object_at(pod_spec, "nodeSelector"), "mete.dev/gpu.model", ask->model);
+        put_model(pod_spec, of, ask->model);
+    if (json_text_at(of->job, "spec", "prefer", NULL) || json_array_size(of->weights) > 1)
+        put_wishes(json_object_at(pod_spec, "affinity"), of);
 }
 
 static void put_resources(json_t *pod, json_t *container, const struct slurm_ask *ask)

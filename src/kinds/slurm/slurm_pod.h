@@ -34,6 +34,9 @@ struct slurm_element {
     const char *queue;        /* NULL: the queue of the namespace */
     int64_t eligible_ns;      /* realtime */
     const json_t *partitions; /* names, array: the pod has one's nodes; NULL: any nodes */
+    const json_t *gpu_types;  /* that Slurm's files name, as keys; NULL: none */
+    const json_t *weights;    /* of nodes, ascending: lower ones first; NULL: no order */
+    bool has_switches;        /* nodes are labelled with the switches above them */
     int64_t kill_wait_s;      /* between SIGTERM and SIGKILL */
     const char *host;         /* that runs the script, for names of files; NULL: not known, "%N" */
 };

@@ -99,6 +99,8 @@ static void says_what_would_be_right(void **state)
     assert_wrong("Foo=1", "/s.conf:1: unknown key 'Foo'");
     assert_wrong("\nPartitionName=p Foo=1", "/s.conf:2: unknown key 'Foo' of a partition");
     assert_wrong("NodeName=n Foo=1", "/s.conf:1: unknown key 'Foo' of a node");
+    assert_wrong("NodeName=n Gres=gpu:2,gpu:a100:1",
+                 "/s.conf:1: Gres: 'gpu' is asked for with and without a type");
     assert_wrong("PartitionName=p State=ON",
                  "/s.conf:1: State=ON: want one of UP,DOWN,DRAIN,INACTIVE");
     assert_wrong("PartitionName=p MaxTime=x",
