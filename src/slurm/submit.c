@@ -124,6 +124,24 @@ static void export_add(json_t *list, struct str text)
         json_array_append_new(list, json_stringn(text.at, text.size));
 }
 
+/* Adds the variables of --export-file, in place of others of their names. */
+static void export_put_file(const struct slurm_submit *s, json_t *to)
+{
+    size_t at = 0;
+
+    while (at < s->variables.size) {
+        const char *one = s->variables.at + at;
+        size_t size = strlen(one);
+        size_t name = strcspn(one, "=") + 1;
+
+        for (size_t i = json_array_size(to); i > 0 && name <= size; i--)
+            if (strncmp(json_string_value(json_array_get(to, i - 1)), one, name) == 0)
+                (void)json_array_remove(to, i - 1); /* is there */
+        export_add(to, (struct str){one, size});
+        at += size + 1;
+    }
+}
+
 void slurm_submit_put_environment(struct slurm_submit *s, const char *const *environment)
 {
     struct str list = str_of(s->exported);
@@ -144,6 +162,7 @@ void slurm_submit_put_environment(struct slurm_submit *s, const char *const *env
     }
     while (list.at)
         export_add(to, str_cut(&list, ','));
+    export_put_file(s, to);
     if (s->exported && !is_all) {
         AUTO_FREE char *text = mem_format("SLURM_EXPORT_ENV=%s", s->exported);
 
@@ -160,6 +179,7 @@ void slurm_submit_done(struct slurm_submit *s)
     vec_done(&s->warnings);
     free(s->wrap);
     free(s->exported);
+    buf_done(&s->variables);
     free(s->cluster);
     *s = (struct slurm_submit){0};
 }

@@ -25,6 +25,7 @@ struct slurm_submit {
     VEC(char *) warnings;   /* options that have no effect; owned */
     char *wrap;             /* --wrap; NULL: none */
     char *exported;         /* --export; NULL: ALL */
+    struct buf variables;   /* of --export-file: NAME=VALUE, each with a 0 behind it */
     char *cluster;          /* --clusters; NULL: none */
     bool is_parsable;       /* --parsable */
     bool is_test;           /* --test-only */
@@ -38,7 +39,8 @@ struct slurm_submit {
     int level;              /* counts the sources of options */
     int memory_level;       /* source of the memory request */
     const char *memory_key; /* member of the memory request; NULL: none */
-    int64_t now_s;          /* set by the caller: */
+    struct err *(*read_file)(const char *path, size_t cap, struct buf *ret); /* NULL: refused */
+    int64_t now_s; /* set by the caller, with `read_file`: */
     zone_fn zone;
     const char *cwd; /* borrowed */
 };

@@ -16,6 +16,7 @@
 
 enum {
     COUNT_LARGEST = 1 << 20,
+    FILE_MAX_BYTES = 1 << 20,
     SIGNAL_SECONDS = 60,
     NICE_GIVEN = 100,
     NICE_LARGEST = 2147483645
@@ -156,6 +157,69 @@ struct err *submit_hosts(struct slurm_submit *s, const struct submit_option *o, 
     if (e)
         return err_new(ERR_INVALID, "Invalid node name specified: %s", value);
     json_put_text(s->spec, o->key, value);
+    return NULL;
+}
+
+/* "-F FILE": host lists, with commas or on lines of their own. */
+struct err *submit_nodefile(struct slurm_submit *s, const struct submit_option *o,
+                            const char *value)
+{
+    AUTO(buf_done) struct buf text = {.cap = FILE_MAX_BYTES};
+    AUTO(hostlist_done) struct hostlist hosts = {0};
+    AUTO_FREE char *names = NULL;
+    struct err *e = s->read_file ? s->read_file(value, FILE_MAX_BYTES, &text)
+                                 : err_new(ERR_INVALID, "files are read by the commands alone");
+
+    if (e)
+        return err_wrap(e, "--%s", o->name);
+    for (size_t i = 0; i < text.size; i++)
+        if (text.at[i] == '\n' || text.at[i] == '\r' || text.at[i] == '\0')
+            text.at[i] = ' ';
+    e = hostlist_parse((struct str){text.at, text.size}, HOSTLIST_MAX, &hosts);
+    if (e)
+        return err_wrap(e, "--%s=%s", o->name, value);
+    if (hosts.names.n == 0)
+        return err_new(ERR_INVALID, "--%s=%s: the file names no node", o->name, value);
+    hostlist_sort(&hosts);
+    names = hostlist_format(&hosts);
+    json_put_text(s->spec, o->key, names);
+    return NULL;
+}
+
+/* Variables NAME=VALUE, each with a byte 0 behind it, in a file. */
+struct err *submit_export_file(struct slurm_submit *s, const struct submit_option *o,
+                               const char *value)
+{
+    AUTO(buf_done) struct buf text = {.cap = FILE_MAX_BYTES};
+    struct err *e = s->read_file ? s->read_file(value, FILE_MAX_BYTES, &text)
+                                 : err_new(ERR_INVALID, "files are read by the commands alone");
+
+    if (e)
+        return err_wrap(e, "--%s", o->name);
+    buf_done(&s->variables);
+    s->variables = (struct buf){.cap = FILE_MAX_BYTES + 1};
+    buf_add(&s->variables, text.at, text.size);
+    if (text.size > 0 && text.at[text.size - 1] != '\0')
+        buf_add_char(&s->variables, '\0');
+    return NULL;
+}
+
+/* "N[@TIME]" */
+struct err *submit_switches(struct slurm_submit *s, const struct submit_option *o,
+                            const char *value)
+{
+    struct str time = str_of(value);
+    struct str number = str_cut(&time, '@');
+    int64_t minutes = 0;
+    int64_t n = 0;
+    AUTO(err_freep) struct err *e = num_parse_int64(number, 1, COUNT_LARGEST, &n);
+
+    if (!e && time.at)
+        e = slurm_minutes_parse(time, &minutes);
+    if (e)
+        return invalid_option(o);
+    json_put_int(s->spec, o->key, n);
+    submit_warn(s, o, "nodes under one switch are preferred, the job does not wait for them");
     return NULL;
 }
 

@@ -161,7 +161,6 @@ def requests(s, nodes):
     for words, want in ((["-N3"], "Requested node configuration is not available"),
                         (["-N1", "-w", ",".join(nodes)], "Node count specification invalid"),
                         (["-N2", "--contiguous"], "--contiguous is not available yet"),
-                        (["-N2", "--switches=1"], "--switches is not available yet"),
                         (["--spread-job"], "--spread-job is not available yet")):
         r = s.call("sbatch", *words, "--wrap", "true")
         check(r.code == 1 and want in r.err, words, r)

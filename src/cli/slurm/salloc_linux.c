@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/slurm/allocate.h"
@@ -226,6 +227,7 @@ static struct err *salloc_apply(struct salloc *a)
 {
     a->submit.now_s = a->s.view.now_s;
     a->submit.zone = a->s.view.zone;
+    a->submit.read_file = file_read;
     a->submit.cwd = a->caller.cwd;
     TRY(slurm_submit_apply_variables(&a->submit, slurm_variable));
     TRY(slurm_submit_apply(&a->submit, &a->s.words));

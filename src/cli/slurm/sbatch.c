@@ -350,6 +350,7 @@ static struct err *sbatch_apply(struct sbatch *b)
 {
     b->submit.now_s = b->s.view.now_s;
     b->submit.zone = b->s.view.zone;
+    b->submit.read_file = file_read;
     b->submit.cwd = b->caller.cwd;
     TRY(slurm_submit_apply(&b->submit, &b->script_words));
     TRY(slurm_submit_apply_variables(&b->submit, slurm_variable));

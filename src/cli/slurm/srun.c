@@ -111,6 +111,7 @@ static struct err *srun_apply(struct srun *r)
 
     submit->now_s = r->s.view.now_s;
     submit->zone = r->s.view.zone;
+    submit->read_file = file_read;
     submit->cwd = r->caller.cwd;
     submit->step = json_object();
     TRY(slurm_submit_apply_variables(submit, slurm_variable));

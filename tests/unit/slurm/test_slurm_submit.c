@@ -30,6 +30,17 @@ static const char *some_variables(const char *name)
                                                   : NULL;
 }
 
+/* Plays the files of a submission: their paths are their texts, with ';' for the byte 0. */
+static struct err *read_path(const char *path, size_t cap, struct buf *ret)
+{
+    (void)cap;
+    if (text_equal(path, "none"))
+        return err_new(ERR_NOT_FOUND, "none: no such file");
+    for (const char *c = path; *c; c++)
+        buf_add_char(ret, *c == ';' ? '\0' : *c);
+    return NULL;
+}
+
 /* Applies a script, variables and words; the error, whose message is that of sbatch. */
 static struct err *submit(const char *script, const char *(*find)(const char *),
                           const char *const *words, struct slurm_submit *ret)
@@ -41,6 +52,7 @@ static struct err *submit(const char *script, const char *(*find)(const char *),
 
     ret->now_s = 1795519800;
     ret->cwd = "/home/ann";
+    ret->read_file = read_path;
     TRY(slurm_words_parse(options, true, count(words), words, &line));
     TRY(slurm_script_parse(str_of(script), "job.sh", &parsed));
     TRY(slurm_words_parse(options, false, parsed.words.n, (const char *const *)parsed.words.at,
@@ -89,6 +101,9 @@ static void makes_the_spec(void **state)
          "{\"container\":{\"image\":\"ubuntu\",\"mounts\":\"/a:/b\",\"isReadOnly\":true,"
          "\"variables\":\"PATH\"},"
          "\"openMode\":\"append\"}"},
+        {"#!/bin/sh\n",
+         {"-F", "n3,n[1-2]\nn1\n", "--prefer=a&b", "--mincpus=2", "--switches=2@5:00"},
+         "{\"nodeList\":\"n[1-3]\",\"prefer\":\"a&b\",\"cpusMin\":2,\"switches\":2}"},
     };
 
     (void)state;
@@ -144,6 +159,20 @@ static void says_what_sbatch_says(void **state)
          {"--tmp=1G"},
          "--tmp is not available yet: local disks are not counted",
          422},
+        {"#!/bin/sh\n", {"-F", "none"}, "--nodefile: none: no such file", 404},
+        {"#!/bin/sh\n", {"-F", "n[1"}, "--nodefile=n[1: hostlist: '[' without ']'", 422},
+        {"#!/bin/sh\n", {"-F", "\n"}, "--nodefile=\n: the file names no node", 422},
+        {"#!/bin/sh\n", {"--export-file=none"}, "--export-file: none: no such file", 404},
+        {"#!/bin/sh\n", {"--switches=x"}, "Invalid --switches specification", 400},
+        {"#!/bin/sh\n", {"--switches=1@x"}, "Invalid --switches specification", 400},
+        {"#!/bin/sh\n",
+         {"--sockets-per-node=2"},
+         "--sockets-per-node is not available yet: sockets and cores of nodes are not chosen",
+         422},
+        {"#!/bin/sh\n",
+         {"--contiguous"},
+         "--contiguous is not available yet: nodes have no order",
+         422},
         {"", {NULL}, "Batch script is empty!", 422},
         {"#!/bin/sh\r\n",
          {NULL},
@@ -167,16 +196,19 @@ static void says_what_sbatch_says(void **state)
 
 static void warns_of_options_without_effect(void **state)
 {
-    static const char *const words[] = {"--cpu-freq=high", "--mail-type=END,FAIL", NULL};
+    static const char *const words[] = {"--cpu-freq=high", "--mail-type=END,FAIL", "--switches=1",
+                                        NULL};
     AUTO(slurm_submit_done) struct slurm_submit s = {0};
     AUTO(err_freep) struct err *e = submit("#!/bin/sh\n", no_variable, words, &s);
 
     (void)state;
     assert_null(e);
-    assert_int_equal(s.warnings.n, 2);
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there are two */
+    assert_int_equal(s.warnings.n, 3);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there are three */
     assert_string_equal(s.warnings.at[0], "--cpu-freq: the cpu frequency is not set");
     assert_string_equal(s.warnings.at[1], "--mail-type: mail is not available yet, none is sent");
+    assert_string_equal(s.warnings.at[2], "--switches: nodes under one switch are preferred, the "
+                                          "job does not wait for them");
 }
 
 static void exports_what_is_asked_for(void **state)
@@ -191,6 +223,7 @@ static void exports_what_is_asked_for(void **state)
         {"--export=ALL,PATH=/usr/bin,B=2",
          "[\"HOME=/home/ann\",\"SLURM_X=1\",\"PATH=/usr/bin\",\"B=2\"]"},
         {"--export=NONE", "[\"SLURM_X=1\",\"SLURM_EXPORT_ENV=NONE\"]"},
+        {"--export-file=HOME=/h;B=a=b;C", "[\"PATH=/bin\",\"SLURM_X=1\",\"HOME=/h\",\"B=a=b\"]"},
         {"--export=HOME,B=2",
          "[\"HOME=/home/ann\",\"SLURM_X=1\",\"B=2\",\"SLURM_EXPORT_ENV=HOME,B=2\"]"},
     };
