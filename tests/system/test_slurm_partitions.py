@@ -10,6 +10,7 @@ ClusterName=site
 SlurmctldHost=head(10.0.0.1)
 MinJobAge=600
 MaxArraySize=21
+MpiDefault=pmi2
 PriorityWeightPartition=1000
 NodeName={node} CPUs=1 Feature=big,fast Gres=gpu:2 Weight=7 State=UNKNOWN
 NodeName=ghost[1-3] CPUs=4 RealMemory=100 Feature=big
@@ -105,6 +106,8 @@ def shows_the_partitions(s, node):
 
 
 def takes_jobs_by_the_rules(s, node):
+    equal(s.ok("srun", "sh", "-c", "echo $PMI_SIZE"), "1\n", "MpiDefault")
+    equal(s.ok("srun", "--mpi=none", "sh", "-c", "echo ${PMI_SIZE-none}"), "none\n")
     failed = "sbatch: error: Batch job submission failed: "
     s.refused(failed + "Invalid partition name specified\n", "sbatch", "-p", "nonsense", "--wrap=true")
     s.refused(failed + "Required partition not available (inactive or drain)\n", "sbatch", "-p", "held", "--wrap=true")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from harness import Mete, check, equal, wait
+from test_exec import Terminal
 from test_slurm_commands import Slurm
 
 
@@ -22,7 +23,9 @@ def test_slurm_steps():
         writes_files(s)
         obeys_signals(s)
         speaks_pmi(s)
+        has_a_terminal(s)
         ends_with_its_client(s)
+        ends_when_the_server_is_killed(s)
         refuses(s)
         tells_what_steps_use(s)
 
@@ -175,6 +178,34 @@ def obeys_signals(s):
     s.ok("scancel", "-s", "INT", f"{job}.0")
     _, err = p.communicate(timeout=60)
     check(p.returncode == 130 and "task 0: Interrupt\n" in err, p.returncode, err)
+
+
+def has_a_terminal(s):
+    t = Terminal([os.path.join(s.links, "srun"), "--gres=gpu:1", "--pty", "bash", "--norc"],
+                 {**os.environ, "METE_DATA": s.m.data, "PS1": "ready> "}, rows=33, columns=99)
+    t.expect("ready> ")
+    t.type("stty size; tty -s && echo $SLURM_PROCID:$CUDA_VISIBLE_DEVICES\n")
+    t.expect("33 99\r\n0:0\r\n")
+    t.expect("ready> ")
+    t.resize(44, 111)
+    t.type("until [ \"$(stty size)\" = '44 111' ]; do :; done; echo resi''zed\n")
+    t.expect("resized\r\n")
+    t.expect("ready> ")
+    t.type("sleep 1000\n")
+    t.interrupt("ready> ")
+    t.type("echo code $?; exit 7\n")
+    t.expect("code 130\r\n")
+    equal(t.end(), 7, t.text)
+
+
+def ends_when_the_server_is_killed(s):
+    p = started(s, "-J", "cut", "sh", "-c", "echo $$; exec sleep 1000")
+    task = int(p.stdout.readline())
+    os.kill(s.m.child("server"), signal.SIGKILL)
+    _, err = p.communicate(timeout=60)
+    check(p.returncode == 1 and re.search(r"srun: error: \S+: the connection to the tasks broke: ", err), p.returncode, err)
+    wait(lambda: not os.path.exists(f"/proc/{task}"), "the task ended with the connection")
+    wait(lambda: s.call("squeue", "-h", "-t", "all", "-n", "cut", "-o", "%T").out.strip() == "FAILED", "srun has ended its job", 120)
 
 
 def ends_with_its_client(s):

@@ -178,6 +178,10 @@ static struct err *srun_make(struct srun *r)
                                             .argv = (const char *const *)r->s.words.arguments.at,
                                             .n_argv = r->s.words.arguments.n}};
     slurm_submit_put_environment(&r->submit, r->caller.environment);
+    /* A site's default that is not there is no reason to refuse what did not ask for it. */
+    if (!json_text(r->submit.step, "mpi") &&
+        text_equal(json_text(r->allocation.report, "mpiDefault"), "pmi2"))
+        json_put_text(r->submit.step, "mpi", "pmi2");
     TRY(step_make_request(&r->make, &warning));
     if (warning && !r->submit.is_quiet)
         (void)fprintf(r->s.cli->err, "srun: Warning: %s\n", warning);

@@ -41,8 +41,8 @@
  * "allocation" is an object, what the job `ids` has: jobId, object, nodeCount, index and arrayJobId
  * (of an array), state, reason and message of a wait, nodes (array in the order of ranks: node,
  * pod, address, ready (bool: steps can start), cpus, memory, gpus (a count)), and of the request
- * tasks, tasksPerNode, cpusPerTask, overcommit, gpusPerTask, name, workDir; {}: there is no such
- * job.
+ * tasks, tasksPerNode, cpusPerTask, overcommit, gpusPerTask, name, workDir; mpiDefault
+ * (MpiDefault of slurm.conf; absent: not set); {}: there is no such job.
  *
  * "diag" is an object: since (the controller's start); jobs and elements of arrays since then:
  * submitted, started (attempts), completed, cancelled, failed (all other ends); pending, running
