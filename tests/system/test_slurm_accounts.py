@@ -69,7 +69,11 @@ def enforces(s, m):
     for words in (("-A", "unknown"), ("-A", "ml"), ()):
         r = s.call("sbatch", "--wrap", "true", *words)
         equal((r.code, r.err), (1, f"sbatch: error: Batch job submission failed: {INVALID_ACCOUNT}\n"))
-    s.ok("sacctmgr", "-i", "add", "user", ME, "account=vision_1")
+    s.ok("sacctmgr", "-i", "add", "user", ME, "account=vision_1,ml", "DefaultAccount=vision_1")
+    r = s.call("sbatch", "--wrap", "true", "-A", "ml")
+    equal((r.code, r.err), (1, "sbatch: error: Account ml has accounts below it: name one of them, such as vision_1\n"
+                               f"sbatch: error: Batch job submission failed: {INVALID_ACCOUNT}\n"))
+    s.ok("sacctmgr", "-i", "delete", "user", ME, "account=ml")
     job = s.submit("--wrap", "true")
     s.wait_state(job, "COMPLETED")
     equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%a|%q"), "vision_1|normal\n")

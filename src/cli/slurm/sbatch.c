@@ -362,6 +362,20 @@ static struct err *sbatch_apply(struct sbatch *b)
     return sbatch_put_home(b);
 }
 
+/* Prints what a refusal says before its last line, which has Slurm's words. Takes `e`. */
+static struct err *sbatch_take_reasons(struct sbatch *b, struct err *e)
+{
+    const char *last = strrchr(err_message(e), '\n');
+    struct err *rest;
+
+    if (err_code(e) != ERR_INVALID || !last)
+        return e;
+    slurm_say(&b->s, "%.*s", (int)(last - err_message(e)), err_message(e));
+    rest = err_new(ERR_INVALID, "%s", last + 1);
+    err_free(e);
+    return rest;
+}
+
 /* Submits, and tells the result. */
 static struct err *sbatch_submit(struct sbatch *b)
 {
@@ -371,7 +385,7 @@ static struct err *sbatch_submit(struct sbatch *b)
     sbatch_warn(b);
     e = sbatch_create(b, &job);
     if (e)
-        return err_wrap(e,
+        return err_wrap(sbatch_take_reasons(b, e),
                         b->submit.is_test ? "allocation failure" : "Batch job submission failed");
     if (b->submit.is_test)
         return sbatch_tell_test(b, job);

@@ -135,6 +135,40 @@ json_t *slurm_find_book(void *arg, const char *plural, const char *name)
     return e ? NULL : tree;
 }
 
+/* Is the object a queue right below `account`? Most are not, as their bytes tell without a tree. */
+static struct err *is_below(const struct change *c, const struct store_object *o,
+                            const char *account, bool *ret)
+{
+    AUTO(json_freep) json_t *queue = NULL;
+
+    *ret = false;
+    if (!strstr(o->bytes.at, account))
+        return NULL;
+    TRY(tree_cache_get(c->objects->trees, o, &queue));
+    *ret = text_equal(json_text_at(queue, "spec", "parent", NULL), account);
+    return NULL;
+}
+
+/* Jobs wait in queues without queues below them. */
+static struct err *check_account(const struct change *c)
+{
+    const struct store_range range = {.group = "mete.dev", .resource = "queues"};
+    const char *account = json_text_at(c->after, "spec", "account", NULL);
+    const struct store_object *o = NULL;
+    bool is_found = false;
+
+    while (account && *account &&
+           (o = store_next_applied(c->objects->store, &range, o ? &o->key : NULL))) {
+        TRY(is_below(c, o, account, &is_found));
+        if (is_found)
+            return err_new(ERR_INVALID,
+                           "Account %s has accounts below it: name one of them, such as %s\n"
+                           "Invalid account or account/partition combination specified",
+                           account, o->key.name);
+    }
+    return NULL;
+}
+
 static size_t environment_size(const json_t *spec)
 {
     const json_t *list = json_object_get(spec, "environment");
@@ -266,6 +300,7 @@ static struct err *check_request(struct change *c)
         return err_new(ERR_INVALID, "a container on several nodes is not available yet");
     TRY(check_known(c));
     TRY(slurm_accounts_admit(&books, spec));
+    TRY(check_account(c));
     return check_fits(c, &ask);
 }
 
