@@ -4,9 +4,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/num.h"
 #include "model/index_set.h"
 
 enum {
@@ -164,6 +166,72 @@ struct err *slurm_format_parse_names(const char *text, const struct slurm_column
     return NULL;
 }
 
+struct str slurm_field_cut(struct str item, int *ret_width)
+{
+    struct str width = item;
+    struct str name = str_cut(&width, '%');
+    int64_t n = 0;
+    AUTO(err_freep)
+    struct err *e =
+        width.at ? num_parse_int64(width, -SLURM_WIDTH_LARGEST, SLURM_WIDTH_LARGEST, &n) : NULL;
+
+    if (!e && n != 0)
+        *ret_width = (int)n;
+    return name;
+}
+
+static void format_add_field(const struct slurm_column *column, int width, const char *delimiter,
+                             struct slurm_format *f)
+{
+    struct slurm_cell cell = {.column = column, .is_right = width > 0};
+
+    cell.width = delimiter ? 0 : abs(width);
+    cell.suffix = mem_strdup(delimiter ? delimiter : " ");
+    vec_add(&f->cells, cell);
+}
+
+static struct err *format_read_field(struct str item, const struct slurm_column *columns,
+                                     const char *delimiter, struct slurm_format *f)
+{
+    int width = 0;
+    struct str name = slurm_field_cut(item, &width);
+    const struct slurm_column *found = slurm_column_find(columns, name);
+
+    if (str_equal(name, STR("ALL")) || str_equal(name, STR("all"))) {
+        for (const struct slurm_column *c = columns; c->header; c++)
+            format_add_field(c, c->width, delimiter, f);
+        return NULL;
+    }
+    if (!found)
+        return err_new(ERR_INVALID, "Invalid field requested: \"" STR_FMT "\"", STR_ARG(name));
+    format_add_field(found, width != 0 ? width : found->width, delimiter, f);
+    return NULL;
+}
+
+struct err *slurm_format_parse_fields(const char *text, const struct slurm_column *columns,
+                                      const char *delimiter, bool is_ended,
+                                      struct slurm_format *ret)
+{
+    struct slurm_format f = {.cut = SLURM_CUT_PLUS};
+    struct str rest = str_of(text);
+
+    while (rest.at) {
+        struct str item = str_cut(&rest, ',');
+        struct err *e = item.size > 0 ? format_read_field(item, columns, delimiter, &f) : NULL;
+
+        if (e) {
+            slurm_format_done(&f);
+            return e;
+        }
+    }
+    if (delimiter && !is_ended && f.cells.n > 0) {
+        free(f.cells.at[f.cells.n - 1].suffix);
+        f.cells.at[f.cells.n - 1].suffix = NULL;
+    }
+    *ret = f;
+    return NULL;
+}
+
 void slurm_format_done(struct slurm_format *f)
 {
     VEC_EACH (&f->cells, cell)
@@ -313,6 +381,16 @@ void slurm_format_print(const struct slurm_format *f, const json_t *rows,
         format_add_line(f, widths, NULL, v, &text, out);
     while ((line = walk_next(&w)))
         format_add_line(f, widths, line, v, &text, out);
+}
+
+void slurm_format_add_dashes(const struct slurm_format *f, struct buf *out)
+{
+    VEC_EACH (&f->cells, cell) {
+        for (int k = 0; k < cell->width; k++)
+            buf_add_char(out, '-');
+        buf_add_char(out, ' ');
+    }
+    buf_add_char(out, '\n');
 }
 
 /* ---- order ---- */

@@ -70,12 +70,29 @@ struct err *slurm_format_parse_letters(const char *text, const struct slurm_colu
 struct err *slurm_format_parse_names(const char *text, const struct slurm_column *columns,
                                      struct slurm_format *ret) MUST_CHECK;
 
+/*
+ * Reads "NAME[%[-]WIDTH],..." of sacct and sshare: widths are those of the columns unless given, a
+ * negative one justifies left. ALL stands for all columns. With a `delimiter`, which is not NULL,
+ * cells have no width, and the delimiter stands between them, where `is_ended` also behind the
+ * last. ERR_INVALID: an unknown name.
+ */
+struct err *slurm_format_parse_fields(const char *text, const struct slurm_column *columns,
+                                      const char *delimiter, bool is_ended,
+                                      struct slurm_format *ret) MUST_CHECK;
+
+/* Cuts "NAME[%[-]WIDTH]". `*ret_width` changes only where a width is given that is a number other
+ * than 0. */
+struct str slurm_field_cut(struct str item, int *ret_width);
+
 /* The column of a letter, or of a long name in any case; NULL: unknown. */
 const struct slurm_column *slurm_column_find(const struct slurm_column *columns, struct str name);
 
 /* Adds the table: a line of headers where `has_header`, and a line for each row. */
 void slurm_format_print(const struct slurm_format *f, const json_t *rows,
                         const struct slurm_view *v, bool has_header, struct buf *out);
+
+/* Adds the line of dashes below the headers. */
+void slurm_format_add_dashes(const struct slurm_format *f, struct buf *out);
 
 void slurm_format_done(struct slurm_format *f);
 

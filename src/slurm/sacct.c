@@ -7,7 +7,6 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "base/stamp.h"
 #include "client/client.h"
 #include "model/slurm_time.h"
@@ -107,35 +106,9 @@ void sacct_help_format(struct buf *out)
 
 /* ---- options ---- */
 
-/* "NAME", "NAME%WIDTH", "NAME%-WIDTH" */
-static struct err *sacct_add_field(struct sacct *s, struct str item)
-{
-    struct str width = item;
-    struct str name = str_cut(&width, '%');
-    struct slurm_cell cell = {.column = slurm_column_find(slurm_account_columns, name)};
-    int64_t n = 0;
-
-    if (str_equal(name, STR("ALL")) || str_equal(name, STR("all"))) {
-        for (const struct slurm_column *c = slurm_account_columns; c->header; c++)
-            TRY(sacct_add_field(s, str_of(c->name)));
-        return NULL;
-    }
-    if (!cell.column)
-        return err_new(ERR_INVALID, "Invalid field requested: \"" STR_FMT "\"", STR_ARG(name));
-    n = cell.column->width;
-    if (width.at)
-        TRY(num_parse_int64(width, -SLURM_WIDTH_LARGEST, SLURM_WIDTH_LARGEST, &n));
-    cell.is_right = n > 0;
-    cell.width = s->is_parsable ? 0 : (int)(n < 0 ? -n : n);
-    cell.suffix = mem_strdup(s->is_parsable ? s->delimiter : " ");
-    vec_add(&s->format.cells, cell);
-    return NULL;
-}
-
 static struct err *sacct_read_format(struct sacct *s, const char *(*find)(const char *))
 {
     const char *fields = slurm_words_value(s->words, "format");
-    struct str rest;
 
     if (!fields && slurm_words_has(s->words, "brief"))
         fields = brief_fields;
@@ -143,21 +116,9 @@ static struct err *sacct_read_format(struct sacct *s, const char *(*find)(const 
         fields = long_fields;
     if (!fields)
         fields = find("SACCT_FORMAT");
-    rest = str_of(fields ? fields : default_fields);
-    s->format.cut = SLURM_CUT_PLUS;
-    while (rest.at) {
-        struct str item = str_cut(&rest, ',');
-
-        if (item.size > 0)
-            TRY(sacct_add_field(s, item));
-    }
-    if (s->is_parsable && !s->ends_with_delimiter && s->format.cells.n > 0) {
-        struct slurm_cell *last = &s->format.cells.at[s->format.cells.n - 1];
-
-        free(last->suffix);
-        last->suffix = NULL;
-    }
-    return NULL;
+    return slurm_format_parse_fields(fields ? fields : default_fields, slurm_account_columns,
+                                     s->is_parsable ? s->delimiter : NULL, s->ends_with_delimiter,
+                                     &s->format);
 }
 
 static struct err *sacct_read_period(struct sacct *s, const struct slurm_view *v)
@@ -542,16 +503,6 @@ static json_t *sacct_with_steps(const json_t *jobs, const json_t *steps)
     return rows;
 }
 
-static void sacct_add_dashes(const struct sacct *s, struct buf *out)
-{
-    for (size_t i = 0; i < s->format.cells.n; i++) {
-        for (int k = 0; k < s->format.cells.at[i].width; k++)
-            buf_add_char(out, '-');
-        buf_add_char(out, ' ');
-    }
-    buf_add_char(out, '\n');
-}
-
 void sacct_print(const struct sacct *s, const struct sacct_rows *from, const struct slurm_view *v,
                  struct buf *out)
 {
@@ -574,6 +525,6 @@ void sacct_print(const struct sacct *s, const struct sacct_rows *from, const str
     if (s->has_header)
         slurm_format_print(&s->format, none, &view, true, out);
     if (s->has_header && !s->is_parsable)
-        sacct_add_dashes(s, out);
+        slurm_format_add_dashes(&s->format, out);
     slurm_format_print(&s->format, rows, &view, false, out);
 }

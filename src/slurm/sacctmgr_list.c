@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/num.h"
 #include "kinds/queue.h"
 #include "kinds/slurm/slurm_accounts.h"
 #include "model/slurm_time.h"
@@ -375,11 +374,9 @@ static char *cell_of(const struct acct_view *v, const struct acct_column *c, con
 
 static struct err *view_add(struct acct_view *v, const struct acct_column *columns, struct str item)
 {
-    struct str width = item;
-    struct str name = str_cut(&width, '%');
-    AUTO_FREE char *word = mem_strndup(name.at, name.size);
     struct acct_cell cell = {0};
-    int64_t n = 0;
+    struct str name = slurm_field_cut(item, &cell.width);
+    AUTO_FREE char *word = mem_strndup(name.at, name.size);
 
     for (const struct acct_column *c = columns; c->name && !cell.column; c++)
         if (strcasecmp(word, c->name) == 0)
@@ -389,10 +386,7 @@ static struct err *view_add(struct acct_view *v, const struct acct_column *colum
             cell.column = c;
     if (!cell.column)
         return err_new(ERR_INVALID, "Unknown field '%s'", word);
-    n = cell.column->width;
-    if (width.at)
-        TRY(num_parse_int64(width, -SLURM_WIDTH_LARGEST, SLURM_WIDTH_LARGEST, &n));
-    cell.width = (int)n;
+    cell.width = cell.width != 0 ? cell.width : cell.column->width;
     vec_add(&v->cells, cell);
     return NULL;
 }

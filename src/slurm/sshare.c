@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/num.h"
 #include "slurm/columns.h"
 #include "slurm/query.h"
 
@@ -87,44 +86,14 @@ static const char *fields_of(const struct slurm_words *words, const json_t *rows
                                                  : default_fields;
 }
 
-static struct err *add_field(const struct slurm_words *words, struct str item,
-                             struct slurm_format *f)
-{
-    struct str width = item;
-    struct str name = str_cut(&width, '%');
-    struct slurm_cell cell = {.column = slurm_column_find(columns, name)};
-    bool is_parsable = slurm_words_has(words, "parsable") || slurm_words_has(words, "parsable2");
-    int64_t n = 0;
-
-    if (!cell.column)
-        return err_new(ERR_INVALID, "Invalid field requested: \"" STR_FMT "\"", STR_ARG(name));
-    n = cell.column->width;
-    if (width.at)
-        TRY(num_parse_int64(width, -SLURM_WIDTH_LARGEST, SLURM_WIDTH_LARGEST, &n));
-    cell.is_right = n > 0;
-    cell.width = is_parsable ? 0 : (int)(n < 0 ? -n : n);
-    cell.suffix = mem_strdup(is_parsable ? "|" : " ");
-    vec_add(&f->cells, cell);
-    return NULL;
-}
-
 static struct err *read_format(const struct slurm_words *words, const json_t *rows,
                                struct slurm_format *f)
 {
-    struct str rest = str_of(fields_of(words, rows));
+    bool is_ended = slurm_words_has(words, "parsable");
+    bool is_parsable = is_ended || slurm_words_has(words, "parsable2");
 
-    f->cut = SLURM_CUT_PLUS;
-    while (rest.at) {
-        struct str item = str_cut(&rest, ',');
-
-        if (item.size > 0)
-            TRY(add_field(words, item, f));
-    }
-    if (slurm_words_has(words, "parsable2") && f->cells.n > 0) {
-        free(f->cells.at[f->cells.n - 1].suffix);
-        f->cells.at[f->cells.n - 1].suffix = NULL;
-    }
-    return NULL;
+    return slurm_format_parse_fields(fields_of(words, rows), columns, is_parsable ? "|" : NULL,
+                                     is_ended, f);
 }
 
 /* Users by -u and -U, else of the caller; accounts by -A. With -U accounts have no lines. */
@@ -165,16 +134,6 @@ static json_t *select_rows(const struct slurm_words *words, const json_t *rows, 
     return selected;
 }
 
-static void add_dashes(const struct slurm_format *f, struct buf *out)
-{
-    VEC_EACH (&f->cells, cell) {
-        for (int k = 0; k < cell->width; k++)
-            buf_add_char(out, '-');
-        buf_add_char(out, ' ');
-    }
-    buf_add_char(out, '\n');
-}
-
 struct err *sshare_print(const struct slurm_words *words, const json_t *rows, const char *user,
                          struct buf *out)
 {
@@ -189,7 +148,7 @@ struct err *sshare_print(const struct slurm_words *words, const json_t *rows, co
         if (!slurm_words_has(words, "noheader")) {
             slurm_format_print(&f, none, &view, true, out);
             if (f.cells.n > 0 && f.cells.at[0].width > 0)
-                add_dashes(&f, out);
+                slurm_format_add_dashes(&f, out);
         }
         slurm_format_print(&f, selected, &view, false, out);
     }

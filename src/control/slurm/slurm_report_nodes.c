@@ -178,17 +178,7 @@ static int compare_nodes(const void *a, const void *b)
 
 const struct slurm_node **slurm_sort_nodes(const struct slurm_jobs *s, size_t *ret_n)
 {
-    size_t n = map_count(handle, s->nodes);
-    const struct slurm_node **all = mem_alloc((n + 1) * sizeof(struct slurm_node *));
-    struct slurm_node *node;
-    struct slurm_node *tmp;
-    size_t i = 0;
-
-    map_each (handle, s->nodes, node, tmp)
-        all[i++] = node;
-    qsort(all, n, sizeof(struct slurm_node *), compare_nodes);
-    *ret_n = n;
-    return all;
+    return slurm_map_sorted(s->nodes, compare_nodes, ret_n);
 }
 
 json_t *slurm_node_rows(struct slurm_jobs *s)

@@ -27,15 +27,9 @@ static int compare_parts(const void *a, const void *b)
 /* The partitions in their order, as a new array, which the caller frees. */
 static const struct slurm_part **sort_parts(const struct slurm_jobs *s, size_t *ret_n)
 {
-    size_t n = map_count(handle, s->parts);
-    const struct slurm_part **all = mem_alloc((n + 1) * sizeof(struct slurm_part *));
-    struct slurm_part *p;
-    struct slurm_part *tmp;
-    size_t i = 0;
+    size_t n = 0;
+    const struct slurm_part **all = slurm_map_sorted(s->parts, compare_parts, &n);
 
-    map_each (handle, s->parts, p, tmp)
-        all[i++] = p;
-    qsort(all, n, sizeof(struct slurm_part *), compare_parts);
     if (n == 0)
         all[n++] = &whole;
     *ret_n = n;

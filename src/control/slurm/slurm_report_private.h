@@ -88,6 +88,23 @@ void slurm_put_gres(const struct slurm_jobs *s, const struct slurm_node *n,
 void slurm_put_facts(json_t *row, const json_t *facts);
 void slurm_add_absent_rows(const struct slurm_jobs *s, json_t *rows);
 
+/* The objects of a map as a new array in the order of qsort's `compare`, with room for one more;
+ * the caller frees it. */
+#define slurm_map_sorted(head, compare, ret_n)                                     \
+    ({                                                                             \
+        size_t sorted_n = map_count(handle, head);                                 \
+        const typeof(*(head)) **sorted = mem_alloc((sorted_n + 1) * sizeof(head)); \
+        typeof(&*(head)) sorted_item;                                              \
+        typeof(&*(head)) sorted_tmp;                                               \
+        size_t sorted_i = 0;                                                       \
+                                                                                   \
+        map_each (handle, head, sorted_item, sorted_tmp)                           \
+            sorted[sorted_i++] = sorted_item;                                      \
+        qsort(sorted, sorted_n, sizeof(head), compare);                            \
+        *(ret_n) = sorted_n;                                                       \
+        sorted;                                                                    \
+    })
+
 /* slurm_report_partitions.c */
 json_t *slurm_partition_rows(struct slurm_jobs *s);
 /* The partitions that have the node, by name, as an array of names. New reference. */
