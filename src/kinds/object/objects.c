@@ -233,7 +233,7 @@ struct err *change_load(struct change *c, const char *name)
     if (!o)
         return objects_not_found(c->kind, name);
     c->version = o->version;
-    return json_parse(o->bytes, &c->before);
+    return json_pool_parse(c->objects->pool, o->bytes, &c->before);
 }
 
 /* Puts apiVersion, kind and metadata first: objects_format relies on it. */
