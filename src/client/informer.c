@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "base/json_pool.h"
 #include "base/map.h"
 #include "base/retry.h"
 #include "base/stamp.h"
@@ -37,9 +38,10 @@ struct informer {
     struct client_call *call;
     struct loop_timer *timer;
     struct known *objects;
-    uint64_t list;  /* number of the present list */
-    char *revision; /* NULL: list first */
-    char *next;     /* continue token of the next page; NULL: the first */
+    struct json_pool *pool; /* of objects from the watch; NULL: none */
+    uint64_t list;          /* number of the present list */
+    char *revision;         /* NULL: list first */
+    char *next;             /* continue token of the next page; NULL: the first */
     struct buf line;
     int64_t backoff_ns;
     int64_t watch_seconds;
@@ -162,7 +164,8 @@ static void set_revision(struct informer *i, const char *revision)
 static void take_event(struct informer *i, struct str line)
 {
     AUTO(json_freep) json_t *event = NULL;
-    AUTO(err_freep) struct err *e = json_parse(line, &event);
+    AUTO(err_freep)
+    struct err *e = i->pool ? json_pool_parse(i->pool, line, &event) : json_parse(line, &event);
     const char *type = json_text(event, "type");
     json_t *object = json_at(event, "object", NULL);
     const char *revision = json_text_at(object, "metadata", "resourceVersion", NULL);
@@ -311,6 +314,7 @@ struct informer *informer_new(const struct informer_options *o)
     struct informer *i = mem_alloc(sizeof(*i));
 
     i->options = *o;
+    i->pool = o->is_pooled ? json_pool_new() : NULL;
     i->path = mem_strdup(o->path);
     i->options.path = i->path;
     /* Different lengths, so that informers that started together do not renew their watches
@@ -334,6 +338,7 @@ void informer_free(struct informer *i)
         known_free(i, k);
     }
     forget_revision(i);
+    json_pool_free(i->pool);
     buf_done(&i->line);
     free(i->path);
     free(i);

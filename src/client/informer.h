@@ -2,8 +2,9 @@
  * informer.h - a list and watch of one kind of objects, resumed without end
  *
  * The informer handles 410 answers, cut connections and an absent server by itself (back-off 50 ms
- * to 5 s). `put` may repeat an object. If an object was deleted and created again with the same
- * name while the watch was down, `removed` comes before `put`. No callback may free the informer.
+ * to 5 s). The callbacks' objects are never changed. `put` may repeat an object. If an object was
+ * deleted and created again with the same name while the watch was down, `removed` comes before
+ * `put`. No callback may free the informer.
  */
 #pragma once
 
@@ -20,6 +21,7 @@ struct informer_options {
     void (*removed)(void *arg, const json_t *object); /* the last known state */
     void (*synced)(void *arg);                        /* after each full list; may be NULL */
     void *arg;
+    bool is_pooled; /* parts that many objects have in common are kept once */
 };
 
 struct informer *informer_new(const struct informer_options *o);

@@ -166,7 +166,7 @@ static void call_send(struct unix_call *call)
 
 static void call_receive(struct unix_call *call)
 {
-    AUTO_FREE char *piece = mem_alloc(PIECE_SIZE);
+    char piece[PIECE_SIZE];
 
     for (int i = 0; i < PIECES_AT_ONCE && !call->failure && call->answer.state != ANSWER_OVER;) {
         ssize_t n = recv(call->fd, piece, PIECE_SIZE, 0);

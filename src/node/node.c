@@ -516,7 +516,8 @@ static void open_node(struct node *n)
                                  .put = on_pod,
                                  .removed = on_pod_removed,
                                  .synced = on_synced,
-                                 .arg = n};
+                                 .arg = n,
+                                 .is_pooled = true};
 
     AUTO_FREE char *own_path =
         mem_format("/api/v1/nodes?fieldSelector=metadata.name%%3D%s", n->name);

@@ -445,11 +445,23 @@ static bool is_quiet(const struct pod *p, int64_t now_ns)
     return now_ns < p->quiet_ns;
 }
 
+/* Would the status of a host process be withheld as the one before is? */
+static bool is_withheld(const struct pod *p, int64_t now_ns)
+{
+    if (!p->is_unsent || p->call || p->life != POD_ACTIVE || now_ns >= p->quiet_ns ||
+        !pod_is_host_process(p) || !is_quiet(p, now_ns))
+        return false;
+    for (size_t i = 0; i < p->n_containers; i++)
+        if (p->containers[i].state == CONTAINER_ENDED || p->containers[i].wait_reason)
+            return false;
+    return true;
+}
+
 void pod_status_send(struct pod *p)
 {
     int64_t now_ns = pod_now_ns(p);
 
-    if (!p->is_final_sent) {
+    if (!p->is_final_sent && !is_withheld(p, now_ns)) {
         json_t *status = make_status(p);
 
         if (p->status && json_equal(status, p->status)) {

@@ -73,6 +73,17 @@ char *pods_output_path(const struct pods *set, const char *uid)
     return p && p->object ? pod_output_path(p) : NULL;
 }
 
+static void tell_log(const struct pod *p, const struct container *c,
+                     void (*fn)(void *arg, const char *id, const char *log, const char *words),
+                     void *arg)
+{
+    AUTO_FREE char *id = container_id(p, c, c->attempt);
+    AUTO_FREE char *log = container_log_path(p, c, c->attempt);
+    AUTO_FREE char *words = container_words_path(p, c);
+
+    fn(arg, id, log, words);
+}
+
 void pods_each_log(const struct pods *set,
                    void (*fn)(void *arg, const char *id, const char *log, const char *words),
                    void *arg)
@@ -80,12 +91,9 @@ void pods_each_log(const struct pods *set,
     for (const struct pod *p = set->pods; p; p = p->handle.next) {
         for (size_t i = 0; i < p->n_containers; i++) {
             const struct container *c = &p->containers[i];
-            AUTO_FREE char *id = container_id(p, c, c->attempt);
-            AUTO_FREE char *log = container_log_path(p, c, c->attempt);
-            AUTO_FREE char *words = container_words_path(p, c);
 
             if (c->state == CONTAINER_RUNNING && !pod_is_host_process(p) && !pod_is_batch(p))
-                fn(arg, id, log, words);
+                tell_log(p, c, fn, arg);
         }
     }
 }
@@ -524,7 +532,7 @@ void pods_put(struct pods *set, const json_t *object)
                                   json_int_at(object, "spec", "activeDeadlineSeconds", NULL);
     is_limit_new = is_limit_new || (!is_new && is_suspended_differently(p->object, object));
     json_decref(p->object);
-    p->object = json_deep_copy(object);
+    p->object = json_incref((json_t *)(uintptr_t)object); /* never changed */
     if (is_new)
         pod_known(p);
     else if (is_limit_new)
@@ -563,8 +571,14 @@ void pods_synced(struct pods *set)
 
 static bool holds_devices(const struct pod *p)
 {
-    const char *phase = json_text_at(p->object, "status", "phase", NULL);
+    const char *phase;
+    bool has_devices = false;
 
+    for (size_t i = 0; i < p->n_containers && !has_devices; i++)
+        has_devices = json_array_size(p->containers[i].gpus) > 0;
+    if (!has_devices)
+        return false;
+    phase = json_text_at(p->object, "status", "phase", NULL);
     return !text_equal(phase, "Succeeded") && !text_equal(phase, "Failed");
 }
 
