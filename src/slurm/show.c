@@ -500,3 +500,18 @@ void slurm_show_config(const struct slurm_show *s, const json_t *config, struct 
                    text_or_empty(json_string_value(json_object_get(config, keys[i]))));
     free(keys);
 }
+
+/* ---- switches ---- */
+
+void slurm_show_switch(const struct slurm_show *s, const json_t *row, struct buf *out)
+{
+    const char *switches = json_text(row, "switches");
+
+    (void)s;
+    buf_printf(out, "SwitchName=%s Level=%" PRId64 " LinkSpeed=1 Nodes=%s",
+               text_or_empty(json_text(row, "name")), json_int(row, "level", 0),
+               text_or_empty(json_text(row, "nodes")));
+    if (switches)
+        buf_printf(out, " Switches=%s", switches);
+    buf_add_char(out, '\n');
+}

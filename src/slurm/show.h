@@ -16,6 +16,8 @@ void slurm_show_partition(const struct slurm_show *s, const json_t *row, struct 
 
 /* Adds the record of a license, without an empty line. */
 void slurm_show_license(const struct slurm_show *s, const json_t *row, struct buf *out);
+/* A switch of topology.conf, always one line. */
+void slurm_show_switch(const struct slurm_show *s, const json_t *row, struct buf *out);
 
 /* Adds "Key = value" lines, sorted by key. */
 void slurm_show_config(const struct slurm_show *s, const json_t *config, struct buf *out);

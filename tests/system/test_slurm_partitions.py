@@ -224,6 +224,8 @@ def divides_gpus(s, node):
     shown = s.ok("scontrol", "-o", "show", "node", node)
     check(" Gres=gpu:tesla:1,gpu:1g.10gb:2 " in shown and "gres/gpu=3,gres/gpu:tesla=1,gres/gpu:1g.10gb=2" in shown, shown)
     equal([s.m.object("node", node)["metadata"]["labels"].get(f"switch.mete.dev/{i}") for i in (1, 2, 3)], ["leaf", "core", None])
+    equal(s.ok("scontrol", "show", "topology"), f"SwitchName=leaf Level=0 LinkSpeed=1 Nodes={node}\n"
+          f"SwitchName=core Level=1 LinkSpeed=1 Nodes={node} Switches=leaf\n")
     held = s.ok("sbatch", "--parsable", "--gres=gpu:h100_1g.10gb:1", "--prefer=fast", "--wrap=exec sleep 1000").strip()
     wait(lambda: s.ok("squeue", "-h", "-j", held, "-o", "%T %b") == "RUNNING gres/gpu:h100_1g.10gb:1\n", "the slice is held")
     shown = s.ok("scontrol", "-d", "-o", "show", "node", node)
@@ -236,6 +238,19 @@ def divides_gpus(s, node):
     s.refused("sbatch: error: Batch job submission failed: Requested node configuration is not available\n",
               "sbatch", "--gres=gpu:tesla:2", "--wrap=true")
     s.ok("scancel", held)
+    gives_shards(s, node)
     write(os.path.join(s.m.dir, "gres.conf"), "Name=gpu Type=small MultipleFiles=/dev/nvidia0,/dev/nvidia-caps/nvidia-cap3\n")
     r = s.call("scontrol", "reconfigure")
     check(r.code == 1 and "gres.conf:1: Type=small: want the name of a MIG profile" in r.err, r)
+
+
+def gives_shards(s, node):
+    write(os.path.join(s.m.dir, "gres.conf"), "Name=gpu File=/dev/nvidia[0-1]\nName=shard Count=4 File=/dev/nvidia1\nName=mps Count=100\n")
+    write(s.conf, f"GresTypes=gpu,shard,mps\nNodeName={node} Gres=gpu:2,shard:4,mps:100\nPartitionName=main Nodes=ALL Default=YES\n")
+    s.ok("scontrol", "reconfigure")
+    wait(lambda: s.ok("sinfo", "-h", "-o", "%t|%G") == "idle|gpu:h100:1,shard:4,mps:100\n", "the slices are gone, the gpu has shards", 60)
+    held = s.ok("sbatch", "--parsable", "--gres=shard:1", "--wrap=exec sleep 1000").strip()
+    wait(lambda: s.ok("squeue", "-h", "-j", held, "-o", "%T %b") == "RUNNING gres/shard:1\n", "the shard is held")
+    shown = s.ok("scontrol", "-d", "-o", "show", "node", node)
+    check(" GresUsed=gpu:h100:0,shard:1,mps:0 " in shown and "gres/shard=1" in shown.split("AllocTRES=")[1], shown)
+    s.ok("scancel", held)

@@ -37,7 +37,7 @@ static const struct slurm_option scontrol_options[] = {
 
 static const char scontrol_help[] =
     "Usage: scontrol [-adoQ] VERB ...\n"
-    "  show job|node|partition|licenses [NAMES]   show config   show "
+    "  show job|node|partition|licenses|topology [NAMES]   show config   show "
     "hostnames|hostlist|hostlistsorted "
     "LIST\n"
     "  hold|uhold|release|requeue|requeuehold|suspend|resume JOB...\n"
@@ -204,6 +204,13 @@ struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words
         if (json_array_size(rows) == 0 && !name)
             return output_write(x->s.cli, STR("No licenses configured in Slurm.\n"));
         return show_rows(x, rows, name, "License %s not found", slurm_show_license);
+    }
+    if (strncasecmp(entity, "topology", strlen(entity)) == 0) {
+        TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=topology", "topology", &rows));
+        if (json_array_size(rows) == 0)
+            return output_write(x->s.cli, STR("No topology information available\n"));
+        return show_rows(x, rows, name, "Topology information contains no switch %s",
+                         slurm_show_switch);
     }
     if (strncasecmp(entity, "steps", strlen(entity)) == 0 || strcasecmp(entity, "stepid") == 0)
         return show_steps(x, name);

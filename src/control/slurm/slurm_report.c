@@ -203,6 +203,8 @@ static void report_on_timer(void *arg)
         report_answer(r, "partitions", slurm_partition_rows(r->slurm));
     else if (text_equal(what, "licenses"))
         report_answer(r, "licenses", slurm_license_rows(r->slurm));
+    else if (text_equal(what, "topology"))
+        report_answer(r, "topology", slurm_topology_rows(r->slurm));
     else if (text_equal(what, "steps"))
         report_answer(r, "steps", slurm_step_rows(r->slurm, &r->filter));
     else if (text_equal(what, "allocation"))
@@ -227,7 +229,8 @@ static bool is_what(const char *what)
     return text_equal(what, "jobs") || text_equal(what, "nodes") ||
            text_equal(what, "partitions") || text_equal(what, "config") ||
            text_equal(what, "steps") || text_equal(what, "allocation") ||
-           text_equal(what, "diag") || text_equal(what, "licenses") || is_of_fair(what);
+           text_equal(what, "diag") || text_equal(what, "licenses") ||
+           text_equal(what, "topology") || is_of_fair(what);
 }
 
 struct err *slurm_report_begin(void *slurm, const struct report_question *q, report_done_fn done,
@@ -240,8 +243,8 @@ struct err *slurm_report_begin(void *slurm, const struct report_question *q, rep
     if (!is_what(json_text(q->parameters, "what")) ||
         (!s->options.fair && is_of_fair(json_text(q->parameters, "what"))))
         return err_new(ERR_BAD_REQUEST, "parameter what: want jobs, steps, allocation, nodes, "
-                                        "partitions, licenses, config, diag, shares or "
-                                        "priorities");
+                                        "partitions, licenses, topology, config, diag, shares "
+                                        "or priorities");
     r = mem_alloc(sizeof(*r));
     *r = (struct report){.slurm = s,
                          .parameters = json_deep_copy(q->parameters),

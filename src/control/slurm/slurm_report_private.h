@@ -57,6 +57,10 @@ size_t slurm_add_pod_rows(const struct slurm_jobs *s, const struct slurm_filter 
 json_t *slurm_step_rows(struct slurm_jobs *s, const struct slurm_filter *f);
 json_t *slurm_allocation(struct slurm_jobs *s, const struct slurm_filter *f);
 
+/* slurm_report_topology.c: the switches of topology.conf, rows of "name", "level", "nodes",
+ * "switches". New reference. */
+json_t *slurm_topology_rows(const struct slurm_jobs *s);
+
 /* slurm_report_nodes.c: new references. */
 json_t *slurm_node_rows(struct slurm_jobs *s);
 json_t *slurm_config_row(const struct slurm_jobs *s);

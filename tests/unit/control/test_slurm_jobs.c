@@ -261,6 +261,57 @@ static void licenses_are_counted_and_waited_for(void **state)
     assert_true(has_pod("c-1"));
 }
 
+/* The member of a pod as text; the caller frees it. */
+static char *pod_member(const char *name, const char *part, const char *key)
+{
+    AUTO(json_freep) json_t *pod = world_get(&jw.w, POD(name));
+
+    return json_format(json_at(pod, "spec", part, key, NULL));
+}
+
+static void nodes_of_low_weight_and_with_wished_features_come_first(void **state)
+{
+    AUTO(json_freep)
+    json_t *config = manifest(
+        "{'metadata':{'name':'default'},'spec':{'nodes':[{'names':'n1','weight':5,'gres':"
+        "'gpu:tesla:1','specCores':1},{'names':'n2'},{'names':'n[1-2]','switches':'core/r1'}]}}");
+    AUTO_FREE char *text = json_format(config);
+    const struct target configs = {.group = "mete.dev", .kind = "slurmconfigs", .who = &root};
+    AUTO_FREE char *wishes = NULL;
+    AUTO_FREE char *selector = NULL;
+    AUTO(json_freep) json_t *node = NULL;
+    AUTO(json_freep) json_t *pod = NULL;
+
+    (void)state;
+    world_add_node(&jw.w, "n2", 0);
+    world_must(world_create(&jw.w, configs, text, NULL));
+    jobs_world_run(&jw, 1);
+    node = world_get(&jw.w, (struct target){.kind = "nodes", .name = "n1", .who = &root});
+    assert_string_equal(json_text_at(node, "metadata", "labels", "mete.dev/slurm-weight", NULL),
+                        "5");
+    assert_string_equal(json_text_at(node, "metadata", "labels", "switch.mete.dev/1", NULL), "r1");
+    assert_string_equal(json_text_at(node, "metadata", "labels", "switch.mete.dev/2", NULL),
+                        "core");
+    (void)submit("j", "'prefer':'fast','gres':'gpu:tesla:1'");
+    wishes = pod_member("j", "affinity", "nodeAffinity");
+    assert_string_equal(wishes,
+                        "{\"preferredDuringSchedulingIgnoredDuringExecution\":["
+                        "{\"weight\":100,\"preference\":{\"matchExpressions\":[{\"key\":"
+                        "\"feature.mete.dev/fast\",\"operator\":\"Exists\"}]}},"
+                        "{\"weight\":100,\"preference\":{\"matchExpressions\":[{\"key\":"
+                        "\"mete.dev/gpu.model\",\"operator\":\"In\",\"values\":[\"fast\"]}]}},"
+                        "{\"weight\":50,\"preference\":{\"matchExpressions\":[{\"key\":"
+                        "\"mete.dev/slurm-weight\",\"operator\":\"In\",\"values\":[\"1\"]}]}}]}");
+    selector = pod_member("j", "nodeSelector", "gpu-type.mete.dev/tesla");
+    assert_string_equal(selector, "\"\"");
+    (void)submit("both", "'nodesMin':2");
+    pod = world_get(&jw.w, POD("both-n1"));
+    assert_string_equal(json_text_at(pod, "metadata", "annotations",
+                                     "kueue.x-k8s.io/podset-preferred-topology", NULL),
+                        "switch.mete.dev/1");
+    world_refused(try_submit("bad", "'prefer':'a&&b'"), 422, "Invalid feature specification");
+}
+
 static void a_waiting_pod_is_held_and_its_limit_changes(void **state)
 {
     AUTO(json_freep) json_t *pod = NULL;
@@ -497,6 +548,7 @@ int main(void)
         CASE(a_running_job_starts_anew_on_request_once),
         CASE(a_begin_time_is_waited_for),
         CASE(licenses_are_counted_and_waited_for),
+        CASE(nodes_of_low_weight_and_with_wished_features_come_first),
         CASE(a_waiting_pod_is_held_and_its_limit_changes),
         CASE(only_its_user_changes_a_job),
         CASE(the_end_of_the_script_ends_all_nodes_of_a_job),
