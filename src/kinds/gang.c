@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "kinds/slurm/slurm_ask.h"
+#include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
 
 const struct gang_source gang_sources[GANG_DOORS] = {
@@ -158,10 +158,10 @@ static void gang_read_job(const json_t *job, struct gang_rules *ret)
 /* An attempt of a SlurmJob starts on all of its nodes at once. */
 static void gang_read_slurm(const json_t *job, struct gang_rules *ret)
 {
-    struct slurm_ask ask = {.nodes = 1};
+    AUTO(slurm_het_done) struct slurm_het het = {.nodes = 1};
 
-    err_free(slurm_ask_read(json_object_get(job, "spec"), &ask)); /* was read at the creation */
-    ret->min = ask.nodes;
+    err_free(slurm_het_read(json_object_get(job, "spec"), &het)); /* was read at the creation */
+    ret->min = het.nodes;
 }
 
 bool gang_read(const struct gang_ref *ref, const json_t *object, struct gang_rules *ret)

@@ -241,6 +241,15 @@ static bool is_element_wanted(const char *ids, int64_t id, const json_t *index)
     return false;
 }
 
+/* By the number of a heterogeneous job, and by "12+1". */
+static bool is_component_wanted(const char *ids, const json_t *slurm)
+{
+    AUTO_FREE char *job = mem_format("%" PRId64, json_int(slurm, "hetJobId", 0));
+    AUTO_FREE char *component = mem_format("%s+%" PRId64, job, json_int(slurm, "hetJobOffset", 0));
+
+    return json_object_get(slurm, "hetJobId") && (in_list(ids, job) || in_list(ids, component));
+}
+
 /* By the number of the job or array, by "12_3", and by the job's name. */
 static bool is_job_wanted(const struct rows_report *r, const json_t *row)
 {
@@ -251,7 +260,7 @@ static bool is_job_wanted(const struct rows_report *r, const json_t *row)
 
     if (!in_list(json_text(r->filter, "name"), name ? name : json_text(row, "pod")))
         return false;
-    if (in_list(ids, id))
+    if (in_list(ids, id) || is_component_wanted(ids, slurm))
         return true;
     return slurm && is_element_wanted(ids, json_int(slurm, "arrayJobId", 0),
                                       json_object_get(slurm, "arrayTaskId"));

@@ -5,6 +5,10 @@
 #include "base/mem.h"
 #include "base/num.h"
 
+enum {
+    COMPONENT_LARGEST = 127
+};
+
 static struct err *array_read_number(struct str text, int64_t least, int64_t end, int64_t *ret)
 {
     if (text.size == 0 || *text.at < '0' || *text.at > '9')
@@ -107,11 +111,17 @@ static struct err *job_name_read(struct str text, struct slurm_job_name *n)
 {
     struct str step = text;
     struct str index = str_cut(&step, '.');
-    struct str id = str_cut(&index, '_');
+    struct str component = str_cut(&index, '_');
+    struct str id = str_cut(&component, '+');
 
+    n->component = -1;
     if (id.size == 0 || *id.at < '1' || *id.at > '9')
         return err_new(ERR_INVALID, "'" STR_FMT "' is not the number of a job", STR_ARG(id));
     TRY(num_parse_int64(id, 1, UINT32_MAX, &n->id));
+    if (component.at)
+        TRY(num_parse_int64(component, 0, COMPONENT_LARGEST, &n->component));
+    if (component.at && index.at)
+        return err_new(ERR_INVALID, "'" STR_FMT "': a component is not an array", STR_ARG(text));
     if (index.size > 1 && *index.at == '[' && index.at[index.size - 1] == ']')
         index = (struct str){index.at + 1, index.size - 2};
     if (index.at && !str_equal(index, STR("*"))) {

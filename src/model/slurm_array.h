@@ -28,9 +28,10 @@ char *slurm_array_format_indexes(const struct index_set *indexes);
 
 void slurm_array_done(struct slurm_array *a);
 
-/* A job as clients name it: "12", "12_3", "12_[1-3,8]", "12.0", "12_3.batch". */
+/* A job as clients name it: "12", "12_3", "12_[1-3,8]", "12.0", "12_3.batch", "12+1". */
 struct slurm_job_name {
     int64_t id;
+    int64_t component;        /* of a heterogeneous job, from 0; -1: none */
     struct index_set indexes; /* of an array; empty: the whole job */
     char *step;               /* owned; NULL: none */
 };

@@ -41,7 +41,10 @@ void slurm_job_name_format(const json_t *row, struct buf *out)
     int64_t array = json_int(row, "arrayJobId", 0);
     int64_t limit = json_int(row, "arrayTaskLimit", 0);
 
-    if (array == 0 || !index) {
+    if (json_int(row, "hetJobId", 0) > 0) {
+        buf_printf(out, "%" PRId64 "+%" PRId64, json_int(row, "hetJobId", 0),
+                   json_int(row, "hetJobOffset", 0));
+    } else if (array == 0 || !index) {
         buf_printf(out, "%" PRId64, json_int(row, "jobId", 0));
     } else if (json_is_integer(index)) {
         buf_printf(out, "%" PRId64 "_%" PRId64, array, (int64_t)json_integer_value(index));
@@ -100,6 +103,22 @@ static void cell_array_index(const json_t *row, const struct slurm_view *v, stru
         buf_printf(out, "%" PRId64, (int64_t)json_integer_value(index));
     else if (json_is_string(index))
         job_add_indexes(json_string_value(index), out);
+    else
+        buf_add_text(out, "N/A");
+}
+
+void slurm_het_set_format(const json_t *row, struct buf *out)
+{
+    int64_t id = json_int(row, "hetJobId", 0);
+
+    buf_printf(out, "%" PRId64 "-%" PRId64, id, id + json_int(row, "hetJobSize", 1) - 1);
+}
+
+static void cell_het_set(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (json_int(row, "hetJobId", 0) > 0)
+        slurm_het_set_format(row, out);
     else
         buf_add_text(out, "N/A");
 }
@@ -398,9 +417,9 @@ const struct slurm_column slurm_job_columns[] = {
     KEY(0, "DerivedEC", "DERIVED_EC", "derivedExitCode", "0"),
     FN(0, "EligibleTime", "ELIGIBLE_TIME", cell_eligible),
     FN(0, "exit_code", "EXIT_CODE", cell_exit),
-    FIXED(0, "HetJobId", "HET_JOB_ID", "N/A"),
-    FIXED(0, "HetJobIdSet", "HET_JOB_ID_SET", "N/A"),
-    FIXED(0, "HetJobOffset", "HET_JOB_OFFSET", "N/A"),
+    KEY(0, "HetJobId", "HET_JOB_ID", "hetJobId", "N/A"),
+    FN(0, "HetJobIdSet", "HET_JOB_ID_SET", cell_het_set),
+    KEY(0, "HetJobOffset", "HET_JOB_OFFSET", "hetJobOffset", "N/A"),
     FN(0, "LastSchedEval", "LAST_SCHED_EVAL", cell_last_decision),
     FIXED(0, "MaxCPUs", "MAX_CPUS", "0"),
     KEY(0, "MaxNodes", "MAX_NODES", "nodesMax", "0"),

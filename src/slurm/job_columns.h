@@ -11,6 +11,8 @@ bool slurm_job_rank(const struct slurm_column *column, const json_t *row, int64_
 
 /* Adds the number as clients name the job: "12", "12_3", "12_[0-9,12%4]". */
 void slurm_job_name_format(const json_t *row, struct buf *out);
+/* Adds the numbers of all components of a heterogeneous job, "12-14". */
+void slurm_het_set_format(const json_t *row, struct buf *out);
 
 /* The seconds that the job has run. */
 int64_t slurm_job_elapsed(const json_t *row, const struct slurm_view *v);

@@ -104,6 +104,8 @@ static const struct {
     {"deadline", "deadline"},
     {"eligible_time", "eligibleTime"},
     {"end_time", "endTime"},
+    {"het_job_id", "hetJobId"},
+    {"het_job_offset", "hetJobOffset"},
     {"last_sched_evaluation", "lastDecisionTime"},
     {"max_nodes", "nodesMax"},
     {"memory_per_cpu", "memoryPerCpu"},

@@ -41,6 +41,8 @@ static struct err *ids_add(struct str text, size_t *n, struct buf *out)
         return err_new(ERR_INVALID, "more than %d job ids", IDS_MAX);
     if (name.indexes.count == 0)
         buf_printf(out, "%s%" PRId64, out->size > 0 ? "," : "", name.id);
+    if (name.component >= 0)
+        buf_printf(out, "+%" PRId64, name.component);
     for (size_t i = 0; i < name.indexes.n_words * 64; i++)
         if (index_set_has(&name.indexes, i))
             buf_printf(out, "%s%" PRId64 "_%zu", out->size > 0 ? "," : "", name.id, i);

@@ -285,8 +285,8 @@ static json_t *sacct_row_of(const json_t *account)
     static const char *const texts[] = {"name",       "account",  "partition",   "qos",
                                         "comment",    "workDir",  "constraint",  "wckey",
                                         "submitLine", "licenses", "reservation", "tresRequested"};
-    static const char *const numbers[] = {"arrayJobId", "arrayTaskId", "cpus", "nodeCount",
-                                          "restarts"};
+    static const char *const numbers[] = {"arrayJobId", "arrayTaskId", "cpus",        "nodeCount",
+                                          "restarts",   "hetJobId",    "hetJobOffset"};
     const json_t *slurm = json_object_get(account, "slurm");
     json_t *row = json_object();
     int64_t limit = json_int(slurm, "timeLimit", 0);
@@ -492,8 +492,8 @@ static json_t *sacct_with_steps(const json_t *jobs, const json_t *steps)
         json_t *step;
 
         json_array_append(rows, job);
-        if (json_bool(job, "batch", false) && json_int(job, "startTime", 0) > 0 &&
-            !text_equal(json_text(job, "state"), "PENDING")) {
+        if (json_bool(job, "batch", false) && json_int(job, "hetJobOffset", 0) == 0 &&
+            json_int(job, "startTime", 0) > 0 && !text_equal(json_text(job, "state"), "PENDING")) {
             step = json_copy(job);
             json_put_text(step, "step", "batch");
             json_array_append_new(rows, step);

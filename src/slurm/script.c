@@ -5,7 +5,8 @@
 #include "base/mem.h"
 
 enum {
-    SCRIPT_WORDS_MAX = 4096
+    SCRIPT_WORDS_MAX = 4096,
+    SCRIPT_GROUPS_MAX = 128
 };
 
 /* Reads one word of a line: parts in quotes, and bytes behind a backslash, are literal. */
@@ -63,6 +64,28 @@ static bool is_blank(struct str line)
     return true;
 }
 
+/* Does the line begin the next component of a heterogeneous job? */
+static bool is_separator(struct str line)
+{
+    while (line.size > 0 && (*line.at == ' ' || *line.at == '\t')) {
+        line.at++;
+        line.size--;
+    }
+    while (line.size > 0 && (line.at[line.size - 1] == ' ' || line.at[line.size - 1] == '\t'))
+        line.size--;
+    return str_equal(line, STR("hetjob")) || str_equal(line, STR("packjob"));
+}
+
+static struct err *script_read_directive(struct str line, struct slurm_script *s)
+{
+    if (!is_separator(line))
+        return script_read_line(line, s);
+    if (s->groups.n >= SCRIPT_GROUPS_MAX)
+        return err_new(ERR_INVALID, "more than %d components", SCRIPT_GROUPS_MAX);
+    vec_add(&s->groups, s->words.n);
+    return NULL;
+}
+
 static struct err *script_read_lines(struct str script, const char *name, struct slurm_script *s)
 {
     for (int number = 1; script.at; number++) {
@@ -74,7 +97,7 @@ static struct err *script_read_lines(struct str script, const char *name, struct
         if (*line.at != '#')
             return NULL;
         if (str_starts_with(line, STR("#SBATCH")))
-            e = script_read_line((struct str){line.at + 7, line.size - 7}, s);
+            e = script_read_directive((struct str){line.at + 7, line.size - 7}, s);
         s->has_pbs = s->has_pbs || str_starts_with(line, STR("#PBS"));
         if (e)
             return err_wrap(e, "%s: line %d", name, number);
@@ -119,6 +142,7 @@ void slurm_script_done(struct slurm_script *s)
     VEC_EACH (&s->words, word)
         free(*word);
     vec_done(&s->words);
+    vec_done(&s->groups);
 }
 
 char *slurm_script_wrap(const char *command)

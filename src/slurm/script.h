@@ -15,7 +15,8 @@
 /* The words of all #SBATCH lines, in order; owned. */
 struct slurm_script {
     VEC(char *) words;
-    bool has_pbs; /* there are #PBS lines, which are not read */
+    VEC(size_t) groups; /* the first words of the components behind the first one */
+    bool has_pbs;       /* there are #PBS lines, which are not read */
 };
 
 /*

@@ -102,7 +102,17 @@ static void show_job_name(const struct record *r)
             buf_printf(r->out, "ArrayTaskThrottle=%" PRId64 " ",
                        json_int(r->row, "arrayTaskLimit", 0));
     }
+    if (json_int(r->row, "hetJobId", 0) > 0) {
+        add_member(r, "HetJobId", "hetJobId", "");
+        add_member(r, " HetJobOffset", "hetJobOffset", "");
+        buf_add_char(r->out, ' ');
+    }
     add_member(r, "JobName", "name", "(null)");
+    if (json_int(r->row, "hetJobId", 0) > 0) {
+        next_line(r);
+        buf_add_text(r->out, "HetJobIdSet=");
+        slurm_het_set_format(r->row, r->out);
+    }
 }
 
 static void show_job_state(const struct record *r)

@@ -43,6 +43,7 @@ void step_make_done(struct step_make *m)
 {
     step_layout_done(&m->layout);
     vec_done(&m->nodes);
+    vec_done(&m->parts);
     json_decref(m->object);
     json_decref(m->caller.programs);
     *m = (struct step_make){0};

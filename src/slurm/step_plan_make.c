@@ -69,11 +69,11 @@ static char *task_file(const struct step_make *m, size_t i, int64_t rank, const 
 }
 
 /* The mode of a stream; with a terminal tasks behind the first have no files. */
-static const char *stream_mode(const struct step_make *m, const char *key, int64_t rank)
+static const char *stream_mode(const struct step_make *m, size_t i, const char *key, int64_t rank)
 {
     if (json_bool(m->submit->step, "pty", false))
         return rank == 0 ? NULL : "none";
-    return json_text_filled(m->submit->spec, key);
+    return json_text_filled(step_make_submit(m, i)->spec, key);
 }
 
 static void put_files(const struct step_make *m, size_t i, int64_t rank, json_t *task)
@@ -81,11 +81,11 @@ static void put_files(const struct step_make *m, size_t i, int64_t rank, json_t 
     static const char *const keys[] = {"stdin", "stdout", "stderr"};
 
     for (size_t k = 0; k < COUNT(keys); k++) {
-        const char *mode = stream_mode(m, keys[k], rank);
+        const char *mode = stream_mode(m, i, keys[k], rank);
         AUTO_FREE char *path = NULL;
 
         if (!mode && k == 2)
-            mode = stream_mode(m, "stdout", rank); /* errors go with the output */
+            mode = stream_mode(m, i, "stdout", rank); /* errors go with the output */
         path = task_file(m, i, rank, mode);
         json_put_text(task, keys[k], path);
     }
@@ -103,10 +103,10 @@ static json_t *numbers_json(const struct step_numbers *numbers)
 }
 
 /* --gpu-bind; --gpus-per-task and --tasks-per-gpu imply it. */
-static struct err *read_gpu_bind(const struct step_make *m, struct step_bind *ret)
+static struct err *read_gpu_bind(const struct slurm_submit *submit, struct step_bind *ret)
 {
-    const char *text = json_text_filled(m->submit->step, "gpuBind");
-    const char *per_task = json_text_filled(m->submit->spec, "gpusPerTask");
+    const char *text = json_text_filled(submit->step, "gpuBind");
+    const char *per_task = json_text_filled(submit->spec, "gpusPerTask");
     const char *colon = per_task ? strrchr(per_task, ':') : NULL;
     AUTO_FREE char *implied =
         per_task ? mem_format("per_task:%s", colon ? colon + 1 : per_task) : NULL;
@@ -123,7 +123,7 @@ static struct err *put_gpus(const struct step_make *m, size_t i, size_t local, j
     struct step_numbers gpus = {0};
     struct step_numbers mine = {0};
     struct step_bind bind = {0};
-    struct err *e = read_gpu_bind(m, &bind);
+    struct err *e = read_gpu_bind(step_make_submit(m, i), &bind);
 
     if (!e && json_int(step_make_row(m, i), "gpus", 0) > 0) {
         for (size_t k = 0; k < json_array_size(list); k++)
@@ -137,9 +137,9 @@ static struct err *put_gpus(const struct step_make *m, size_t i, size_t local, j
     return e;
 }
 
-static struct err *put_cpus(const struct step_make *m, size_t local, json_t *task)
+static struct err *put_cpus(const struct step_make *m, size_t i, size_t local, json_t *task)
 {
-    const char *text = json_text_filled(m->submit->step, "cpuBind");
+    const char *text = json_text_filled(step_make_submit(m, i)->step, "cpuBind");
     struct step_numbers cpus = {0};
     struct step_bind bind = {0};
     bool has_effect = false;
@@ -182,14 +182,14 @@ static struct err *make_task(const struct step_make *m, size_t i, size_t local, 
         json_put(task, "argv", json_incref(json_array_get(m->caller.programs, rank)));
     put_files(m, i, rank, task);
     TRY(put_gpus(m, i, local, task));
-    return put_cpus(m, local, task);
+    return put_cpus(m, i, local, task);
 }
 
 struct err *step_make_plan(const struct step_make *m, size_t i, json_t **ret)
 {
     AUTO(json_freep) json_t *plan = json_object();
     json_t *argv = json_array_at(plan, "argv");
-    const char *cwd = json_text_filled(m->submit->spec, "workDir");
+    const char *cwd = json_text_filled(step_make_submit(m, i)->spec, "workDir");
 
     for (size_t k = 0; k < m->caller.n_argv; k++)
         (void)json_array_append_new(argv, *m->caller.argv[k] ? json_text_new(m->caller.argv[k])

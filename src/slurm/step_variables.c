@@ -45,9 +45,9 @@ static bool is_of_pmi(const char *variable)
 }
 
 /* The submitted variables that --export lets pass; those that are set below come later, and win. */
-static void put_exported(const struct step_make *m, json_t *to)
+static void put_exported(const struct step_make *m, size_t i_node, json_t *to)
 {
-    const json_t *list = json_object_get(m->submit->spec, "environment");
+    const json_t *list = json_object_get(step_make_submit(m, i_node)->spec, "environment");
 
     for (size_t i = 0; i < json_array_size(list); i++)
         if (!is_of_pmi(json_string_value(json_array_get(list, i))))
@@ -69,11 +69,23 @@ static void put_job(const struct step_make *m, json_t *to)
         variable_put(to, "SLURM_JOB_NAME", json_text(m->allocation, "name"));
 }
 
-static void put_step(const struct step_make *m, json_t *to)
+/* The cpus of each task on the node. */
+static int64_t cpus_per_task(const struct step_make *m, size_t i)
 {
+    int64_t cpus = m->cpus_per_task;
+
+    VEC_EACH (&m->parts, part)
+        if (i >= part->first_node)
+            cpus = part->cpus_per_task;
+    return cpus;
+}
+
+static void put_step(const struct step_make *m, size_t i, json_t *to)
+{
+    const json_t *step = step_make_submit(m, i)->step;
     AUTO_FREE char *nodes = names_of(m, false);
     AUTO_FREE char *counts = step_layout_counts(&m->layout);
-    const char *distribution = json_text_filled(m->submit->step, "distribution");
+    const char *distribution = json_text_filled(step, "distribution");
 
     variable_put_count(to, "SLURM_STEP_ID", step_make_number(m));
     variable_put_count(to, "SLURM_STEPID", step_make_number(m));
@@ -94,8 +106,8 @@ static void put_step(const struct step_make *m, json_t *to)
                  : m->tasks <= (int64_t)m->nodes.n ? "cyclic"
                                                    : "block");
     (void)json_array_append_new(to, json_sprintf("SLURM_UMASK=%04" PRIo64, m->caller.umask));
-    if (json_bool(m->submit->step, "cpusGiven", false))
-        variable_put_count(to, "SLURM_CPUS_PER_TASK", m->cpus_per_task);
+    if (json_bool(step, "cpusGiven", false))
+        variable_put_count(to, "SLURM_CPUS_PER_TASK", cpus_per_task(m, i));
 }
 
 /* The step's gpus on the node, by their places. */
@@ -117,9 +129,9 @@ json_t *step_node_variables(const struct step_make *m, size_t i)
     json_t *to = json_array();
     AUTO(buf_done) struct buf ranks = {0};
 
-    put_exported(m, to);
+    put_exported(m, i, to);
     put_job(m, to);
-    put_step(m, to);
+    put_step(m, i, to);
     variable_put_count(to, "SLURM_NODEID", (int64_t)i);
     variable_put(to, "SLURMD_NODENAME", step_make_node(m, i));
     variable_put(to, "SLURM_TOPOLOGY_ADDR", step_make_node(m, i));

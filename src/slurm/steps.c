@@ -159,6 +159,7 @@ struct err *slurm_steps_jobs(const char *list, struct buf *out)
 static bool is_step_of(const json_t *row, const char *list)
 {
     AUTO(buf_done) struct buf name = {0};
+    AUTO_FREE char *het = mem_format("%" PRId64, json_int(row, "hetJobId", 0));
     struct str rest = str_of(list);
 
     slurm_job_name_format(row, &name);
@@ -167,7 +168,8 @@ static bool is_step_of(const json_t *row, const char *list)
         int64_t step = 0;
         AUTO(err_freep) struct err *e = read_step(str_cut(&rest, ','), &job, &step);
 
-        if (!e && str_equal(job, (struct str){name.at, name.size}) &&
+        if (!e &&
+            (str_equal(job, (struct str){name.at, name.size}) || str_equal(job, str_of(het))) &&
             (step < 0 || step == json_int(row, "step", 0)))
             return true;
     }

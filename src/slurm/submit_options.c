@@ -227,7 +227,7 @@ const struct submit_option submit_options[] = {
     {"epilog", 0, YES, NULL, SLURM_SRUN, submit_refuse, "programs around steps"},
     {"exact", 0, NO, NULL, SLURM_SRUN, submit_step_on, "exact"},
     {"external-launcher", 0, MAY, NULL, SLURM_SRUN, submit_refuse, "launchers beside srun"},
-    {"het-group", 0, YES, NULL, SLURM_SRUN, submit_refuse, "heterogeneous jobs"},
+    {"het-group", 0, YES, NULL, SLURM_SRUN, submit_step_text, "hetGroup"},
     {"interactive", 0, NO, NULL, SLURM_SRUN, submit_accept, NULL},
     {"jobid", 0, YES, NULL, SLURM_SRUN, submit_step_text, "jobId"},
     {"kill-on-bad-exit", 'K', MAY, NULL, SLURM_SRUN, submit_step_on, "killOnBadExit"},

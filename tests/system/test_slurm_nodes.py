@@ -55,6 +55,9 @@ def test_a_job_runs_on_two_nodes():
             an_array_and_its_ends(s, m)
             requests(s, nodes)
             an_allocation(s, m, nodes)
+            components_run_together(s, m, nodes)
+            components_end_together(s, m)
+            components_of_a_command_line(s, nodes)
             a_script_on_the_other_machine_reaches_the_server(m, node, first)
 
 
@@ -166,13 +169,93 @@ def requests(s, nodes):
         check(r.code == 1 and want in r.err, words, r)
     equal(s.call("sbatch", "--test-only", "-N2", "--wrap", "true").err.split(" using ")[1],
           f"2 processors on nodes {s.ok('scontrol', 'show', 'hostlist', ','.join(nodes)).strip()} in partition main\n")
-    s.write("het.sh", "#!/bin/sh\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N2\n")
-    for words in (["het.sh"], ["-N1", ":", "-N2", "two.sh"]):
-        r = s.call("sbatch", *words)
-        check(r.code != 0 and "Heterogeneous jobs are not available yet" in r.err, r)
     job = s.submit("-n2", f"--cpus-per-task={os.cpu_count()}", "-o", "spread", "--wrap", "echo $SLURM_NNODES $SLURM_TASKS_PER_NODE")
     s.wait_state(job, "COMPLETED")
     equal(s.text("spread"), "2 1(x2)\n")
+
+
+HET = """#!/bin/sh
+#SBATCH -J lead -N1 -n1 --gpus-per-node=1 --mem=32M -o het.out
+#SBATCH hetjob
+#SBATCH -J work -N2 --ntasks-per-node=2 -O --mem=64M
+env
+export METE_DATA=$HOME_OF_METE PATH=$LINKS:$PATH
+srun -l printenv SLURMD_NODENAME >of-lead
+srun --het-group=1 -l printenv SLURMD_NODENAME >of-work
+srun -o joined-1 sh -c 'echo $SLURM_PROCID $SLURM_NTASKS $SLURM_JOB_ID $SLURM_STEP_NUM_NODES' : -o joined-2 sh -c 'echo $SLURM_PROCID'
+while [ ! -e go-on ]; do sleep 0.1; done
+"""
+
+
+def components_run_together(s, m, nodes):
+    s.write("het.sh", HET)
+    # The second node's door is not for administrators.
+    job = s.submit("het.sh", env={"LINKS": s.links, "HOME_OF_METE": m.data}.items())
+    wait(lambda: os.path.exists(os.path.join(s.dir, "joined-2")) and len(s.text("joined-2").splitlines()) == 4, "the steps ran", 60)
+    env, second = variables(s, "het.out"), str(int(job) + 1)
+    both = s.ok("squeue", "-h", "-j", f"{job}+1", "-o", "%N").strip()
+    equal(s.ok("scontrol", "show", "hostnames", both).split(), nodes)
+    lead = env["SLURMD_NODENAME"]
+    want = {"SLURM_HET_SIZE": "2", "SLURM_JOB_ID": job, "SLURM_JOB_NODELIST": lead, "SLURM_NNODES": "1", "SLURM_JOB_NAME": "lead",
+            "SLURM_JOB_ID_HET_GROUP_0": job, "SLURM_JOB_ID_HET_GROUP_1": second, "SLURM_JOB_NODELIST_HET_GROUP_0": lead,
+            "SLURM_JOB_NODELIST_HET_GROUP_1": both, "SLURM_NNODES_HET_GROUP_1": "2", "SLURM_NTASKS_HET_GROUP_1": "4",
+            "SLURM_MEM_PER_NODE_HET_GROUP_0": "32", "SLURM_MEM_PER_NODE_HET_GROUP_1": "64"}
+    equal({k: env.get(k) for k in want}, want)
+    equal(s.text("of-lead"), f"0: {lead}\n")
+    equal(sorted(s.text("of-work").splitlines()), [f"{r}: {nodes[r // 2]}" for r in range(4)])
+    equal(s.text("joined-1"), f"0 5 {job} 3\n")
+    equal(sorted(s.text("joined-2").split()), ["1", "2", "3", "4"])
+    rows = [f"{job}+0|lead|R|1|{lead}", f"{job}+1|work|R|2|{both}"]
+    equal(s.ok("squeue", "-h", "-j", job, "-o", "%i|%j|%t|%D|%N").splitlines(), rows)
+    equal(s.ok("squeue", "-h", "-j", second, "-o", "%i|%j|%t|%D|%N").splitlines(), rows[1:])
+    shown = s.ok("scontrol", "show", "job", job)
+    check(f"JobId={second} HetJobId={job} HetJobOffset=1 JobName=work" in shown and f"HetJobIdSet={job}-{second}" in shown, shown)
+    for words in (["scancel", f"{job}+1"], ["scancel", second], ["scontrol", "requeue", second]):
+        r = s.call(*words)
+        check(r.code == 1 and f"with its job {job}" in r.err, words, r)
+    s.write("go-on", "")
+    s.wait_state(job, "COMPLETED")
+    wait(lambda: not pods(m), "no pod is left")
+    want = [f"{job}+0|{job}|lead|COMPLETED|1|0:0", f"{job}+0.batch|{job}.batch|batch|COMPLETED|1|0:0",
+            f"{job}+0.0|{job}.0|printenv|COMPLETED|1|0:0", f"{job}+0.2|{job}.2|sh|COMPLETED|3|0:0",
+            f"{job}+1|{second}|work|COMPLETED|2|0:0", f"{job}+1.1|{second}.1|printenv|COMPLETED|2|0:0"]
+    equal(s.ok("sacct", "-n", "-P", "-j", job, "-o", "JobID,JobIDRaw,JobName,State,NNodes,ExitCode").splitlines(), want)
+    equal(s.ok("sacct", "-n", "-P", "-X", "-j", f"{job}+1", "-o", "JobID").split(), [f"{job}+1"])
+    charged = {r["jobId"]: r["state"] for r in m.read(f"/apis/mete.dev/v1/accounting?ids={job}")["items"]}
+    equal(charged, {int(job): "COMPLETED", int(second): "COMPLETED"})
+
+
+def components_end_together(s, m):
+    wide = f"--cpus-per-task={os.cpu_count()}"
+    job = s.submit(wide, ":", wide, "--wrap", "sleep 1000")
+    s.wait_state(job, "RUNNING")
+    waiting = s.submit("-d", f"afterany:{job}", "-n1", "-o", "last.out", ":", "-n1", "-J", "last", "--wrap",
+                       "echo $SLURM_RESTART_COUNT; [ -n \"$SLURM_RESTART_COUNT\" ] || METE_DATA=" + m.data + " " + s.links + "/scontrol requeue $SLURM_JOB_ID && sleep 1000")
+    full = s.submit("-n1", ":", wide, "--wrap", "true")
+    wait(lambda: s.ok("squeue", "-h", "-j", full, "-o", "%i %t %r").splitlines() ==
+         [f"{full}+0 PD Resources", f"{full}+1 PD Resources"], "no component starts without the other")
+    s.ok("scancel", full)
+    wait(lambda: s.ok("sacct", "-n", "-P", "-X", "-j", full, "-o", "JobID,State").splitlines() ==
+         [f"{full}+{i}|CANCELLED by 0" for i in range(2)], "both are cancelled")
+    equal(s.ok("squeue", "-h", "-j", waiting, "-o", "%i %r").splitlines(), [f"{waiting}+{i} Dependency" for i in range(2)])
+    s.ok("scancel", job)
+    wait(lambda: s.states(waiting) == {f"{waiting}+{i}": "RUNNING" for i in range(2)} and
+         os.path.exists(os.path.join(s.dir, "last.out")) and s.text("last.out").strip() == "1", "the job was begun anew", 60)
+    s.ok("scancel", waiting)
+    wait(lambda: not pods(m), "no pod is left")
+
+
+def components_of_a_command_line(s, nodes):
+    out = s.ok("srun", "-l", "-n1", ":", "-N2", "-n2", "sh", "-c", "echo $SLURM_PROCID $SLURM_NTASKS")
+    equal(sorted(out.splitlines()), [f"{r}: {r} 3" for r in range(3)])
+    equal(s.call("srun", "-n1", "true", ":", "-n1", "sh", "-c", "exit 7").code, 7)
+    for words, want in ((["-a0-1", "-n1", ":", "-n1"], "Invalid job array specification"),
+                        (["-t1", ":", "-t2"], "components with another 'timeLimitMinutes'"),
+                        (["-n1", ":", "-N9"], "Requested node configuration is not available")):
+        r = s.call("sbatch", *words, "--wrap", "true")
+        check(r.code == 1 and want in r.err, words, r)
+    r = s.call("srun", "--het-group=0", "-w", nodes[0], "true")
+    check(r.code == 1 and "not heterogeneous" in r.err, r)
 
 
 RANK = """

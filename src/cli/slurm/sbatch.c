@@ -20,7 +20,7 @@
 #include "slurm/query.h"
 #include "slurm/script.h"
 #include "slurm/states.h"
-#include "slurm/submit.h"
+#include "slurm/submit_het.h"
 
 /* The answer without the script and the environment, which the caller has. */
 #define JUST_METADATA "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -31,22 +31,26 @@ enum {
     WAIT_LONGEST_MS = 2000
 };
 
-static const char het_refused[] = "Heterogeneous jobs are not available yet";
-
 /* A submission in the making. */
 struct sbatch {
     struct slurm_command s;
     struct slurm_submit submit;
     struct slurm_script script;
     struct caller caller;
-    struct slurm_words script_words; /* borrowed from `script` */
+    VEC(struct slurm_words) groups;        /* of the components behind the first one */
+    VEC(struct slurm_words) script_groups; /* of all components; borrowed from `script` */
     struct slurm_option *options;
     char *text; /* of the script */
 };
 
 static void sbatch_done(struct sbatch *b)
 {
-    slurm_words_done(&b->script_words);
+    VEC_EACH (&b->groups, words)
+        slurm_words_done(words);
+    vec_done(&b->groups);
+    VEC_EACH (&b->script_groups, words)
+        slurm_words_done(words);
+    vec_done(&b->script_groups);
     slurm_script_done(&b->script);
     slurm_submit_done(&b->submit);
     caller_done(&b->caller);
@@ -55,12 +59,50 @@ static void sbatch_done(struct sbatch *b)
     free(b->text);
 }
 
+/* ---- components ---- */
+
+/* The words of a component on the command line; those of the last one have the script. */
+static const struct slurm_words *sbatch_words(const struct sbatch *b, size_t component)
+{
+    return component == 0 ? &b->s.words : &b->groups.at[component - 1];
+}
+
+static const struct slurm_words *sbatch_last(const struct sbatch *b)
+{
+    return sbatch_words(b, b->groups.n);
+}
+
+/* A word ":" in the place of the script begins the next component. */
+static struct err *sbatch_split(struct sbatch *b)
+{
+    for (;;) {
+        const struct slurm_words *last = sbatch_last(b);
+        struct slurm_words next = {0};
+
+        if (last->arguments.n == 0 || !text_equal(last->arguments.at[0], ":"))
+            return NULL;
+        TRY(slurm_words_parse(b->options, true, last->arguments.n - 1, last->arguments.at + 1,
+                              &next));
+        vec_add(&b->groups, next);
+    }
+}
+
 /* ---- the script ---- */
 
 /* The file of the command line; NULL: none. */
 static const char *sbatch_file(const struct sbatch *b)
 {
-    return b->s.words.arguments.n > 0 ? b->s.words.arguments.at[0] : NULL;
+    return sbatch_last(b)->arguments.n > 0 ? sbatch_last(b)->arguments.at[0] : NULL;
+}
+
+/* The command of --wrap; NULL: none. */
+static const char *sbatch_wrap(const struct sbatch *b)
+{
+    const char *wrap = NULL;
+
+    for (size_t i = 0; i <= b->groups.n && !wrap; i++)
+        wrap = slurm_words_value(sbatch_words(b, i), "wrap");
+    return wrap;
 }
 
 static struct err *sbatch_read_file(struct sbatch *b)
@@ -88,11 +130,9 @@ static struct err *sbatch_read_file(struct sbatch *b)
 /* Reads the words of #SBATCH lines. ERR_UNAUTHENTICATED: the words are malformed. */
 static struct err *sbatch_read_script(struct sbatch *b)
 {
-    const char *wrap = slurm_words_value(&b->s.words, "wrap");
+    const char *wrap = sbatch_wrap(b);
     const char *file = sbatch_file(b);
 
-    if (text_equal(file, ":"))
-        return err_new(ERR_INVALID, "%s: %s", het_refused, file);
     if (wrap && file)
         return err_new(ERR_INVALID, "Script arguments not permitted with --wrap option");
     if (wrap) {
@@ -103,27 +143,38 @@ static struct err *sbatch_read_script(struct sbatch *b)
     return slurm_script_parse(str_of(b->text), file ? file : "stdin", &b->script);
 }
 
+/* Reads the words of one component. */
+static struct err *sbatch_read_group(struct sbatch *b, size_t component)
+{
+    size_t first = component > 0 ? b->script.groups.at[component - 1] : 0;
+    size_t end =
+        component < b->script.groups.n ? b->script.groups.at[component] : b->script.words.n;
+    const char *const *words = (const char *const *)b->script.words.at;
+    struct slurm_words group = {0};
+
+    TRY(slurm_words_parse(b->options, false, end - first, end > first ? words + first : NULL,
+                          &group));
+    vec_add(&b->script_groups, group);
+    return NULL;
+}
+
 /* Prints the words of getopt_long about #SBATCH lines. False: the exit code is set. */
 static bool sbatch_read_script_words(struct sbatch *b)
 {
-    AUTO(err_freep)
-    struct err *e = slurm_words_parse(b->options, false, b->script.words.n,
-                                      (const char *const *)b->script.words.at, &b->script_words);
+    AUTO(err_freep) struct err *e = NULL;
 
+    for (size_t i = 0; i <= b->script.groups.n && !e; i++)
+        e = sbatch_read_group(b, i);
     if (e) {
         (void)fprintf(b->s.cli->err, "sbatch: %s\nTry \"sbatch --help\" for more information\n",
                       err_message(e));
         b->s.cli->exit_code = EXIT_VALUE;
         return false;
     }
-    if (b->script_words.arguments.n > 0) {
-        const char *word = b->script_words.arguments.at[0];
-
-        slurm_say(&b->s, "%s: %s",
-                  text_equal(word, "hetjob") || text_equal(word, "packjob")
-                      ? het_refused
-                      : "Invalid directive found in batch script",
-                  word);
+    VEC_EACH (&b->script_groups, words) {
+        if (words->arguments.n == 0)
+            continue;
+        slurm_say(&b->s, "Invalid directive found in batch script: %s", words->arguments.at[0]);
         b->s.cli->exit_code = EXIT_VALUE;
         return false;
     }
@@ -153,7 +204,7 @@ static void sbatch_put_texts(struct sbatch *b)
     json_put_text(spec, "command", command);
     if (!json_text_filled(spec, "name"))
         json_put_text(spec, "name",
-                      b->submit.wrap ? "wrap"
+                      sbatch_wrap(b) ? "wrap"
                       : file         ? sbatch_base_name(file)
                                      : "sbatch");
     if (!json_text(spec, "workDir"))
@@ -170,13 +221,14 @@ static void sbatch_put_texts(struct sbatch *b)
 
 static void sbatch_put_arguments(struct sbatch *b)
 {
+    const struct slurm_words *words = sbatch_last(b);
     json_t *arguments;
 
-    if (b->s.words.arguments.n < 2)
+    if (words->arguments.n < 2)
         return;
     arguments = json_array_at(b->submit.spec, "arguments");
-    for (size_t i = 1; i < b->s.words.arguments.n; i++)
-        json_array_append_new(arguments, json_string(b->s.words.arguments.at[i]));
+    for (size_t i = 1; i < words->arguments.n; i++)
+        json_array_append_new(arguments, json_string(words->arguments.at[i]));
 }
 
 /* The home directory is that of the submitting shell. */
@@ -346,15 +398,49 @@ static void sbatch_warn(struct sbatch *b)
         (void)fprintf(b->s.cli->err, "sbatch: warning: #PBS lines are not read\n");
 }
 
+/* Applies the options of one component: #SBATCH lines, variables, command line. */
+static struct err *sbatch_apply_group(struct sbatch *b, size_t component,
+                                      struct slurm_submit *submit)
+{
+    if (component < b->script_groups.n)
+        TRY(slurm_submit_apply(submit, &b->script_groups.at[component]));
+    TRY(slurm_submit_apply_variables(submit, slurm_variable));
+    if (component <= b->groups.n)
+        TRY(slurm_submit_apply(submit, sbatch_words(b, component)));
+    return NULL;
+}
+
+/* Adds the components behind the first one. */
+static struct err *sbatch_apply_components(struct sbatch *b)
+{
+    struct slurm_submit before = {0};
+    struct err *e = NULL;
+
+    for (size_t i = 1; !e && (i < b->script_groups.n || i <= b->groups.n); i++) {
+        struct slurm_submit next;
+
+        slurm_submit_component_begin(i == 1 ? &b->submit : &before, &next);
+        e = sbatch_apply_group(b, i, &next);
+        if (!e)
+            e = slurm_submit_component_end(&b->submit, &next);
+        b->submit.is_parsable |= next.is_parsable;
+        b->submit.is_test |= next.is_test;
+        b->submit.waits |= next.waits;
+        slurm_submit_done(&before);
+        before = next;
+    }
+    slurm_submit_done(&before);
+    return e;
+}
+
 static struct err *sbatch_apply(struct sbatch *b)
 {
     b->submit.now_s = b->s.view.now_s;
     b->submit.zone = b->s.view.zone;
     b->submit.read_file = file_read;
     b->submit.cwd = b->caller.cwd;
-    TRY(slurm_submit_apply(&b->submit, &b->script_words));
-    TRY(slurm_submit_apply_variables(&b->submit, slurm_variable));
-    TRY(slurm_submit_apply(&b->submit, &b->s.words));
+    TRY(sbatch_apply_group(b, 0, &b->submit));
+    TRY(sbatch_apply_components(b));
     if (b->submit.cluster)
         return err_new(ERR_INVALID,
                        "'%s' can't be reached now, or it is an invalid entry for --cluster.",
@@ -411,6 +497,8 @@ static struct err *sbatch_steps(struct sbatch *b)
     if (slurm_words_has(&b->s.words, "help") || slurm_words_has(&b->s.words, "usage"))
         return output_write(b->s.cli, str_of(sbatch_help));
     e = caller_look(&b->caller);
+    if (!e)
+        e = sbatch_split(b);
     if (!e)
         e = sbatch_read_script(b);
     if (e)

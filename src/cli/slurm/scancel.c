@@ -122,6 +122,12 @@ static struct err *scancel_name(struct scancel *x, const char *text)
         else if (i + 1 == n)
             return NULL; /* all are over: nothing to do */
     row = json_array_get(rows, 0);
+    if (json_int(row, "hetJobOffset", 0) > 0) {
+        slurm_say(&x->s, "Kill job error on job id %s: a component ends with its job %" PRId64,
+                  text, json_int(row, "hetJobId", 0));
+        x->is_failed = true;
+        return NULL;
+    }
     elements = slurm_cancel_elements(row, name.id, &name.indexes);
     x->signal = scancel_signal_of(&x->s.words, name.step);
     scancel_one(x, row, text, elements);

@@ -38,6 +38,9 @@ struct err *scontrol_find_job(struct scontrol *x, const char *name, json_t **ret
     TRY(slurm_rows(&x->s, path, "jobs", &rows));
     if (json_array_size(rows) == 0)
         return err_new(ERR_INVALID, "Invalid job id specified");
+    if (json_int(json_array_get(rows, 0), "hetJobOffset", 0) > 0)
+        return err_new(ERR_INVALID, "a component changes with its job %" PRId64,
+                       json_int(json_array_get(rows, 0), "hetJobId", 0));
     *ret_row = json_incref(json_array_get(rows, 0));
     *ret_elements = slurm_cancel_elements(*ret_row, parsed.id, &parsed.indexes);
     return NULL;

@@ -8,12 +8,14 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "cli/commands.h"
+#include "cli/slurm/srun_het.h"
 #include "cli/slurm/srun_private.h"
 #include "cli/term/output.h"
 #include "kinds/slurm/slurm_step.h"
 #include "slurm/multi_prog.h"
 #include "slurm/query.h"
 #include "slurm/step_bind.h"
+#include "slurm/submit_het.h"
 
 enum {
     EXIT_VALUE = 255,
@@ -29,6 +31,7 @@ struct srun {
     struct caller caller;
     struct slurm_option *options;
     struct allocation allocation;
+    struct srun_het het;
     struct step_make make;
     bool is_registered;
 };
@@ -36,6 +39,7 @@ struct srun {
 static void srun_done(struct srun *r)
 {
     step_make_done(&r->make);
+    srun_het_done(&r->het);
     allocation_done(&r->allocation);
     slurm_submit_done(&r->submit);
     caller_done(&r->caller);
@@ -70,16 +74,16 @@ static void drop_gpus_of_job(struct srun *r)
 
 static const char *program_name(const struct srun *r)
 {
-    const char *path = r->s.words.arguments.at[0];
+    const char *path = srun_het_program(&r->het, 0)->arguments.at[0];
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
 }
 
 /* Options whose values are read late are checked early. */
-static struct err *check_values(struct srun *r)
+static struct err *check_values(struct slurm_submit *submit)
 {
-    const json_t *step = r->submit.step;
+    const json_t *step = submit->step;
     const char *mpi = json_text_filled(step, "mpi");
     const char *distribution = json_text_filled(step, "distribution");
     enum step_distribution kind;
@@ -100,9 +104,29 @@ static struct err *check_values(struct srun *r)
         TRY(step_cpu_bind_read(json_text(step, "cpuBind"), &bind, &has_effect));
     step_bind_done(&bind);
     if (!has_effect)
-        vec_add(&r->submit.warnings,
+        vec_add(&submit->warnings,
                 mem_format("--cpu-bind: tasks are bound by map_cpu and mask_cpu only"));
     return NULL;
+}
+
+/* Applies the options of one group. */
+static struct err *apply_group(struct slurm_submit *submit, const struct slurm_words *words)
+{
+    TRY(slurm_submit_apply_variables(submit, slurm_variable));
+    TRY(slurm_submit_apply(submit, words));
+    if (submit->cluster)
+        return err_new(ERR_INVALID,
+                       "'%s' can't be reached now, or it is an invalid entry for --cluster.",
+                       submit->cluster);
+    /* -c asks for exact resources, -N for so many nodes; the variables of the job do not. */
+    json_put_bool(submit->step, "cpusGiven", slurm_words_has(words, "cpus-per-task"));
+    json_put_bool(submit->step, "nodesGiven", slurm_words_has(words, "nodes"));
+    json_put_bool(submit->step, "noKill", slurm_words_has(words, "no-kill"));
+    if (slurm_words_has(words, "job-name"))
+        json_put_text(submit->step, "name", json_text(submit->spec, "name"));
+    if (text_equal(slurm_words_value(words, "gres"), "none"))
+        json_put_text(submit->step, "gres", "none");
+    return check_values(submit);
 }
 
 static struct err *srun_apply(struct srun *r)
@@ -114,22 +138,15 @@ static struct err *srun_apply(struct srun *r)
     submit->read_file = file_read;
     submit->cwd = r->caller.cwd;
     submit->step = json_object();
-    TRY(slurm_submit_apply_variables(submit, slurm_variable));
-    TRY(slurm_submit_apply(submit, &r->s.words));
-    if (submit->cluster)
-        return err_new(ERR_INVALID,
-                       "'%s' can't be reached now, or it is an invalid entry for --cluster.",
-                       submit->cluster);
-    /* -c asks for exact resources, -N for so many nodes; the variables of the job do not. */
-    json_put_bool(submit->step, "cpusGiven", slurm_words_has(&r->s.words, "cpus-per-task"));
-    json_put_bool(submit->step, "nodesGiven", slurm_words_has(&r->s.words, "nodes"));
+    TRY(apply_group(submit, &r->s.words));
     drop_gpus_of_job(r);
-    json_put_bool(submit->step, "noKill", slurm_words_has(&r->s.words, "no-kill"));
-    if (slurm_words_has(&r->s.words, "job-name"))
-        json_put_text(submit->step, "name", json_text(submit->spec, "name"));
-    if (text_equal(slurm_words_value(&r->s.words, "gres"), "none"))
-        json_put_text(submit->step, "gres", "none");
-    return check_values(r);
+    for (size_t i = 1; i < r->het.groups.n; i++) {
+        struct srun_group *group = r->het.groups.at[i];
+
+        slurm_submit_component_begin(r->het.groups.at[i - 1]->submit, &group->own_submit);
+        TRY(apply_group(&group->own_submit, &group->own_words));
+    }
+    return NULL;
 }
 
 /* ---- the job ---- */
@@ -150,8 +167,10 @@ static struct err *srun_allocate(struct srun *r)
     struct err *e;
 
     TRY(slurm_command_open(&r->s));
-    if (!id)
+    if (!id) {
+        TRY(srun_het_put_components(&r->het, &r->submit));
         json_put_bool(r->submit.spec, "endsWithSteps", true);
+    }
     if (id)
         TRY(allocation_find(&r->allocation, id));
     else
@@ -167,6 +186,7 @@ static struct err *srun_allocate(struct srun *r)
 
 static struct err *srun_make(struct srun *r)
 {
+    const struct slurm_words *program = srun_het_program(&r->het, 0);
     AUTO_FREE char *warning = NULL;
 
     r->make = (struct step_make){.submit = &r->submit,
@@ -175,8 +195,10 @@ static struct err *srun_make(struct srun *r)
                                             .host = r->caller.host,
                                             .umask = r->caller.umask,
                                             .pid = getpid(),
-                                            .argv = (const char *const *)r->s.words.arguments.at,
-                                            .n_argv = r->s.words.arguments.n}};
+                                            .argv = (const char *const *)program->arguments.at,
+                                            .n_argv = program->arguments.n}};
+    if (srun_het_is_needed(&r->het, r->allocation.report))
+        return srun_het_make(&r->het, &r->caller, &r->make);
     slurm_submit_put_environment(&r->submit, r->caller.environment);
     /* A site's default that is not there is no reason to refuse what did not ask for it. */
     if (!json_text(r->submit.step, "mpi") &&
@@ -347,15 +369,6 @@ static struct err *srun_work(struct srun *r)
     return e;
 }
 
-/* A word ":" begins the next component of a heterogeneous step. */
-static struct err *srun_check_words(const struct slurm_words *w)
-{
-    for (size_t i = 0; i < w->arguments.n; i++)
-        if (text_equal(w->arguments.at[i], ":"))
-            return err_new(ERR_INVALID, "Heterogeneous steps are not available yet: :");
-    return NULL;
-}
-
 static struct err *srun_steps(struct srun *r)
 {
     struct err *e;
@@ -366,10 +379,9 @@ static struct err *srun_steps(struct srun *r)
         return output_write(r->s.cli, str_of(srun_help));
     if (text_equal(slurm_words_value(&r->s.words, "mpi"), "list"))
         return output_write(r->s.cli, STR("MPI plugin types are...\n\tnone\n\tpmi2\n"));
-    if (r->s.words.arguments.n == 0)
-        return slurm_fail(&r->s, EXIT_FAILED,
-                          err_new(ERR_INVALID, "fatal: No command given to execute."));
-    e = srun_check_words(&r->s.words);
+    e = srun_het_split(&r->het, r->options, &r->s.words, &r->submit);
+    if (!e && !srun_het_program(&r->het, r->het.groups.n - 1))
+        e = err_new(ERR_INVALID, "fatal: No command given to execute.");
     if (!e)
         e = caller_look(&r->caller);
     if (!e)

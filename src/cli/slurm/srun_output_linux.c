@@ -22,10 +22,16 @@ struct task_lines {
     struct text_escaper cleaners[2];
 };
 
+/* The files of a part of the step. */
+struct part_files {
+    int fds[2];
+    bool is_shared; /* stderr goes to the file of stdout */
+};
+
 struct srun_output {
     struct srun_output_options o;
-    int files[2];
-    bool is_shared; /* stderr goes to the file of stdout */
+    struct part_files *files; /* of each part */
+    size_t n_files;
     bool has_labels;
     int label_width;
     struct task_lines *tasks;
@@ -45,18 +51,40 @@ static char *output_path(const struct srun_output *out, const char *mode)
     return e ? slurm_pattern_expand(mode, &values) : NULL;
 }
 
-static struct err *open_output(struct srun_output *out, size_t stream, const char *key)
+static const json_t *part_spec(const struct srun_output *out, size_t part)
 {
-    const json_t *spec = out->o.submit->spec;
+    const struct step_make *make = out->o.make;
+
+    return make->parts.n > 0 ? make->parts.at[part].submit->spec : out->o.submit->spec;
+}
+
+/* Parts may write to the same file: each appends. */
+static struct err *open_output(struct srun_output *out, size_t part, size_t stream, const char *key)
+{
+    const json_t *spec = part_spec(out, part);
+    int *fd = &out->files[part].fds[stream];
     AUTO_FREE char *path = output_path(out, json_text_filled(spec, key));
     bool is_append = text_equal(json_text(spec, "openMode"), "append");
 
     if (!path)
         return NULL;
-    out->files[stream] =
-        open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (is_append ? O_APPEND : O_TRUNC), 0666);
-    if (out->files[stream] < 0)
+    *fd = open(path,
+               O_WRONLY | O_CREAT | O_CLOEXEC | (is_append ? 0 : O_TRUNC) |
+                   (is_append || out->n_files > 1 ? O_APPEND : 0),
+               0666);
+    if (*fd < 0)
         return err_errno(errno, "Could not open %s file %s", key, path);
+    return NULL;
+}
+
+/* Opens the files of one part. */
+static struct err *open_part(struct srun_output *out, size_t part)
+{
+    const json_t *spec = part_spec(out, part);
+
+    TRY(open_output(out, part, 0, "stdout"));
+    TRY(open_output(out, part, 1, "stderr"));
+    out->files[part].is_shared = out->files[part].fds[0] >= 0 && !json_text_filled(spec, "stderr");
     return NULL;
 }
 
@@ -64,9 +92,13 @@ struct err *srun_output_new(const struct srun_output_options *o, struct srun_out
 {
     struct srun_output *out = mem_alloc(sizeof(*out));
     int64_t tasks = o->make->tasks;
-    struct err *e;
+    struct err *e = NULL;
 
-    *out = (struct srun_output){.o = *o, .files = {-1, -1}, .label_width = 1};
+    *out = (struct srun_output){.o = *o, .label_width = 1};
+    out->n_files = o->make->parts.n > 0 ? o->make->parts.n : 1;
+    out->files = mem_alloc(out->n_files * sizeof(*out->files));
+    for (size_t i = 0; i < out->n_files; i++)
+        out->files[i] = (struct part_files){.fds = {-1, -1}};
     out->has_labels = json_bool(o->submit->step, "label", false);
     for (int64_t n = tasks - 1; n >= 10; n /= 10)
         out->label_width++;
@@ -76,10 +108,8 @@ struct err *srun_output_new(const struct srun_output_options *o, struct srun_out
         out->tasks[i].cleaners[0].how = TEXT_ESCAPE_LOG;
         out->tasks[i].cleaners[1].how = TEXT_ESCAPE_LOG;
     }
-    e = open_output(out, 0, "stdout");
-    if (!e)
-        e = open_output(out, 1, "stderr");
-    out->is_shared = out->files[0] >= 0 && !json_text_filled(o->submit->spec, "stderr");
+    for (size_t i = 0; i < out->n_files && !e; i++)
+        e = open_part(out, i);
     if (e) {
         srun_output_free(out);
         return e;
@@ -88,17 +118,19 @@ struct err *srun_output_new(const struct srun_output_options *o, struct srun_out
     return NULL;
 }
 
-static int output_fd(const struct srun_output *o, size_t stream)
+static int output_fd(const struct srun_output *o, size_t stream, uint32_t rank)
 {
-    if (stream == 1 && o->is_shared)
+    const struct part_files *files = &o->files[step_make_part(o->o.make, rank)];
+
+    if (stream == 1 && files->is_shared)
         stream = 0;
-    return o->files[stream] >= 0 ? o->files[stream] : (int)stream + 1;
+    return files->fds[stream] >= 0 ? files->fds[stream] : (int)stream + 1;
 }
 
 /* What a program without a terminal of its own writes must not control the user's terminal. */
 static struct err *output_put(struct srun_output *o, size_t stream, uint32_t rank, struct str bytes)
 {
-    int fd = output_fd(o, stream);
+    int fd = output_fd(o, stream, rank);
     bool has_terminal = json_bool(o->o.submit->step, "pty", false);
     AUTO(buf_done) struct buf clean = {0};
 
@@ -153,8 +185,11 @@ void srun_output_free(struct srun_output *o)
                 err_free(output_line(o, stream, (uint32_t)i, (struct str){rest->at, rest->size}));
             buf_done(rest);
         }
-    fd_close(o->files[0]);
-    fd_close(o->files[1]);
+    for (size_t i = 0; i < o->n_files; i++) {
+        fd_close(o->files[i].fds[0]);
+        fd_close(o->files[i].fds[1]);
+    }
+    free(o->files);
     free(o->tasks);
     free(o);
 }

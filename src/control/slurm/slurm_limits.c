@@ -55,6 +55,23 @@ static struct slurm_held *held_find(const struct slurm_jobs *s, const char *key)
     return h;
 }
 
+/* What all components ask for; the model is that of the first one's gpus. */
+static struct slurm_size size_of(const struct sjob *j)
+{
+    const json_t *spec = json_object_get(j->object, "spec");
+    struct slurm_size sum = slurm_size_of(&j->het.asks[0], spec);
+
+    for (size_t i = 1; i < j->het.n; i++) {
+        const struct slurm_size one = slurm_size_of(&j->het.asks[i], spec);
+
+        sum.cpus += one.cpus;
+        sum.memory_mib += one.memory_mib;
+        sum.gpus += one.gpus;
+        sum.nodes += one.nodes;
+    }
+    return sum;
+}
+
 /* Takes `key`. */
 static struct slurm_held *held_get(struct slurm_jobs *s, char *key)
 {
@@ -84,12 +101,13 @@ static void held_drop(struct slurm_jobs *s, struct slurm_held *h)
 static void held_count(struct sjob *j, char *key, int sign)
 {
     struct slurm_held *h = held_get(j->jobs, key);
+    const struct slurm_size size = size_of(j);
 
     h->jobs += sign;
-    h->size.cpus += sign * j->ask.cpus * j->ask.nodes;
-    h->size.memory_mib += sign * (j->ask.memory_bytes >> 20) * j->ask.nodes;
-    h->size.gpus += sign * j->ask.gpus.count * j->ask.nodes;
-    h->size.nodes += sign * j->ask.nodes;
+    h->size.cpus += sign * size.cpus;
+    h->size.memory_mib += sign * size.memory_mib;
+    h->size.gpus += sign * size.gpus;
+    h->size.nodes += sign * size.nodes;
     held_drop(j->jobs, h);
 }
 
@@ -261,7 +279,7 @@ static char *find_limit(const struct sjob *j)
 {
     const struct slurm_books books = books_of(j);
     const json_t *spec = json_object_get(j->object, "spec");
-    const struct slurm_size size = slurm_size_of(&j->ask, spec);
+    const struct slurm_size size = size_of(j);
     AUTO(json_freep) json_t *qos = books.find(books.arg, "slurmqoses", qos_of(j));
     struct slurm_chain chain;
     bool denies = false;

@@ -206,33 +206,43 @@ int64_t slurm_setting(const struct slurm_jobs *s, const char *key, int64_t fallb
 
 /* ---- partitions of a job ---- */
 
-/* A job that names no partition is in the default one. */
-static const char *list_of(const struct sjob *j)
+/* The partition of a component; NULL: it names none. Borrowed. */
+static const char *named_list(const struct sjob *j, size_t component)
 {
-    const char *list = json_text_filled(json_object_get(j->object, "spec"), "partition");
+    const json_t *spec = json_object_get(j->object, "spec");
+
+    if (component > 0)
+        spec = json_array_get(json_object_get(spec, "components"), component - 1);
+    return json_text_filled(spec, "partition");
+}
+
+/* A job that names no partition is in the default one. */
+static const char *list_of(const struct sjob *j, size_t component)
+{
+    const char *list = named_list(j, component);
 
     return list ? list : slurm_default_partition(j->jobs);
 }
 
-/* Why the job may not start in the partition; NULL: it may. */
-static const char *wait_in(const struct sjob *j, const struct slurm_part *p)
+/* Why the component may not start in the partition; NULL: it may. */
+static const char *wait_in(const struct sjob *j, size_t component, const struct slurm_part *p)
 {
     int64_t minutes = json_int_at(j->object, "spec", "timeLimitMinutes", NULL);
 
     if (!p)
         return "PartitionDown"; /* it was deleted */
-    return slurm_partition_wait(spec_of(p), j->ask.nodes, minutes);
+    return slurm_partition_wait(spec_of(p), j->het.asks[component].nodes, minutes);
 }
 
-const char *sjob_partition_wait(const struct sjob *j)
+static const char *component_wait(const struct sjob *j, size_t component)
 {
-    struct str rest = str_of(list_of(j));
+    struct str rest = str_of(list_of(j, component));
     const char *why = NULL;
 
     while (rest.at) {
         struct str name = str_cut(&rest, ',');
         bool is_whole = !j->jobs->parts && str_equal(name, STR(SLURM_PARTITION));
-        const char *one = is_whole ? NULL : wait_in(j, find_part(j->jobs, name));
+        const char *one = is_whole ? NULL : wait_in(j, component, find_part(j->jobs, name));
 
         if (!one)
             return NULL;
@@ -241,20 +251,29 @@ const char *sjob_partition_wait(const struct sjob *j)
     return why;
 }
 
-json_t *sjob_partitions(const struct sjob *j)
+const char *sjob_partition_wait(const struct sjob *j)
 {
-    struct str rest = str_of(list_of(j));
+    const char *why = NULL;
+
+    for (size_t i = 0; i < j->het.n && !why; i++)
+        why = component_wait(j, i);
+    return why;
+}
+
+json_t *sjob_partitions(const struct sjob *j, size_t component)
+{
+    struct str rest = str_of(list_of(j, component));
     AUTO(json_freep) json_t *names = json_array();
 
     while (j->jobs->parts && rest.at) {
         const struct slurm_part *p = find_part(j->jobs, str_cut(&rest, ','));
 
-        if (wait_in(j, p))
+        if (wait_in(j, component, p))
             continue;
         if (!p->nodes)
             return NULL;
         (void)json_array_append_new(names, json_string(p->name));
-        if (j->ask.nodes > 1) /* all of its nodes are in one partition */
+        if (j->het.asks[component].nodes > 1) /* all of its nodes are in one partition */
             break;
     }
     return json_array_size(names) > 0 ? TAKE(names) : NULL;

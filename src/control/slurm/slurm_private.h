@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "control/slurm/slurm_jobs.h"
 #include "control/writes.h"
-#include "kinds/slurm/slurm_ask.h"
+#include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_pod.h"
 #include "model/index_set.h"
 #include "model/slurm_dependency.h"
@@ -114,7 +114,8 @@ struct sjob {
     struct index_set failed;
     struct index_set cancelled;
     struct slurm_indexes indexes;
-    struct slurm_ask ask;
+    struct slurm_ask ask;       /* of the first component, but with the nodes of all */
+    struct slurm_het het;       /* one component: the job is not heterogeneous */
     VEC(struct sjob_past) past; /* ends since the server's start, for listings */
 
     struct sjob_pod *pods; /* by slot; those that are tracked */
@@ -261,6 +262,12 @@ void slurm_remove_job(void *arg, const char *ns, const char *name, const json_t 
 void sjob_free(struct sjob *j);
 /* The job of a number, also of an element's; NULL: none. */
 struct sjob *slurm_find_id(const struct slurm_jobs *s, int64_t id);
+/* The request of the pod's component. */
+const struct slurm_ask *sjob_pod_ask(const struct sjob_pod *p);
+/* The spec of the job with one component alone. New reference. */
+json_t *sjob_spec(const struct sjob *j, size_t component);
+/* The nodes of a component in those of the job, which the caller frees; NULL: none. */
+char *sjob_component_nodes(const struct sjob *j, size_t component, const char *nodes);
 /* The number in an object's label; 0: none. */
 int64_t sjob_number_of(const json_t *object);
 /* The place of the first job with this number or a later one. */
@@ -334,9 +341,9 @@ const json_t *slurm_settings(const struct slurm_jobs *s);
 int64_t slurm_setting(const struct slurm_jobs *s, const char *key, int64_t fallback);
 /* Why none of the job's partitions lets it start, in Slurm's words; NULL: one does. Static. */
 const char *sjob_partition_wait(const struct sjob *j);
-/* The partitions that let the job start, an array of names; NULL: it may have all nodes. New
+/* The partitions that let a component start, an array of names; NULL: it may have all nodes. New
  * reference. */
-json_t *sjob_partitions(const struct sjob *j);
+json_t *sjob_partitions(const struct sjob *j, size_t component);
 /* The partition of `list` (with commas; NULL: the default one) that has the node (NULL: no node);
  * none: `list`. The caller frees it. */
 char *slurm_partition_on(const struct slurm_jobs *s, const char *list, const char *node);

@@ -37,12 +37,20 @@ static void report_free(struct report *r)
 
 /* ---- the question ---- */
 
+/* "12", the element "12_3" or the component "12+1". */
 static struct err *read_id(struct str text, struct slurm_filter *f)
 {
     struct slurm_wanted_id id = {.index = -1};
     struct str rest = text;
+    struct str component = str_cut(&rest, '_');
+    struct str number = str_cut(&component, '+');
+    int64_t offset = 0;
 
-    TRY(num_parse_int64(str_cut(&rest, '_'), 0, INT64_MAX, &id.id));
+    TRY(num_parse_int64(number, 0, INT64_MAX - SLURM_HET_MAX, &id.id));
+    if (component.at)
+        TRY(num_parse_int64(component, 0, SLURM_HET_MAX, &offset));
+    id.id += offset;
+    id.is_alone = component.at != NULL;
     if (rest.at)
         TRY(num_parse_int64(rest, 0, SLURM_ARRAY_MAX, &id.index));
     if (f->ids.n >= IDS_MAX)
@@ -129,7 +137,7 @@ bool slurm_filter_state(const struct slurm_filter *f, const char *state)
 bool slurm_filter_id(const struct slurm_filter *f, int64_t id, int64_t array_id, int64_t index)
 {
     VEC_EACH (&f->ids, at) {
-        if (at->index < 0 && (at->id == id || at->id == array_id))
+        if (at->index < 0 && (at->id == id || (!at->is_alone && at->id == array_id)))
             return true;
         if (at->index >= 0 && at->id == array_id && (at->index == index || index < 0))
             return true;

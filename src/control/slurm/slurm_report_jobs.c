@@ -5,6 +5,15 @@
 #include "kinds/slurm/slurm_rows.h"
 #include "model/hostlist.h"
 
+/* The job of a row, or its component. */
+struct row_job {
+    const struct sjob *j;
+    const json_t *spec; /* of the job with the component alone */
+    size_t component;
+    const struct slurm_filter *filter;
+    json_t *rows;
+};
+
 /* What differs between the rows of a job. */
 struct element_row {
     enum sjob_state state;
@@ -102,14 +111,13 @@ static bool shows_details(const struct slurm_filter *f, const struct sjob *j)
     return f->is_detailed && (f->is_admin || !slurm_is_of_another(j->object, f->reader));
 }
 
-static void put_copied(json_t *row, const struct sjob *j, bool is_detailed)
+static void put_copied(json_t *row, const json_t *spec, bool is_detailed)
 {
     static const char *const copied[] = {
         "name",       "account",  "qos",         "wckey",        "comment", "reservation",
         "constraint", "licenses", "nodeList",    "excludeNodes", "command", "workDir",
         "submitHost", "nice",     "cpusPerTask", "tasksPerNode", "nodesMax"};
     static const char *const detailed[] = {"submitLine", "script", "environment"};
-    const json_t *spec = json_object_get(j->object, "spec");
 
     for (size_t i = 0; i < COUNT(copied); i++)
         if (json_object_get(spec, copied[i]))
@@ -195,18 +203,32 @@ static void put_times(json_t *row, const struct sjob *j, const struct element_ro
         put_limit_end(row, e->pod, started_ns, minutes * 60);
 }
 
-static const char *element_node(const struct element_row *e)
+/* The number of the row's element or component. */
+static int64_t row_number(const struct row_job *r, const struct element_row *e)
 {
-    return e->past ? e->past->node : e->pod ? e->pod->node : NULL;
+    const struct sjob *j = r->j;
+
+    return (e->index >= 0 ? sjob_element_id(j, (size_t)e->index) : j->id) + (int64_t)r->component;
 }
 
-static void put_identity(json_t *row, const struct sjob *j, const struct element_row *e)
+static void put_het(json_t *row, const struct row_job *r)
 {
-    AUTO_FREE char *object = mem_format("%s/%s", j->ns, j->name);
-    AUTO_FREE char *partition = slurm_partition_on(
-        j->jobs, json_text_at(j->object, "spec", "partition", NULL), element_node(e));
+    if (r->j->het.n == 1)
+        return;
+    json_put_int(row, "hetJobId", r->j->id);
+    json_put_int(row, "hetJobOffset", (int64_t)r->component);
+    json_put_int(row, "hetJobSize", (int64_t)r->j->het.n);
+}
 
-    json_put_int(row, "jobId", e->index >= 0 ? sjob_element_id(j, (size_t)e->index) : j->id);
+static void put_identity(json_t *row, const struct row_job *r, const struct element_row *e,
+                         const char *node)
+{
+    const struct sjob *j = r->j;
+    AUTO_FREE char *object = mem_format("%s/%s", j->ns, j->name);
+    AUTO_FREE char *partition = slurm_partition_on(j->jobs, json_text(r->spec, "partition"), node);
+
+    json_put_int(row, "jobId", row_number(r, e));
+    put_het(row, r);
     if (j->is_array) {
         json_put_int(row, "arrayJobId", j->id);
         json_put_int(row, "arrayTaskLimit", json_int_at(j->object, "spec", "array", "limit", NULL));
@@ -269,6 +291,14 @@ static const char *end_word(enum sjob_state state)
     return "None";
 }
 
+/* The nodes of the job, or of the component. The caller frees them; NULL: none. */
+static char *row_nodes(const struct row_job *r, const struct element_row *e)
+{
+    const char *nodes = e->past ? e->past->node : e->pod ? sjob_pod_nodes(e->pod) : NULL;
+
+    return sjob_component_nodes(r->j, r->component, nodes);
+}
+
 /* The first node of the list runs the script. */
 static void put_nodes(json_t *row, const char *nodes)
 {
@@ -295,7 +325,6 @@ static int64_t priority_of(const struct sjob *j, const struct element_row *e, bo
 
 static void put_state(json_t *row, const struct sjob *j, const struct element_row *e)
 {
-    const char *nodes = e->past ? e->past->node : e->pod ? sjob_pod_nodes(e->pod) : NULL;
     bool is_held = text_equal(e->reason, "JobHeldUser") || text_equal(e->reason, "JobHeldAdmin");
 
     json_put_text(row, "state", state_word(e));
@@ -313,37 +342,40 @@ static void put_state(json_t *row, const struct sjob *j, const struct element_ro
     json_put_int(row, "derivedExitCode", e->past ? e->past->end.code : 0);
     if (e->state == SJOB_CANCELLED && json_at(j->object, "spec", "cancelledBy", NULL))
         json_put_int(row, "cancelledBy", json_int_at(j->object, "spec", "cancelledBy", NULL));
-    put_nodes(row, nodes);
     if (e->pod && e->state == SJOB_RUNNING &&
         (e->pod->is_deleting || (j->ask.nodes > 1 && e->pod->state >= SJOB_COMPLETED)))
         (void)json_array_append_new(json_array_at(row, "flags"), json_string("COMPLETING"));
 }
 
-static void add_row(const struct sjob *j, const struct slurm_filter *f, const struct element_row *e,
-                    json_t *rows)
+static void add_row(const struct row_job *r, const struct element_row *e)
 {
-    int64_t id = e->index >= 0 ? sjob_element_id(j, (size_t)e->index) : j->id;
+    const struct sjob *j = r->j;
+    int64_t of = j->is_array || j->het.n > 1 ? j->id : 0;
+    AUTO_FREE char *nodes = NULL;
     json_t *row;
 
-    if (!slurm_filter_state(f, state_word(e)) ||
-        !slurm_filter_id(f, id, j->is_array ? j->id : 0, j->is_array ? e->index : -1))
+    if (!slurm_filter_state(r->filter, state_word(e)) ||
+        !slurm_filter_id(r->filter, row_number(r, e), of, j->is_array ? e->index : -1))
         return;
+    nodes = row_nodes(r, e);
     row = json_object();
-    put_identity(row, j, e);
-    put_copied(row, j, shows_details(f, j));
+    put_copied(row, r->spec, shows_details(r->filter, j));
     put_user(row, j);
+    put_nodes(row, nodes);
+    put_identity(row, r, e, json_text(row, "batchHost"));
     put_state(row, j, e);
     put_times(row, j, e);
     put_dependency(row, j);
-    slurm_put_ask(row, &j->ask, e->pod != NULL || (e->past && e->past->node));
+    slurm_put_ask(row, &j->het.asks[r->component], e->pod != NULL || (e->past && e->past->node));
     put_files(row, j, e);
-    (void)json_array_append_new(rows, row); /* a fresh object: cannot fail */
+    (void)json_array_append_new(r->rows, row); /* a fresh object: cannot fail */
 }
 
 /* ---- the rows of a job ---- */
 
-static void add_pods(const struct sjob *j, const struct slurm_filter *f, json_t *rows)
+static void add_pods(const struct row_job *r)
 {
+    const struct sjob *j = r->j;
     struct sjob_pod *p;
     struct sjob_pod *tmp;
 
@@ -353,7 +385,7 @@ static void add_pods(const struct sjob *j, const struct slurm_filter *f, json_t 
 
         if (p->rank == 0 &&
             p->state != SJOB_PENDING) /* an end that is not counted yet still runs */
-            add_row(j, f, &e, rows);
+            add_row(r, &e);
     }
 }
 
@@ -368,8 +400,9 @@ static const struct sjob_pod *waiting_pod(const struct sjob *j)
     return NULL;
 }
 
-static void add_waiting(const struct sjob *j, const struct slurm_filter *f, json_t *rows)
+static void add_waiting(const struct row_job *r)
 {
+    const struct sjob *j = r->j;
     AUTO(index_set_done) struct index_set waiting = {0};
     AUTO_FREE char *indexes = NULL;
     AUTO_FREE char *message = NULL;
@@ -384,7 +417,7 @@ static void add_waiting(const struct sjob *j, const struct slurm_filter *f, json
             (!own || own->state == SJOB_PENDING))
             (void)index_set_add(&waiting, i);
     }
-    if (waiting.count == 0 || !slurm_filter_state(f, "PENDING"))
+    if (waiting.count == 0 || !slurm_filter_state(r->filter, "PENDING"))
         return;
     if (p && closed)
         e.reason = closed;
@@ -397,12 +430,13 @@ static void add_waiting(const struct sjob *j, const struct slurm_filter *f, json
         indexes = index_set_format(&waiting);
         e.indexes = indexes;
     }
-    add_row(j, f, &e, rows);
+    add_row(r, &e);
 }
 
 /* A job without an array that ended before the server's start: its status says how. */
-static void add_known_end(const struct sjob *j, const struct slurm_filter *f, json_t *rows)
+static void add_known_end(const struct row_job *r)
 {
+    const struct sjob *j = r->j;
     const char *state = text_or_empty(json_text(j->status, "state"));
     const char *node = json_text(j->status, "nodes");
     struct sjob_past past = {.end = {.code = json_int(j->status, "exitCode", 0),
@@ -418,13 +452,14 @@ static void add_known_end(const struct sjob *j, const struct slurm_filter *f, js
         if (text_equal(state, sjob_state_names[i]))
             e.state = (enum sjob_state)i;
     if (e.state >= SJOB_COMPLETED)
-        add_row(j, f, &e, rows);
+        add_row(r, &e);
 }
 
 /* Elements of an array that never had a pod, or that ended before the server's start: a row for
  * each state. */
-static void add_known_elements(const struct sjob *j, const struct slurm_filter *f, json_t *rows)
+static void add_known_elements(const struct row_job *r)
 {
+    const struct sjob *j = r->j;
     const struct {
         const struct index_set *set;
         enum sjob_state state;
@@ -440,7 +475,7 @@ static void add_known_elements(const struct sjob *j, const struct slurm_filter *
         AUTO_FREE char *indexes = NULL;
         struct element_row e = {.state = ends[k].state, .index = -1};
 
-        if (!slurm_filter_state(f, sjob_state_names[e.state]))
+        if (!slurm_filter_state(r->filter, sjob_state_names[e.state]))
             continue;
         for (size_t i = 0; i < ends[k].set->n_words * 64; i++)
             if (index_set_has(ends[k].set, i) && !index_set_has(&told, i))
@@ -449,35 +484,49 @@ static void add_known_elements(const struct sjob *j, const struct slurm_filter *
             continue;
         indexes = index_set_format(&untold);
         e.indexes = indexes;
-        add_row(j, f, &e, rows);
+        add_row(r, &e);
+    }
+}
+
+static void add_rows(const struct row_job *r)
+{
+    const struct sjob *j = r->j;
+    const char *partition = json_text_filled(r->spec, "partition");
+    const struct slurm_row_texts texts = {
+        .ns = j->ns,
+        .user = json_text_at(r->spec, "user", "name", NULL),
+        .account = json_text(r->spec, "account"),
+        .name = json_text(r->spec, "name"),
+        .partition = partition ? partition : slurm_default_partition(j->jobs),
+    };
+
+    if (!slurm_filter_texts(r->filter, &texts))
+        return;
+    add_pods(r);
+    add_waiting(r);
+    if (!j->is_array && j->is_over) {
+        add_known_end(r);
+        return;
+    }
+    if (j->is_array)
+        add_known_elements(r);
+    VEC_EACH (&j->past, past) {
+        const struct element_row e = {.state = past->end.state, .index = past->index, .past = past};
+
+        add_row(r, &e);
     }
 }
 
 void slurm_add_job_rows(struct sjob *j, const struct slurm_filter *f, json_t *rows)
 {
-    const json_t *spec = json_object_get(j->object, "spec");
-    const char *partition = json_text_filled(spec, "partition");
-    const struct slurm_row_texts texts = {
-        .ns = j->ns,
-        .user = json_text_at(spec, "user", "name", NULL),
-        .account = json_text(spec, "account"),
-        .name = json_text(spec, "name"),
-        .partition = partition ? partition : slurm_default_partition(j->jobs),
-    };
+    for (size_t i = 0; i < j->het.n; i++) {
+        AUTO(json_freep) json_t *own = j->het.n > 1 ? sjob_spec(j, i) : NULL;
+        const struct row_job r = {.j = j,
+                                  .spec = own ? own : json_object_get(j->object, "spec"),
+                                  .component = i,
+                                  .filter = f,
+                                  .rows = rows};
 
-    if (!slurm_filter_texts(f, &texts))
-        return;
-    add_pods(j, f, rows);
-    add_waiting(j, f, rows);
-    if (!j->is_array && j->is_over) {
-        add_known_end(j, f, rows);
-        return;
-    }
-    if (j->is_array)
-        add_known_elements(j, f, rows);
-    VEC_EACH (&j->past, past) {
-        const struct element_row e = {.state = past->end.state, .index = past->index, .past = past};
-
-        add_row(j, f, &e, rows);
+        add_rows(&r);
     }
 }

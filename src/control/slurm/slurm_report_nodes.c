@@ -69,7 +69,7 @@ static struct node_sum *sum_nodes(const struct slurm_jobs *s)
 
     map_each (handle, s->pods, p, tmp)
         if (p->node)
-            add_held(&sums, p->node, &p->job->ask);
+            add_held(&sums, p->node, sjob_pod_ask(p));
     VEC_EACH (&s->others_by_number, o)
         if ((*o)->state == SJOB_RUNNING)
             add_held(&sums, (*o)->node, &(*o)->ask);

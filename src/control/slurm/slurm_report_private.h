@@ -6,6 +6,7 @@
 struct slurm_wanted_id {
     int64_t id;
     int64_t index; /* -1: the whole job */
+    bool is_alone; /* the number of a component means nothing else */
 };
 
 /* Texts and trees are borrowed; NULL: all. */
@@ -32,7 +33,7 @@ struct slurm_row_texts {
 };
 
 bool slurm_filter_state(const struct slurm_filter *f, const char *state);
-/* `array_id` 0 and `index` -1: not an element. */
+/* `array_id`: of the array, or of the heterogeneous job; 0 and `index` -1: not an element. */
 bool slurm_filter_id(const struct slurm_filter *f, int64_t id, int64_t array_id, int64_t index);
 bool slurm_filter_texts(const struct slurm_filter *f, const struct slurm_row_texts *t);
 

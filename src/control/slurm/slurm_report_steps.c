@@ -103,12 +103,18 @@ static const char *step_state(const struct slurm_jobs *s, const struct slurm_ste
     return p && p->state < SJOB_COMPLETED ? "RUNNING" : "CANCELLED";
 }
 
+/* The step has the number of its first node's component. */
 static void step_put_job(json_t *row, const struct sjob *j, const json_t *spec)
 {
     const json_t *job = json_object_get(j->object, "spec");
     const char *partition = json_text_filled(job, "partition");
 
-    json_put_int(row, "jobId", j->id);
+    if (j->het.n > 1) {
+        json_put_int(row, "hetJobId", j->id);
+        json_put_int(row, "hetJobOffset", json_int(row, "jobId", j->id) - j->id);
+    } else {
+        json_put_int(row, "jobId", j->id);
+    }
     if (j->is_array) {
         json_put_int(row, "arrayJobId", j->id);
         json_put_int(row, "arrayTaskId", json_int(spec, "index", 0));
@@ -185,8 +191,8 @@ json_t *slurm_step_rows(struct slurm_jobs *s, const struct slurm_filter *f)
         int64_t index = j && j->is_array ? json_int_at(step->object, "spec", "index", NULL) : -1;
 
         if (j && slurm_filter_texts(f, &texts) && slurm_filter_state(f, step_state(s, step)) &&
-            slurm_filter_id(f, index >= 0 ? sjob_element_id(j, (size_t)index) : j->id,
-                            index >= 0 ? j->id : 0, index))
+            slurm_filter_id(f, json_int_at(step->object, "status", "jobId", NULL),
+                            index >= 0 || j->het.n > 1 ? j->id : 0, index))
             (void)json_array_append_new(rows, step_row(s, j, step)); /* cannot fail */
     }
     return rows_in_order(rows);
@@ -197,6 +203,7 @@ json_t *slurm_step_rows(struct slurm_jobs *s, const struct slurm_filter *f)
 static json_t *allocation_node(const struct sjob *j, const struct sjob_pod *p)
 {
     struct slurm_node *node = NULL;
+    const struct slurm_ask *ask = sjob_pod_ask(p);
     json_t *row = json_object();
     const json_t *addresses;
 
@@ -206,9 +213,11 @@ static json_t *allocation_node(const struct sjob *j, const struct sjob_pod *p)
     json_put_text(row, "pod", p->name);
     json_put_text(row, "address", json_text(json_array_get(addresses, 0), "address"));
     json_put_bool(row, "ready", p->is_ready);
-    json_put_int(row, "cpus", j->ask.cpus);
-    json_put_int(row, "memory", j->ask.memory_bytes >> 20);
-    json_put_int(row, "gpus", j->ask.gpus.count);
+    json_put_int(row, "cpus", ask->cpus);
+    json_put_int(row, "memory", ask->memory_bytes >> 20);
+    json_put_int(row, "gpus", ask->gpus.count);
+    if (j->het.n > 1)
+        json_put_int(row, "component", ask - j->het.asks);
     return row;
 }
 
@@ -223,19 +232,38 @@ static void allocation_put_nodes(const struct sjob *j, size_t index, json_t *nod
     }
 }
 
-static void allocation_put(const struct sjob *j, size_t index, json_t *to)
+static void allocation_copy(const json_t *spec, json_t *to)
 {
     static const char *const copied[] = {"tasks",      "tasksPerNode", "cpusPerTask", "name",
                                          "overcommit", "gpusPerTask",  "workDir"};
-    const json_t *spec = json_object_get(j->object, "spec");
+
+    for (size_t i = 0; i < COUNT(copied); i++)
+        if (json_object_get(spec, copied[i]))
+            json_put(to, copied[i], json_deep_copy(json_object_get(spec, copied[i])));
+}
+
+/* The requests of the components. */
+static void allocation_put_components(const struct sjob *j, json_t *to)
+{
+    for (size_t i = 0; j->het.n > 1 && i < j->het.n; i++) {
+        AUTO(json_freep) json_t *spec = sjob_spec(j, i);
+        json_t *component = json_object();
+
+        allocation_copy(spec, component);
+        json_put_int(component, "nodeCount", j->het.asks[i].nodes);
+        (void)json_array_append_new(json_array_at(to, "components"), component); /* cannot fail */
+    }
+}
+
+static void allocation_put(const struct sjob *j, size_t index, json_t *to)
+{
     const struct sjob_pod *p = sjob_find_pod(j, index);
     AUTO_FREE char *object = mem_format("%s/%s", j->ns, j->name);
     AUTO_FREE char *message = NULL;
     const char *state = json_text(j->status, "state");
 
-    for (size_t i = 0; i < COUNT(copied); i++)
-        if (json_object_get(spec, copied[i]))
-            json_put(to, copied[i], json_deep_copy(json_object_get(spec, copied[i])));
+    allocation_copy(json_object_get(j->object, "spec"), to);
+    allocation_put_components(j, to);
     json_put_int(to, "jobId", sjob_element_id(j, index));
     json_put_text(to, "object", object);
     json_put_int(to, "nodeCount", j->ask.nodes);
@@ -274,5 +302,7 @@ json_t *slurm_allocation(struct slurm_jobs *s, const struct slurm_filter *f)
             index = i;
     if (index_set_has(&j->all, index))
         allocation_put(j, index, answer);
+    if (j->het.n > 1 && (id->is_alone || id->id > j->id))
+        json_put_int(answer, "component", id->id - j->id);
     return answer;
 }

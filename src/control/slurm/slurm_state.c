@@ -52,12 +52,39 @@ size_t slurm_id_place(const struct slurm_jobs *s, int64_t id)
     return low;
 }
 
+/* An array has a number for each element, a heterogeneous job one for each component. */
+static int64_t number_count(const struct sjob *j)
+{
+    return (int64_t)(j->het.n > 1 ? j->het.n : j->all.count);
+}
+
 struct sjob *slurm_find_id(const struct slurm_jobs *s, int64_t id)
 {
     size_t at = slurm_id_place(s, id + 1);
     struct sjob *j = at > 0 ? s->by_id.at[at - 1] : NULL;
 
-    return j && id < j->id + (int64_t)j->all.count ? j : NULL;
+    return j && id < j->id + number_count(j) ? j : NULL;
+}
+
+const struct slurm_ask *sjob_pod_ask(const struct sjob_pod *p)
+{
+    int64_t first = 0;
+
+    return &p->job->het.asks[slurm_het_of_rank(&p->job->het, p->rank, &first)];
+}
+
+json_t *sjob_spec(const struct sjob *j, size_t component)
+{
+    return slurm_het_spec(json_object_get(j->object, "spec"), (int64_t)component);
+}
+
+char *sjob_component_nodes(const struct sjob *j, size_t component, const char *nodes)
+{
+    AUTO_FREE char *counts = slurm_het_counts(&j->het);
+
+    if (!nodes || j->het.n == 1)
+        return nodes ? mem_strdup(nodes) : NULL;
+    return slurm_het_nodes(nodes, counts, (int64_t)component);
 }
 
 static void id_add(struct sjob *j)
@@ -110,6 +137,19 @@ int64_t sjob_number_of(const json_t *object)
     return id;
 }
 
+/* Requests were read at the creation, and do not change. */
+static void read_asks(struct sjob *j, const json_t *spec)
+{
+    AUTO(err_freep) struct err *e = slurm_het_read(spec, &j->het);
+
+    if (e) {
+        j->het = (struct slurm_het){.n = 1, .asks = mem_alloc(sizeof(*j->het.asks)), .nodes = 1};
+        j->het.asks[0] = (struct slurm_ask){.nodes = 1, .tasks = 1, .cpus = 1};
+    }
+    j->ask = j->het.asks[0];
+    j->ask.nodes = j->het.nodes;
+}
+
 static struct sjob *sjob_new(struct slurm_jobs *s, const char *key, const json_t *job)
 {
     const char *indexes = json_text_at(job, "spec", "array", "indexes", NULL);
@@ -127,8 +167,7 @@ static struct sjob *sjob_new(struct slurm_jobs *s, const char *key, const json_t
     else
         (void)index_set_add(&j->all, 0);
     j->indexes = slurm_indexes_of(&j->all);
-    j->ask = (struct slurm_ask){.nodes = 1, .tasks = 1, .cpus = 1};
-    err_free(slurm_ask_read(json_object_get(job, "spec"), &j->ask)); /* does not change */
+    read_asks(j, json_object_get(job, "spec"));
     if (json_text_at(job, "spec", "licenses", NULL)) /* was read at the creation, too */
         err_free(slurm_licenses_parse(str_of(json_text_at(job, "spec", "licenses", NULL)),
                                       &j->licenses));
@@ -161,6 +200,7 @@ void sjob_free(struct sjob *j)
     index_set_done(&j->cancelled);
     slurm_dependency_done(&j->dependency);
     slurm_tres_done(&j->licenses);
+    slurm_het_done(&j->het);
     loop_timer_free(j->timer);
     vec_done(&j->ended);
     vec_done(&j->dependents);

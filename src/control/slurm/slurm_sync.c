@@ -80,7 +80,9 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
 {
     struct slurm_jobs *s = j->jobs;
     const char *account = json_text_at(j->object, "spec", "account", NULL);
-    AUTO(json_freep) json_t *partitions = sjob_partitions(j);
+    int64_t first_rank = 0;
+    size_t component = slurm_het_of_rank(&j->het, rank, &first_rank);
+    AUTO(json_freep) json_t *partitions = sjob_partitions(j, component);
     const struct slurm_element element = {
         .job = j->object,
         .array = j->is_array ? &j->indexes : NULL,

@@ -247,16 +247,31 @@ static void turn_refused(struct sjob_turn *t, const struct err *e)
     sjob_poke_in(j, retry_failed(&j->write_retry, loop_now_ns(j->jobs->options.loop)));
 }
 
+/* The end of the pod that was decided elsewhere: by the client of an allocation, or by the first
+ * component of a heterogeneous job. NULL: none. */
+static const json_t *told_end(const struct sjob *j, const struct sjob_pod *p)
+{
+    const json_t *ending = json_at(j->status, "records", "ending", "*", NULL);
+    const char *state = json_text(ending, "state");
+
+    if (!json_at(j->object, "spec", "script", NULL))
+        return json_at(j->object, "spec", "end", NULL);
+    if (j->het.n == 1 || sjob_pod_ask(p) == &j->het.asks[0])
+        return NULL;
+    return text_equal(state, "COMPLETED") || text_equal(state, "FAILED") ? ending : NULL;
+}
+
 /* Notes at a pod that has started who cancels it: accounting reads it at the pod's end. */
 static void note_canceller(struct sjob *j, const struct sjob_pod *p)
 {
     const struct cluster_target target = {.resource = "pods", .ns = j->ns, .name = p->name};
     const json_t *uid = json_at(j->object, "spec", "cancelledBy", NULL);
-    const json_t *end = json_at(j->object, "spec", "end", NULL);
+    const json_t *end = told_end(j, p);
     AUTO_FREE char *text = uid ? mem_format("%" PRId64, (int64_t)json_integer_value(uid)) : NULL;
-    AUTO_FREE char *told = mem_format("%" PRId64 " %" PRId64, json_int(end, "exitCode", 0),
-                                      json_int(end, "exitSignal", 0));
-    bool is_told = end && !json_at(j->object, "spec", "script", NULL);
+    AUTO_FREE char *told =
+        mem_format("%" PRId64 " %" PRId64, json_int(end, "exitCode", json_int(end, "code", 0)),
+                   json_int(end, "exitSignal", json_int(end, "signal", 0)));
+    bool is_told = end != NULL;
     AUTO(json_freep) json_t *patch = json_object();
     json_t *annotations = json_object_at(json_object_at(patch, "metadata"), "annotations");
     AUTO(err_freep) struct err *e = NULL;

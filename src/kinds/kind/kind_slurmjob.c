@@ -3,6 +3,7 @@
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
+#include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
 
 enum {
@@ -65,6 +66,37 @@ static const struct field container_fields[] = {
     F_BOOL("isReadOnly", "The root file system of the container cannot be written."),
     F_END,
 };
+
+static const struct field component_fields[] = {
+    F_STRING("name", "The name of the component, free text.", .size_max = TEXT_MAX),
+    F_STRING("partition", "The partitions, with commas.", .size_max = TEXT_MAX),
+    F_STRING("constraint", "The features that nodes must have.", .size_max = TEXT_MAX),
+    F_STRING("prefer", "The features that nodes should have.", .size_max = TEXT_MAX),
+    F_COUNT("nodesMin", "The least number of nodes."),
+    F_COUNT("nodesMax", "The greatest number of nodes."),
+    F_COUNT("tasks", "The number of tasks."),
+    F_COUNT("tasksPerNode", "The number of tasks on a node."),
+    F_COUNT("cpusPerTask", "The number of cpus of a task."),
+    F_COUNT("cpusMin", "The least number of cpus of a node."),
+    F_STRING("nodeList", "Nodes that the component must have, as a hostlist.",
+             .size_max = LINE_MAX_BYTES),
+    F_STRING("excludeNodes", "Nodes that the component may not have, as a hostlist.",
+             .size_max = LINE_MAX_BYTES),
+    F_BOOL("exclusive", "No other job or component runs on the component's nodes."),
+    F_BOOL("overcommit", "A cpu may have several tasks."),
+    F_QUANTITY("memoryPerNode", "The memory on each node; 0: all of it."),
+    F_QUANTITY("memoryPerCpu", "The memory of each cpu."),
+    F_QUANTITY("memoryPerGpu", "The memory of each gpu."),
+    F_STRING("gres", "NAME[:TYPE][:COUNT] on each node, with commas.", .size_max = TEXT_MAX),
+    F_STRING("gpus", "[TYPE:]COUNT of the whole component.", .size_max = TEXT_MAX),
+    F_STRING("gpusPerNode", "[TYPE:]COUNT on each node.", .size_max = TEXT_MAX),
+    F_STRING("gpusPerTask", "[TYPE:]COUNT for each task.", .size_max = TEXT_MAX),
+    F_COUNT("cpusPerGpu", "The number of cpus for each gpu."),
+    F_END,
+};
+
+static const struct field component_item =
+    F_OBJECT(NULL, component_fields, "A component behind the first one.");
 
 static const struct field spec_fields[] = {
     F_STRING("name", "The name of the job, free text.", .size_max = TEXT_MAX),
@@ -146,6 +178,9 @@ static const struct field spec_fields[] = {
     F_STRING("gpusPerTask", "[TYPE:]COUNT for each task.", .size_max = TEXT_MAX),
     F_COUNT("cpusPerGpu", "The number of cpus for each gpu."),
     F_OBJECT("container", container_fields, "The image of the job; absent: the machine itself."),
+    F_LIST("components", &component_item,
+           "The requests of the components of a heterogeneous job, behind the first one.",
+           .items_max = SLURM_HET_MAX - 1),
     F_OBJECT("user", user_fields, "The submitting user, written by the server."),
     F_END,
 };

@@ -5,6 +5,8 @@
  * user, as containers of the image `host` do; only that user and administrators change it.
  */
 
+#include <inttypes.h>
+
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/object/objects_private.h"
@@ -13,6 +15,7 @@
 #include "kinds/slurm/slurm_accounts.h"
 #include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_container.h"
+#include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
 #include "kinds/slurm/slurm_license.h"
 #include "kinds/slurm/slurm_pod.h"
@@ -53,7 +56,7 @@ static void put_status(const struct change *c, const struct index_set *elements)
         json_put_text(status, "reason", *hold == 'u' ? "JobHeldUser" : "JobHeldAdmin");
 }
 
-/* The number of the job, and one for each element of an array after it. */
+/* The number of the job, and one for each element of an array or further component after it. */
 static struct err *put_numbers(struct change *c)
 {
     const char *indexes = json_text_at(c->after, "spec", "array", "indexes", NULL);
@@ -65,6 +68,8 @@ static struct err *put_numbers(struct change *c)
         if (e || set.count == 0)
             return err_new(ERR_INVALID, "Invalid job array specification");
         c->job_ids = (int64_t)set.count;
+    } else {
+        c->job_ids = slurm_het_size(json_object_get(c->after, "spec"));
     }
     TRY(put_job_id(c));
     if (!indexes)
@@ -282,7 +287,7 @@ static struct err *check_fits(const struct change *c, const struct slurm_ask *as
     return fits ? NULL : err_new(ERR_INVALID, "Requested node configuration is not available");
 }
 
-static struct err *check_request(struct change *c)
+static struct err *check_component(struct change *c)
 {
     json_t *spec = json_object_get(c->after, "spec");
     const struct slurm_books books = {slurm_find_book, (void *)(uintptr_t)c};
@@ -302,6 +307,54 @@ static struct err *check_request(struct change *c)
     TRY(slurm_accounts_admit(&books, spec));
     TRY(check_account(c));
     return check_fits(c, &ask);
+}
+
+/* ---- heterogeneous jobs ---- */
+
+/* What is not available with components. */
+static struct err *check_het(const json_t *spec)
+{
+    if (json_object_get(spec, "array"))
+        return err_new(ERR_INVALID, "Invalid job array specification");
+    if (json_object_get(spec, "container"))
+        return err_new(ERR_INVALID, "a container in a heterogeneous job is not available yet");
+    return NULL;
+}
+
+/* Checks one component as a job of its own, and keeps what the rules fill in of its request. */
+static struct err *check_part(struct change *c, json_t *whole, int64_t component)
+{
+    json_t *request = json_array_get(json_object_get(whole, "components"), (size_t)component - 1);
+    json_t *own = slurm_het_spec(whole, component);
+    struct err *e;
+
+    json_put(c->after, "spec", json_incref(own));
+    e = check_component(c);
+    json_put(c->after, "spec", json_incref(whole));
+    if (!e && component == 0)
+        (void)json_object_update(whole, own); /* two objects: cannot fail */
+    for (size_t i = 0; !e && component > 0 && slurm_het_keys[i]; i++)
+        if (json_object_get(own, slurm_het_keys[i]))
+            json_put(request, slurm_het_keys[i],
+                     json_incref(json_object_get(own, slurm_het_keys[i])));
+    json_decref(own);
+    return e;
+}
+
+static struct err *check_request(struct change *c)
+{
+    AUTO(json_freep) json_t *whole = json_incref(json_object_get(c->after, "spec"));
+    AUTO(slurm_het_done) struct slurm_het het = {0};
+    int64_t n = slurm_het_size(whole);
+
+    if (n == 1)
+        return check_component(c);
+    TRY(check_het(whole));
+    for (int64_t i = 0; i < n; i++)
+        TRY(check_part(c, whole, i));
+    TRY(slurm_het_read(whole, &het));
+    return het.nodes <= SLURM_NODES_MAX ? NULL
+                                        : err_new(ERR_INVALID, "Node count specification invalid");
 }
 
 /* Users lower the priority of a job by its nice value, administrators also raise it. */
@@ -420,25 +473,56 @@ static void read_unstarted(const json_t *job, struct index_set *ret)
         err_free(index_set_parse(str_of(text), SLURM_ARRAY_MAX, ret));
 }
 
-/* Adds a row for elements that the controller cancelled before they started. */
-static void account_cancelled(struct change *c)
+/* Adds the row of the elements, or of one component (0: the first, or all of the job). */
+static void account_part(struct change *c, const struct index_set *indexes, int64_t attempt,
+                         int64_t component)
 {
     const json_t *metadata = json_object_get(c->after, "metadata");
-    AUTO(index_set_done) struct index_set was = {0};
-    AUTO(index_set_done) struct index_set is = {0};
+    const json_t *whole = json_object_get(c->after, "spec");
+    AUTO(json_freep) json_t *spec = slurm_het_spec(whole, component);
+    AUTO(json_freep) json_t *job = json_copy(c->after);
     struct slurm_ask ask = {.nodes = 1, .tasks = 1, .cpus = 1};
-    const struct slurm_element element = {.job = c->after, .index = -1};
+    int64_t id = json_int_at(c->after, "status", "jobId", NULL);
+    const struct slurm_element element = {.job = job,
+                                          .index = -1,
+                                          .raw_id = id,
+                                          .whole = slurm_het_size(whole) > 1 ? c->after : NULL,
+                                          .component = component};
+    AUTO_FREE char *number = mem_format("%" PRId64, id + component);
+    AUTO_FREE char *elements = index_set_format(indexes);
+    AUTO_FREE char *text = NULL;
+    AUTO(json_freep) json_t *facts = NULL;
     struct account_unstarted row = {
         .ns = json_text(metadata, "namespace"),
         .name = json_text(metadata, "name"),
         .uid = json_text(metadata, "uid"),
         .user = json_text_at(metadata, "annotations", POD_USER, NULL),
-        .job_id = json_text_at(metadata, "labels", POD_JOB_ID, NULL),
+        .job_id = number,
+        .attempt = attempt + component,
         .cancelled_by = -1,
+        .now_ns = objects_now_ns(c->objects),
     };
-    AUTO(json_freep) json_t *facts = NULL;
-    AUTO_FREE char *indexes = NULL;
-    AUTO_FREE char *text = NULL;
+
+    json_put(job, "spec", json_incref(spec));
+    err_free(slurm_ask_read(spec, &ask)); /* does not change */
+    facts = slurm_account_facts(&element, &ask);
+    if (json_object_get(whole, "cancelledBy"))
+        row.cancelled_by = json_int(whole, "cancelledBy", -1);
+    if (json_object_get(whole, "array")) {
+        json_put_int(facts, "arrayJobId", id);
+        json_put_text(facts, "arrayTaskId", elements);
+    }
+    text = json_format(facts);
+    row.slurm = text;
+    account_unstarted_in(&c->txn, &row);
+}
+
+/* Adds rows for elements that the controller cancelled before they started. */
+static void account_cancelled(struct change *c)
+{
+    AUTO(index_set_done) struct index_set was = {0};
+    AUTO(index_set_done) struct index_set is = {0};
+    int64_t n = slurm_het_size(json_object_get(c->after, "spec"));
 
     read_unstarted(c->before, &was);
     read_unstarted(c->after, &is);
@@ -447,20 +531,8 @@ static void account_cancelled(struct change *c)
     for (size_t i = 0; i < was.n_words * 64; i++)
         if (index_set_has(&was, i))
             index_set_remove(&is, i);
-    err_free(slurm_ask_read(json_object_get(c->after, "spec"), &ask)); /* does not change */
-    facts = slurm_account_facts(&element, &ask);
-    indexes = index_set_format(&is);
-    if (json_at(c->after, "spec", "cancelledBy", NULL))
-        row.cancelled_by = json_int_at(c->after, "spec", "cancelledBy", NULL);
-    if (json_at(c->after, "spec", "array", NULL)) {
-        json_put_int(facts, "arrayJobId", json_int_at(c->after, "status", "jobId", NULL));
-        json_put_text(facts, "arrayTaskId", indexes);
-    }
-    text = json_format(facts);
-    row.slurm = text;
-    row.attempt = (int64_t)was.count;
-    row.now_ns = objects_now_ns(c->objects);
-    account_unstarted_in(&c->txn, &row);
+    for (int64_t i = 0; i < n; i++)
+        account_part(c, &is, (int64_t)was.count, i);
 }
 
 /* Notes who cancels; nobody else writes the member. */

@@ -14,7 +14,7 @@
 #include "kinds/object/tree_cache.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
-#include "kinds/slurm/slurm_ask.h"
+#include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
 #include "kinds/slurm/slurm_step.h"
 
@@ -66,23 +66,18 @@ static bool is_gpu_held(const struct step_node *n, int64_t place)
     return n->held[place / 64] >> (place % 64) & 1;
 }
 
-static const json_t *node_of_pod(const json_t *step, const char *pod)
+/* What the step asks for in the pod, and the gpus that it was given there; NULL: nothing. */
+static const json_t *node_of_pod(const json_t *step, const char *pod, const json_t **ret_gpus)
 {
     const json_t *nodes = json_at(step, "spec", "nodes", NULL);
+    const json_t *given = json_at(step, "status", "nodes", NULL); /* in the same order */
 
-    for (size_t i = 0; i < json_array_size(nodes); i++)
-        if (text_equal(json_text(json_array_get(nodes, i), "pod"), pod))
-            return json_array_get(nodes, i);
-    return NULL;
-}
-
-static const json_t *given_on(const json_t *step, const char *node)
-{
-    const json_t *nodes = json_at(step, "status", "nodes", NULL);
-
-    for (size_t i = 0; i < json_array_size(nodes); i++)
-        if (text_equal(json_text(json_array_get(nodes, i), "node"), node))
-            return json_object_get(json_array_get(nodes, i), "gpus");
+    for (size_t i = 0; i < json_array_size(nodes); i++) {
+        if (!text_equal(json_text(json_array_get(nodes, i), "pod"), pod))
+            continue;
+        *ret_gpus = json_object_get(json_array_get(given, i), "gpus");
+        return json_array_get(nodes, i);
+    }
     return NULL;
 }
 
@@ -99,8 +94,8 @@ static bool step_holds(const struct change *c, const json_t *step)
 
 static void step_add_held(struct step_node *n, const json_t *step)
 {
-    const json_t *other = node_of_pod(step, json_text(n->asked, "pod"));
-    const json_t *gpus = given_on(step, json_text(n->asked, "node"));
+    const json_t *gpus = NULL;
+    const json_t *other = node_of_pod(step, json_text(n->asked, "pod"), &gpus);
     int64_t cpus = json_int(other, "cpus", 0);
 
     if (!other)
@@ -176,11 +171,22 @@ static struct err *step_look(const struct change *c, const char *prefix, struct 
     return NULL;
 }
 
+static size_t component_of(const json_t *pod, const struct slurm_het *het)
+{
+    const char *label = json_text_at(pod, "metadata", "labels", SLURM_HET_LABEL, NULL);
+    int64_t i = 0;
+
+    if (label)
+        err_free(num_parse_int64(str_of(label), 0, (int64_t)het->n - 1, &i)); /* our own number */
+    return (size_t)i;
+}
+
 /* What the job has in the pod of one node of the step. */
 static struct err *step_read_node(const struct change *c, const json_t *job,
-                                  const struct slurm_ask *ask, struct step_node *n)
+                                  const struct slurm_het *het, struct step_node *n)
 {
     AUTO(json_freep) json_t *pod = NULL;
+    const struct slurm_ask *ask;
     const char *of;
 
     TRY(step_load(c, kind_find("", "pods"), text_or_empty(json_text(n->asked, "pod")), &pod));
@@ -189,6 +195,7 @@ static struct err *step_read_node(const struct change *c, const json_t *job,
         pod_is_terminal(pod) || pod_is_deleting(pod) ||
         !text_equal(pod_node(pod), json_text(n->asked, "node")))
         return err_new(ERR_INVALID, "Job/step already completing or completed");
+    ask = &het->asks[component_of(pod, het)];
     n->cpus = ask->cpus;
     n->gpus = ask->gpus.count < GPUS_MAX ? ask->gpus.count : GPUS_MAX;
     return NULL;
@@ -201,13 +208,13 @@ static struct err *step_place(struct change *c, const json_t *job, const char *p
     size_t n = json_array_size(asked);
     AUTO_FREE struct step_node *nodes = mem_alloc((n + 1) * sizeof(*nodes));
     json_t *status = json_object_at(c->after, "status");
-    struct slurm_ask ask = {0};
+    AUTO(slurm_het_done) struct slurm_het het = {0};
     int64_t next = 0;
 
-    TRY(slurm_ask_read(json_object_get(job, "spec"), &ask));
+    TRY(slurm_het_read(json_object_get(job, "spec"), &het));
     for (size_t i = 0; i < n; i++) {
         nodes[i] = (struct step_node){.asked = json_array_get(asked, i)};
-        TRY(step_read_node(c, job, &ask, &nodes[i]));
+        TRY(step_read_node(c, job, &het, &nodes[i]));
     }
     TRY(step_look(c, prefix, nodes, n, &next));
     for (size_t i = 0; i < n; i++) {

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "kinds/slurm/slurm_het.h"
 #include "model/quantity.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -131,6 +132,42 @@ static void put_array(json_t *all, const struct slurm_element *e)
     put_count(all, "SLURM_ARRAY_TASK_STEP", e->array->step);
 }
 
+/* The variables of all components of a heterogeneous job: "NAME_HET_GROUP_N". */
+static void put_group(json_t *all, const struct slurm_element *e, int64_t component)
+{
+    AUTO(json_freep)
+    json_t *spec = slurm_het_spec(json_object_get(e->whole, "spec"), component);
+    AUTO(json_freep) json_t *job = json_copy((json_t *)(uintptr_t)e->whole);
+    AUTO(json_freep) json_t *own = json_object();
+    struct slurm_element element = *e;
+    struct slurm_ask ask = {.nodes = 1, .tasks = 1, .cpus = 1};
+    const char *name;
+    json_t *value;
+
+    json_put(job, "spec", json_incref(spec));
+    element.job = job;
+    element.raw_id = e->raw_id + component;
+    err_free(slurm_ask_read(spec, &ask)); /* was read at the creation */
+    put_job(own, &element);
+    put_options(own, spec, &ask);
+    put_sizes(own, &ask);
+    json_object_foreach (own, name, value) {
+        AUTO_FREE char *grouped = mem_format("%s_HET_GROUP_%" PRId64, name, component);
+
+        json_put(all, grouped, json_incref(value));
+    }
+}
+
+static void put_het(json_t *all, const struct slurm_element *e)
+{
+    int64_t n = e->whole ? slurm_het_size(json_object_get(e->whole, "spec")) : 0;
+
+    if (n > 0)
+        put_count(all, "SLURM_HET_SIZE", n);
+    for (int64_t i = 0; i < n; i++)
+        put_group(all, e, i);
+}
+
 char *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask)
 {
     const json_t *spec = json_object_get(e->job, "spec");
@@ -143,6 +180,7 @@ char *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask)
     put_options(all, spec, ask);
     put_sizes(all, ask);
     put_array(all, e);
+    put_het(all, e);
     put_ranks(all, e);
     buf_add_char(&out, '[');
     json_object_foreach (all, name, value) {

@@ -35,6 +35,13 @@ enum {
 #define SLURM_GANG_LABEL "mete.dev/slurm-gang"
 #define SLURM_RANK_LABEL "mete.dev/slurm-rank"
 
+/*
+ * Of a pod of a heterogeneous job: the label is its component from 0, the annotation has the
+ * numbers of nodes of all components, "1,2".
+ */
+#define SLURM_HET_LABEL      "mete.dev/slurm-component"
+#define SLURM_HET_ANNOTATION "mete.dev/slurm-components"
+
 /* Annotation of such a pod, from its placement on: the nodes in the order of ranks, a hostlist. */
 #define SLURM_NODES_ANNOTATION "mete.dev/slurm-nodes"
 

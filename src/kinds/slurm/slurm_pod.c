@@ -12,6 +12,7 @@
 #include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_container.h"
 #include "kinds/slurm/slurm_env.h"
+#include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_partition.h"
 #include "kinds/topology.h"
 #include "model/quantity.h"
@@ -148,7 +149,11 @@ json_t *slurm_account_facts(const struct slurm_element *e, const struct slurm_as
     json_put_int(facts, "cpus", ask->cpus * ask->nodes);
     json_put_int(facts, "nodeCount", ask->nodes);
     if (ask->nodes > 1)
-        json_put_int(facts, "rank", e->rank);
+        json_put_int(facts, "rank", e->rank - e->first_rank);
+    if (e->whole) {
+        json_put_int(facts, "hetJobId", e->raw_id);
+        json_put_int(facts, "hetJobOffset", e->component);
+    }
     json_put_int(facts, "memoryBytes", ask->memory_bytes);
     json_put_int(facts, "timeLimit", json_int(spec, "timeLimitMinutes", 0));
     json_put_int(facts, "restarts", e->restarts);
@@ -193,6 +198,17 @@ static void put_gang(json_t *labels, const struct slurm_element *e)
     put_number(labels, SLURM_RANK_LABEL, e->rank);
 }
 
+static void put_component(json_t *metadata, const struct slurm_element *e)
+{
+    AUTO(slurm_het_done) struct slurm_het het = {0};
+    AUTO_FREE char *counts = NULL;
+
+    err_free(slurm_het_read(json_object_get(e->whole, "spec"), &het)); /* read at the creation */
+    counts = slurm_het_counts(&het);
+    put_number(json_object_at(metadata, "labels"), SLURM_HET_LABEL, e->component);
+    json_put_text(json_object_at(metadata, "annotations"), SLURM_HET_ANNOTATION, counts);
+}
+
 static void put_metadata(json_t *pod, const struct slurm_element *e, const struct slurm_ask *ask)
 {
     json_t *metadata = json_object_at(pod, "metadata");
@@ -207,13 +223,15 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
 
     json_put_text(metadata, "name", name);
     json_put_text(labels, SLURM_JOB_LABEL, job_name(e));
-    put_number(labels, POD_JOB_ID, e->raw_id);
+    put_number(labels, POD_JOB_ID, e->raw_id + e->component);
     if (e->index >= 0) {
         put_number(labels, SLURM_ARRAY_LABEL, json_int_at(e->job, "status", "jobId", NULL));
         put_number(labels, SLURM_INDEX_LABEL, e->index);
     }
-    if (ask->nodes > 1)
+    if (ask->nodes > 1 || e->whole)
         put_gang(labels, e);
+    if (e->whole)
+        put_component(metadata, e);
     if (ask->nodes > 1 && e->has_switches)
         json_put_text(annotations, TOPOLOGY_PREFERRED, SLURM_SWITCH_LABEL "1");
     json_put_text(labels, QUEUE_LABEL, e->queue);
@@ -255,15 +273,20 @@ static json_t *partition_terms(json_t *terms, const json_t *partitions)
     return all;
 }
 
-/* Keeps the pods of the attempt on different nodes. */
+/* Keeps the pods of the attempt, or of its component, on different nodes. */
 static void put_apart(json_t *pod, json_t *affinity)
 {
-    const char *gang = json_text_at(pod, "metadata", "labels", SLURM_GANG_LABEL, NULL);
+    static const char *const keys[] = {SLURM_GANG_LABEL, SLURM_HET_LABEL};
+    const json_t *labels = json_at(pod, "metadata", "labels", NULL);
+    json_t *match = json_object();
 
+    for (size_t i = 0; i < COUNT(keys); i++)
+        if (json_text(labels, keys[i]))
+            json_put_text(match, keys[i], json_text(labels, keys[i]));
     json_put(affinity, "podAntiAffinity",
-             json_pack("{s:[{s:{s:{s:s}},s:s}]}", "requiredDuringSchedulingIgnoredDuringExecution",
-                       "labelSelector", "matchLabels", SLURM_GANG_LABEL, text_or_empty(gang),
-                       "topologyKey", "kubernetes.io/hostname"));
+             json_pack("{s:[{s:{s:o},s:s}]}", "requiredDuringSchedulingIgnoredDuringExecution",
+                       "labelSelector", "matchLabels", match, "topologyKey",
+                       "kubernetes.io/hostname"));
 }
 
 enum {
@@ -323,7 +346,7 @@ static void put_nodes(json_t *pod, const struct slurm_element *of, const struct 
     const json_t *spec = json_object_get(of->job, "spec");
     json_t *pod_spec = json_object_at(pod, "spec");
     json_t *terms = NULL;
-    AUTO(err_freep) struct err *e = slurm_node_terms(spec, of->rank, &terms);
+    AUTO(err_freep) struct err *e = slurm_node_terms(spec, of->rank - of->first_rank, &terms);
 
     terms = partition_terms(terms, of->partitions);
     /* A malformed constraint was refused at the creation. */
@@ -408,7 +431,7 @@ static json_t *make_container(json_t *pod, const struct slurm_element *e,
     return container;
 }
 
-json_t *slurm_pod_make(const struct slurm_element *e)
+static json_t *make_pod(const struct slurm_element *e)
 {
     const json_t *spec = json_object_get(e->job, "spec");
     json_t *pod = json_pack("{s:s,s:s}", "apiVersion", "v1", "kind", "Pod");
@@ -427,4 +450,22 @@ json_t *slurm_pod_make(const struct slurm_element *e)
         json_put_int(pod_spec, "activeDeadlineSeconds", minutes * 60);
     put_nodes(pod, e, &ask);
     return pod;
+}
+
+json_t *slurm_pod_make(const struct slurm_element *e)
+{
+    const json_t *spec = json_object_get(e->job, "spec");
+    AUTO(slurm_het_done) struct slurm_het het = {0};
+    AUTO(json_freep) json_t *job = NULL;
+    struct slurm_element own = *e;
+
+    if (slurm_het_size(spec) == 1)
+        return make_pod(e);
+    err_free(slurm_het_read(spec, &het)); /* was read at the creation */
+    own.whole = e->job;
+    own.component = (int64_t)slurm_het_of_rank(&het, e->rank, &own.first_rank);
+    job = json_copy((json_t *)(uintptr_t)e->job);
+    json_put(job, "spec", slurm_het_spec(spec, own.component));
+    own.job = job;
+    return make_pod(&own);
 }

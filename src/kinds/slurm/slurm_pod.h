@@ -31,6 +31,9 @@ struct slurm_element {
     int64_t raw_id;                    /* number of the element; without an array of the job */
     int64_t restarts;
     int64_t rank;             /* of the node in the job, from 0 */
+    const json_t *whole;      /* the job of which `job` is a component; NULL: no component */
+    int64_t component;        /* from 0 */
+    int64_t first_rank;       /* of the component */
     const char *queue;        /* NULL: the queue of the namespace */
     int64_t eligible_ns;      /* realtime */
     const json_t *partitions; /* names, array: the pod has one's nodes; NULL: any nodes */

@@ -7,15 +7,16 @@
  * the member of that name, an array of rows ("config" and "diag": an object). An absent member is
  * unknown or not set. Times are seconds since 1970, memory is in MiB.
  *
- * Parameters of "jobs": `ids` (numbers and elements with commas: "12,13_4"), `user`, `partition`,
- * `account`, `name`, `states` (with commas; "all"; absent: PENDING, RUNNING, SUSPENDED and
- * COMPLETING), `detail` ("1": also the members marked with +, of the caller's
- * own jobs; administrators: of all). Pods and Jobs of the other doors are
- * rows, too. Jobs that ended are rows for SLURM_JOB_AGE_S; the accounting has all.
+ * Parameters of "jobs": `ids` (numbers, elements and components with commas: "12,13_4,15+1"),
+ * `user`, `partition`, `account`, `name`, `states` (with commas; "all"; absent: PENDING, RUNNING,
+ * SUSPENDED and COMPLETING), `detail` ("1": also the members marked with +, of the caller's own
+ * jobs; administrators: of all). Pods and Jobs of the other doors are rows, too. Jobs that ended
+ * are rows for SLURM_JOB_AGE_S; the accounting has all.
  *
  * A row of "jobs" (waiting elements of an array are one row):
  *   jobId, arrayJobId, arrayTaskId (int: an element; string "0-9,12": waiting elements),
- *   arrayTaskLimit, arrayMax
+ *   arrayTaskLimit, arrayMax, hetJobId, hetJobOffset, hetJobSize (of a component of a heterogeneous
+ *   job: each is a row)
  *   object "ns/name" of the SlurmJob or pod, pod (its name), namespace
  *   name, user, uid, group, gid, account, partition, qos, wckey, comment, reservation
  *   state ("PENDING"...), flags (array: "COMPLETING"...), reason ("Priority"...), message
@@ -42,7 +43,9 @@
  * (of an array), state, reason and message of a wait, nodes (array in the order of ranks: node,
  * pod, address, ready (bool: steps can start), cpus, memory, gpus (a count)), and of the request
  * tasks, tasksPerNode, cpusPerTask, overcommit, gpusPerTask, name, workDir; mpiDefault
- * (MpiDefault of slurm.conf; absent: not set); {}: there is no such job.
+ * (MpiDefault of slurm.conf; absent: not set); of a heterogeneous job also components (array: the
+ * same members of each, nodeCount), component of each node, and component of the answer if `ids`
+ * names one alone; {}: there is no such job.
  *
  * "diag" is an object: since (the controller's start); jobs and elements of arrays since then:
  * submitted, started (attempts), completed, cancelled, failed (all other ends); pending, running

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
 #include "model/quantity.h"
 #include "node/pod/refs.h"
@@ -279,6 +280,30 @@ static void add_pairs(const json_t *list, json_t *env)
     }
 }
 
+/* Adds the nodes of the components of a heterogeneous job; those of the pod's component are the
+ * job's. */
+static void add_components(const json_t *metadata, const char *all, json_t *env)
+{
+    static const char *const names[] = {"SLURM_JOB_NODELIST", "SLURM_NODELIST"};
+    const char *counts = json_text_at(metadata, "annotations", SLURM_HET_ANNOTATION, NULL);
+    const char *own = json_text_at(metadata, "labels", SLURM_HET_LABEL, NULL);
+
+    for (int64_t i = 0; counts && i < SLURM_HET_MAX; i++) {
+        AUTO_FREE char *nodes = slurm_het_nodes(all, counts, i);
+        AUTO_FREE char *number = mem_format("%" PRId64, i);
+
+        if (!nodes)
+            return;
+        for (size_t k = 0; k < COUNT(names); k++) {
+            AUTO_FREE char *grouped = mem_format("%s_HET_GROUP_%s", names[k], number);
+
+            json_put_text(env, grouped, nodes);
+            if (text_equal(own, number))
+                json_put_text(env, names[k], nodes);
+        }
+    }
+}
+
 /* Adds the variables of a Slurm job: those of the submission, those of the server, then ours. */
 static void add_slurm(const struct env_input *in, json_t *env)
 {
@@ -302,6 +327,7 @@ static void add_slurm(const struct env_input *in, json_t *env)
     add_pairs(list, env);
     for (size_t i = 0; i < COUNT(nodes); i++)
         json_put_text(env, nodes[i].name, nodes[i].value);
+    add_components(json_object_get(in->pod, "metadata"), all, env);
     if (in->data) /* the submission's variable may name the directory of another machine */
         json_put_text(env, "METE_DATA", in->data);
     if (in->start_ns > 0)

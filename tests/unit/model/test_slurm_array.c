@@ -55,22 +55,29 @@ static void reads_names_of_jobs(void **state)
         int64_t id; /* 0: an error */
         const char *indexes;
         const char *step;
+        int64_t component; /* 0: none, else one more */
     } cases[] = {
-        {"12", 12, "", NULL},
-        {"12_3", 12, "3", NULL},
-        {"12_[1-3,8]", 12, "1-3,8", NULL},
-        {"12_[0-5,7%3]", 12, "0-5,7", NULL},
-        {"12.0", 12, "", "0"},
-        {"12_3.batch", 12, "3", "batch"},
-        {"12_*", 12, "", NULL},
-        {"0", 0, NULL, NULL},
-        {"x", 0, NULL, NULL},
-        {"12_", 0, NULL, NULL},
-        {"12_[3-", 0, NULL, NULL},
-        {"12.", 0, NULL, NULL},
-        {"-1", 0, NULL, NULL},
-        {"", 0, NULL, NULL},
-        {"99999999999", 0, NULL, NULL},
+        {"12", 12, "", NULL, 0},
+        {"12_3", 12, "3", NULL, 0},
+        {"12_[1-3,8]", 12, "1-3,8", NULL, 0},
+        {"12_[0-5,7%3]", 12, "0-5,7", NULL, 0},
+        {"12.0", 12, "", "0", 0},
+        {"12_3.batch", 12, "3", "batch", 0},
+        {"12_*", 12, "", NULL, 0},
+        {"12+0", 12, "", NULL, 1},
+        {"12+1.batch", 12, "", "batch", 2},
+        {"12+", 0, NULL, NULL, 0},
+        {"12+x", 0, NULL, NULL, 0},
+        {"12+1_3", 0, NULL, NULL, 0},
+        {"12+128", 0, NULL, NULL, 0},
+        {"0", 0, NULL, NULL, 0},
+        {"x", 0, NULL, NULL, 0},
+        {"12_", 0, NULL, NULL, 0},
+        {"12_[3-", 0, NULL, NULL, 0},
+        {"12.", 0, NULL, NULL, 0},
+        {"-1", 0, NULL, NULL, 0},
+        {"", 0, NULL, NULL, 0},
+        {"99999999999", 0, NULL, NULL, 0},
     };
 
     (void)state;
@@ -87,6 +94,7 @@ static void reads_names_of_jobs(void **state)
         assert_int_equal(n.id, cases[i].id);
         assert_string_equal(text, cases[i].indexes);
         assert_true(text_equal(n.step, cases[i].step));
+        assert_int_equal(n.component, cases[i].component - 1);
     }
 }
 

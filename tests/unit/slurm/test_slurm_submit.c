@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "slurm/script.h"
-#include "slurm/submit.h"
+#include "slurm/submit_het.h"
 #include "test.h"
 
 static const char *const no_words[] = {NULL};
@@ -119,6 +119,69 @@ static void makes_the_spec(void **state)
         spec = json_format(s.spec);
         assert_string_equal(spec, cases[i].spec);
     }
+}
+
+/* Applies "A : B" as two components; the error of the second one. */
+static struct err *submit_two(const char *const *first, const char *const *second,
+                              struct slurm_submit *ret)
+{
+    AUTO_FREE struct slurm_option *options = slurm_submit_options(SLURM_SBATCH);
+    AUTO(slurm_words_done) struct slurm_words one = {0};
+    AUTO(slurm_words_done) struct slurm_words two = {0};
+    AUTO(slurm_submit_done) struct slurm_submit next = {0};
+
+    TRY(slurm_words_parse(options, true, count(first), first, &one));
+    TRY(slurm_words_parse(options, true, count(second), second, &two));
+    TRY(slurm_submit_apply(ret, &one));
+    slurm_submit_component_begin(ret, &next);
+    TRY(slurm_submit_apply(&next, &two));
+    return slurm_submit_component_end(ret, &next);
+}
+
+static void adds_components(void **state)
+{
+    static const struct {
+        const char *const first[10];
+        const char *const second[4];
+        const char *spec; /* or the error */
+    } cases[] = {
+        {{"-n4", "-c2", "-J", "a", "--mem=1G", "-t5", "-o", "out"},
+         {"-n1", "-Jb", "-pgpu"},
+         "{\"tasks\":4,\"cpusPerTask\":2,\"name\":\"a\",\"memoryPerNode\":\"1024Mi\","
+         "\"timeLimitMinutes\":5,\"stdout\":\"out\",\"components\":[{\"name\":\"b\","
+         "\"partition\":\"gpu\",\"tasks\":1,\"memoryPerNode\":\"1024Mi\"}]}"},
+        {{"-N2"}, {NULL}, "{\"nodesMin\":2,\"nodesMax\":2,\"components\":[{}]}"},
+        {{"-t5"},
+         {"-t6"},
+         "components with another 'timeLimitMinutes' than the first one are not available yet"},
+        {{"-n1"},
+         {"-H"},
+         "components with another 'hold' than the first one are not available yet"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(slurm_submit_done) struct slurm_submit s = {0};
+        AUTO(err_freep) struct err *e = submit_two(cases[i].first, cases[i].second, &s);
+        AUTO_FREE char *spec = json_format(s.spec);
+
+        assert_string_equal(e ? err_message(e) : spec, cases[i].spec);
+    }
+}
+
+static void finds_the_components_of_a_script(void **state)
+{
+    AUTO(slurm_script_done) struct slurm_script s = {0};
+
+    (void)state;
+    assert_null(
+        slurm_script_parse(STR("#!/bin/sh\n#SBATCH -n1\n#SBATCH hetjob \n#SBATCH -J hetjob\n"
+                               "#SBATCH packjob\n"),
+                           "job.sh", &s));
+    assert_int_equal(s.words.n, 3);
+    assert_int_equal(s.groups.n, 2);
+    assert_int_equal(s.groups.at[0], 1);
+    assert_int_equal(s.groups.at[1], 3);
 }
 
 static void says_what_sbatch_says(void **state)
@@ -247,6 +310,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(makes_the_spec),
+        cmocka_unit_test(adds_components),
+        cmocka_unit_test(finds_the_components_of_a_script),
         cmocka_unit_test(says_what_sbatch_says),
         cmocka_unit_test(warns_of_options_without_effect),
         cmocka_unit_test(exports_what_is_asked_for),
