@@ -2,8 +2,8 @@
  * session.h - a command's connection to the server (session_linux.c)
  *
  * The server is named by the first of: --kubeconfig or --data, $METE_KUBECONFIG, $METE_DATA,
- * $KUBECONFIG, /var/lib/mete. A data directory means its unix socket. Warnings of the server go to
- * stderr as they arrive.
+ * $KUBECONFIG, the service account of the pod that the command runs in, /var/lib/mete. A data
+ * directory means its unix socket. Warnings of the server go to stderr as they arrive.
  */
 #pragma once
 

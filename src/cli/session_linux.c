@@ -14,8 +14,11 @@
 #include "cli/session.h"
 #include "cli/term/text_escape.h"
 
+#define ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
+
 enum {
     KUBECONFIG_MAX = 1 << 20,
+    NAMESPACE_MAX = 64,
     PAGE_MAX = 500,
     PEM_FDS = 3
 };
@@ -98,20 +101,6 @@ static struct err *pem_path(struct session *s, const char *pem, char **path)
     return NULL;
 }
 
-static struct err *read_token(struct kubeconfig *k)
-{
-    struct buf b = {0};
-    struct err *e;
-
-    if (k->token || !k->token_file)
-        return NULL;
-    e = file_read(k->token_file, KUBECONFIG_MAX, &b);
-    if (!e)
-        k->token = mem_strndup(b.at, strcspn(b.at, "\r\n"));
-    buf_done(&b);
-    return e;
-}
-
 static struct err *connect_kubeconfig(struct session *s, struct kubeconfig *k)
 {
     struct client_options o = {.loop = s->loop};
@@ -119,7 +108,6 @@ static struct err *connect_kubeconfig(struct session *s, struct kubeconfig *k)
     TRY(pem_path(s, k->ca, &k->ca_file));
     TRY(pem_path(s, k->cert, &k->cert_file));
     TRY(pem_path(s, k->key, &k->key_file));
-    TRY(read_token(k));
     s->where = mem_strdup(k->server);
     s->ns = mem_strdup(k->ns && k->ns[0] ? k->ns : "default");
     o.url = k->server;
@@ -127,7 +115,41 @@ static struct err *connect_kubeconfig(struct session *s, struct kubeconfig *k)
     o.cert_file = k->cert_file;
     o.key_file = k->key_file;
     o.token = k->token;
+    o.token_file = k->token_file;
     return client_new(&o, &s->client);
+}
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): one thread */
+
+    return value && value[0] ? value : NULL;
+}
+
+/* The address of the API server of the cluster in whose pod this program runs; NULL: it runs in
+ * none. The caller frees it. */
+static char *cluster_url(void)
+{
+    const char *host = environment("KUBERNETES_SERVICE_HOST");
+    const char *port = environment("KUBERNETES_SERVICE_PORT");
+
+    if (!host || !port || access(ACCOUNT_DIR "/token", F_OK) != 0)
+        return NULL;
+    return mem_format(strchr(host, ':') ? "https://[%s]:%s" : "https://%s:%s", host, port);
+}
+
+/* As the service account of the pod. */
+static struct err *open_in_cluster(struct cli *c, const char *url, struct session **ret)
+{
+    AUTO(buf_done) struct buf ns = {0};
+    const struct client_options o = {
+        .url = url, .ca_file = ACCOUNT_DIR "/ca.crt", .token_file = ACCOUNT_DIR "/token"};
+
+    TRY(file_read(ACCOUNT_DIR "/namespace", NAMESPACE_MAX, &ns));
+    TRY(session_open_server(c, &o, ret));
+    free((*ret)->ns);
+    (*ret)->ns = mem_strndup(ns.at ? ns.at : "", ns.size);
+    return NULL;
 }
 
 /* The data directory or kubeconfig files of the server. A value. */
@@ -223,13 +245,6 @@ static struct err *open_kubeconfig(struct cli *c, const struct choice *where, st
     return NULL;
 }
 
-static const char *environment(const char *name)
-{
-    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): one thread */
-
-    return value && value[0] ? value : NULL;
-}
-
 /* Takes the first of `variables` that is set. */
 static void take_variable(struct choice *where, const char *const *variables)
 {
@@ -260,22 +275,23 @@ static struct err *choose_server(struct cli *c, struct choice *ret)
     take_variable(&where, where.context ? files : all);
     if (where.context && !where.kubeconfig)
         return cli_usage(c, "--context needs --kubeconfig FILE or $KUBECONFIG");
-    if (!where.data && !where.kubeconfig)
-        where.data = "/var/lib/mete";
     *ret = where;
     return NULL;
 }
 
 struct err *session_open(struct cli *c, struct session **ret)
 {
+    AUTO_FREE char *url = cluster_url();
     struct choice where = {0};
     struct session *s = NULL;
 
     TRY(choose_server(c, &where));
     if (where.kubeconfig)
         TRY(open_kubeconfig(c, &where, &s));
+    else if (!where.data && url)
+        TRY(open_in_cluster(c, url, &s));
     else
-        TRY(session_open_data(c, where.data, &s));
+        TRY(session_open_data(c, where.data ? where.data : "/var/lib/mete", &s));
     assert(s);
     if ((c->in->command->groups & FLAGS_NAMESPACE) && flag_text(c->in, "namespace")) {
         free(s->ns);

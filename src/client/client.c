@@ -83,6 +83,7 @@ struct client_options *client_options_copy(const struct client_options *o)
     mine->cert_file = option_copy(o->cert_file);
     mine->key_file = option_copy(o->key_file);
     mine->token = option_copy(o->token);
+    mine->token_file = option_copy(o->token_file);
     mine->is_unverified = o->is_unverified;
     return mine;
 }
@@ -102,6 +103,7 @@ void client_options_free(struct client_options *o)
     option_drop(o->cert_file);
     option_drop(o->key_file);
     option_drop(o->token);
+    option_drop(o->token_file);
     free(o);
 }
 

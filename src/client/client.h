@@ -22,6 +22,9 @@ struct client_options {
     const char *url;         /* "https://127.0.0.1:7443"; "http://mete" with a socket */
     const char *ca_file, *cert_file, *key_file; /* PEM; NULL: none */
     const char *token;                          /* bearer; NULL: none */
+    /* A file with the bearer token, which others replace in time: read for each request. NULL:
+     * none. */
+    const char *token_file;
     /* Accepts any certificate of the server: only to fetch what is verified by other means. */
     bool is_unverified;
 };
@@ -64,6 +67,9 @@ struct client_ops {
 /* Copies the options and their texts; sets a default url. */
 struct client_options *client_options_copy(const struct client_options *o);
 void client_options_free(struct client_options *o); /* accepts NULL */
+/* The bearer token of now; `*ret` NULL: there is none. The caller frees it. ERR_UNAVAILABLE: the
+ * file cannot be read. */
+struct err *client_token(const struct client_options *o, char **ret) MUST_CHECK;
 
 struct client {
     const struct client_ops *ops;

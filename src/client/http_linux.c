@@ -213,18 +213,21 @@ static void add_header(struct http_call *call, const char *name, const char *val
     call->headers = sym_curl_slist_append(call->headers, line);
 }
 
-static void add_headers(struct http_call *call, const struct client_request *r)
+static struct err *add_headers(struct http_call *call, const struct client_request *r)
 {
-    AUTO_FREE char *bearer = NULL;
+    AUTO_FREE char *token = NULL;
 
+    TRY(client_token(call->http->options, &token));
     add_header(call, "Accept", r->accept ? r->accept : "application/json");
     add_header(call, "Expect", NULL); /* no 100-continue: saves a round trip */
     if (r->body.size > 0 || r->content_type)
         add_header(call, "Content-Type", r->content_type ? r->content_type : "application/json");
-    if (call->http->options->token) {
-        bearer = mem_format("Bearer %s", call->http->options->token);
+    if (token) {
+        AUTO_FREE char *bearer = mem_format("Bearer %s", token);
+
         add_header(call, "Authorization", bearer);
     }
+    return NULL;
 }
 
 #define SET(option, value)                                                    \
@@ -238,7 +241,7 @@ static struct err *call_prepare(struct http_call *call, const struct client_requ
     CURLcode code = CURLE_OK;
 
     TRY(curl_setup(call->easy, call->http->options, r->path));
-    add_headers(call, r);
+    TRY(add_headers(call, r));
     SET(CURLOPT_PRIVATE, call);
     SET(CURLOPT_ERRORBUFFER, call->detail);
     SET(CURLOPT_WRITEFUNCTION, take_body);

@@ -425,8 +425,11 @@ static const char *host_of(const char *url)
     return host ? host + 3 : url;
 }
 
-static void add_request(struct upgraded *u, const struct stream_options *o)
+static struct err *add_request(struct upgraded *u, const struct stream_options *o)
 {
+    AUTO_FREE char *token = NULL;
+
+    TRY(client_token(u->server, &token));
     buf_printf(&u->out,
                "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: " METE_USER_AGENT
                "\r\nAccept: application/json\r\n",
@@ -434,9 +437,10 @@ static void add_request(struct upgraded *u, const struct stream_options *o)
     buf_printf(&u->out, "Connection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n",
                o->protocol ? o->protocol : "mete-stream");
     buf_add_text(&u->out, o->headers ? o->headers : "");
-    if (u->server->token)
-        buf_printf(&u->out, "Authorization: Bearer %s\r\n", u->server->token);
+    if (token)
+        buf_printf(&u->out, "Authorization: Bearer %s\r\n", token);
     buf_add_text(&u->out, "\r\n");
+    return NULL;
 }
 
 static struct err *curl_begin(struct upgraded *u)
@@ -457,7 +461,7 @@ struct err *stream_linux_new(const struct client_options *server, const struct s
                              struct stream **ret)
 {
     struct upgraded *u = mem_alloc(sizeof(*u));
-    struct err *e = NULL;
+    struct err *e;
 
     u->stream = (struct stream){.ops = &upgraded_ops, .self = u};
     u->server = client_options_copy(server);
@@ -467,10 +471,10 @@ struct err *stream_linux_new(const struct client_options *server, const struct s
     u->head.cap = HEAD_MAX + PIECE_SIZE;
     u->later = loop_timer_new(u->loop, stream_on_later, u);
     u->connect = loop_timer_new(u->loop, on_connect, u);
-    add_request(u, o);
+    e = add_request(u, o);
     if (server->unix_socket)
         loop_timer_set(u->connect, 0);
-    else
+    else if (!e)
         e = curl_begin(u);
     if (e) {
         upgraded_destroy(u);

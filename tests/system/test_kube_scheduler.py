@@ -1,21 +1,26 @@
 """mete kube scheduler: places pods through an API server, here Mete's own, whose scheduler leaves these pods alone."""
 
+import base64
 import contextlib
+import hashlib
 import json
 import os
 import subprocess
 
 from harness import METE, Mete, check, equal, patience, pod, wait
+from test_door import bare_kubeconfig
 
 NAME = "of-the-cluster"
 
 
 @contextlib.contextmanager
-def scheduler(m, *arguments, leads=True):
-    """The scheduler as a process; ends with what it logged on a failure."""
+def scheduler(m, *arguments, leads=True, shell="", env=()):
+    """The scheduler as a process, behind commands of a shell; ends with what it logged on a failure."""
     log = os.path.join(m.dir, "kube-scheduler.log")
-    p = subprocess.Popen([METE, "kube", "scheduler", "--kubeconfig", os.path.join(m.data, "kubeconfig"), "--scheduler-name", NAME,
-                          *arguments], env=m.env, stdout=subprocess.PIPE, stderr=open(log, "a"), text=True)
+    own = ["--kubeconfig", os.path.join(m.data, "kubeconfig")] if not env else []
+    argv = [METE, "kube", "scheduler", *own, "--scheduler-name", NAME, *arguments]
+    p = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-ec", shell + 'exec "$@"', "sh", *argv] if shell else argv,
+                         env={**m.env, **dict(env)}, stdout=subprocess.PIPE, stderr=open(log, "a"), text=True)
     try:
         if leads:
             equal(p.stdout.readline(), "ready\n")
@@ -42,6 +47,32 @@ def nodes_of(m, *names):
     return [m.object("pod", name)["spec"].get("nodeName") for name in names]
 
 
+def give_token(m, directory, token):
+    """The account's token, in the place of the one before."""
+    with open(os.path.join(m.data, "server", "users.yaml"), "w") as f:
+        f.write(f"users:\n- {{name: scheduler, tokenSha256: {hashlib.sha256(token.encode()).hexdigest()}, roles: [{{role: cluster-admin}}]}}\n")
+    with open(os.path.join(directory, "new"), "w") as f:
+        f.write(token)
+    os.rename(os.path.join(directory, "new"), os.path.join(directory, "token"))
+
+
+@contextlib.contextmanager
+def scheduler_in_a_pod(m):
+    """The scheduler as in a pod: it knows the API server and its own token by the pod's service account."""
+    server = json.loads(m.ok("config", "view", "--raw", "-o", "json"))["clusters"][0]["cluster"]
+    account = os.path.join(m.dir, "account")
+    os.mkdir(account)
+    give_token(m, account, "first")
+    for name, text in (("ca.crt", base64.b64decode(server["certificate-authority-data"])), ("namespace", b"default")):
+        with open(os.path.join(account, name), "wb") as f:
+            f.write(text)
+    there = "/run/secrets/kubernetes.io/serviceaccount"
+    host, port = server["server"].removeprefix("https://").split(":")
+    env = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "METE_DATA": "", "KUBECONFIG": "", "METE_KUBECONFIG": ""}
+    with scheduler(m, "--lease", "", shell=f"mount -t tmpfs tmpfs /run; mkdir -p {there}; mount --bind {account} {there}; ", env=env) as s:
+        yield s, account
+
+
 def test_kube_scheduler_places_pods_of_its_name():
     with Mete("emulated:2xH100") as m:
         apply(m, ours("early", "true", 1), ours("big", "true", 3), pod("other", "sleep 1000", 1))
@@ -66,5 +97,9 @@ def test_kube_scheduler_places_pods_of_its_name():
                 other.kill()
                 other.wait()
         apply(m, ours("last", "true", 1))
-        with scheduler(m, "--lease", ""):
+        with scheduler_in_a_pod(m) as (_, account):
             m.wait_phase("last", "Succeeded")
+            give_token(m, account, "second")
+            wait(lambda: m.kubectl("get", "pods", "--token", "first", "--kubeconfig", bare_kubeconfig(m)).code != 0, "the first is refused")
+            apply(m, ours("renewed", "true", 1))
+            m.wait_phase("renewed", "Succeeded")

@@ -16,7 +16,7 @@ static const struct flag server_flags[] = {
      .type = FLAG_TEXT,
      .value = "DIR",
      .doc = "data directory of the local server to use. Default: $METE_DATA; if neither $METE_DATA "
-            "nor $KUBECONFIG is set, /var/lib/mete"},
+            "nor $KUBECONFIG is set, in a pod its cluster, else /var/lib/mete"},
     {.name = "kubeconfig",
      .type = FLAG_TEXT,
      .value = "FILE",
