@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "kinds/slurm/slurm_ask.h"
 #include "kinds/slurm/slurm_conf_keys.h"
+#include "kinds/slurm/slurm_gres.h"
 #include "model/hostlist.h"
 #include "model/index_set.h"
 #include "model/names.h"
@@ -202,9 +203,8 @@ static struct err *gres_add_line(const struct slurm_conf_line *line,
         return slurm_conf_wrong(line, "want Name=gpu, Name=shard or Name=mps");
     if (!name)
         return NULL;
-    if (!is_gpu && !text_equal(name, "shard") && !text_equal(name, "mps")) {
-        slurm_conf_note(made, line, name,
-                        "Mete has no such resource: jobs that ask for it are refused");
+    if (!slurm_gres_is_known(name)) {
+        slurm_conf_note(made, line, name, SLURM_GRES_UNKNOWN);
         return NULL;
     }
     if (is_gpu && type)

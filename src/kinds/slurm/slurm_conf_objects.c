@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "kinds/slurm/slurm_conf_keys.h"
+#include "kinds/slurm/slurm_gres.h"
 #include "kinds/slurm/slurm_partition.h"
 #include "model/hostlist.h"
 #include "model/names.h"
@@ -65,11 +66,29 @@ static struct err *check_features(const struct slurm_conf_line *line, const json
     return NULL;
 }
 
-static struct err *check_gres(const struct slurm_conf_line *line, const json_t *node)
+/* Leaves gpus, shards and mps in the node's list; others are noted. */
+static struct err *check_gres(const struct conf_maker *m, const struct slurm_conf_line *line,
+                              json_t *node)
 {
     AUTO(slurm_gres_list_done) struct slurm_gres_list list = {0};
-    struct err *e = slurm_gres_parse(str_of(text_or_empty(json_text(node, "gres"))), NULL, &list);
+    AUTO(buf_done) struct buf kept = {.cap = 1 << 20};
+    struct str rest = str_of(json_text(node, "gres"));
+    struct err *e;
 
+    while (rest.at) {
+        struct str item = str_cut(&rest, ',');
+        struct str name = item;
+        AUTO_FREE char *text = NULL;
+
+        name = str_cut(&name, ':');
+        text = mem_strndup(name.at, name.size);
+        if (slurm_gres_is_known(text))
+            buf_printf(&kept, "%s" STR_FMT, kept.size > 0 ? "," : "", STR_ARG(item));
+        else if (*text)
+            slurm_conf_note(m->made, line, text, SLURM_GRES_UNKNOWN);
+    }
+    e = slurm_gres_parse((struct str){kept.at, kept.size}, NULL, &list);
+    json_put_text(node, "gres", kept.size > 0 ? kept.at : NULL);
     return e ? err_wrap(e, "%s:%" PRId64 ": Gres", line->file, line->number) : NULL;
 }
 
@@ -97,7 +116,7 @@ static struct err *make_node(struct conf_maker *m, const struct slurm_conf_line 
     if (is_default)
         return NULL;
     TRY(check_features(line, node));
-    TRY(check_gres(line, node));
+    TRY(check_gres(m, line, node));
     TRY(conf_expand(line, "NodeName", names, &hosts));
     json_put_text(node, "names", names);
     (void)json_array_append(json_array_at(json_object_at(m->made->config, "spec"), "nodes"), node);

@@ -40,7 +40,8 @@ struct gres_gpu {
     int64_t minor; /* N of /dev/nvidiaN */
     const struct mig_geometry *geometry;
     const json_t *slices; /* that it has, if others divided it; NULL: none */
-    bool is_open;         /* whole, or divided by an earlier plan */
+    bool is_open;         /* whole, flexible, or divided by an earlier plan */
+    bool is_flexible;     /* jobs divide it: it needs no wish */
     bool is_taken;        /* the plan divides it */
     struct mig_state state;
     unsigned counts[MIG_PROFILES_MAX];
@@ -48,6 +49,11 @@ struct gres_gpu {
 };
 
 typedef VEC(struct gres_gpu) gres_gpu_list;
+
+bool slurm_gres_is_known(const char *name)
+{
+    return text_equal(name, "gpu") || text_equal(name, "shard") || text_equal(name, "mps");
+}
 
 /* ---- wants ---- */
 
@@ -174,15 +180,17 @@ static void read_gpus(const struct slurm_gres_node *n, gres_gpu_list *ret)
         const char *uuid = text_or_empty(json_text(one, "uuid"));
         const char *wish = json_text(n->modes, uuid);
         bool is_given = wish && text_equal(wish, json_text(n->given, uuid));
-        bool is_whole = !json_text(one, "mode") && !json_bool(one, "flexible", false);
+        bool is_flexible = !is_given && json_bool(one, "flexible", false);
+        bool is_whole = !wish && !json_text(one, "mode");
 
         vec_add(ret, (struct gres_gpu){
                          .uuid = uuid,
                          .minor = json_int(one, "minor", json_int(one, "index", (int64_t)i)),
                          .geometry = mig_geometry_of(text_or_empty(json_text(one, "model")),
                                                      json_int(one, "memoryBytes", 0)),
-                         .slices = is_given ? NULL : json_object_get(one, "slices"),
-                         .is_open = is_given || (is_whole && !wish),
+                         .slices = is_given || is_flexible ? NULL : json_object_get(one, "slices"),
+                         .is_open = is_given || is_flexible || is_whole,
+                         .is_flexible = is_flexible,
                      });
     }
 }
@@ -223,8 +231,8 @@ static void take_shards(const struct gres_wants *w, gres_gpu_list *gpus)
         int64_t each = set.count > 0 ? json_int(w->shards[i], "count", 0) / (int64_t)set.count : 0;
 
         VEC_EACH (gpus, g)
-            if (!e && g->is_open && !g->is_taken && each >= 2 && each <= SHARDS_MAX &&
-                g->minor >= 0 && index_set_has(&set, (size_t)g->minor)) {
+            if (!e && g->is_open && !g->is_flexible && !g->is_taken && each >= 2 &&
+                each <= SHARDS_MAX && g->minor >= 0 && index_set_has(&set, (size_t)g->minor)) {
                 g->is_taken = true;
                 g->replicas = each;
             }
@@ -307,7 +315,7 @@ void slurm_gres_plan(const struct slurm_gres_node *n, struct slurm_gres_plan *re
         bool is_divided = g->is_taken && g->replicas == 0;
 
         whole += !is_divided && (!g->slices || w.parts.n == 0);
-        if (g->is_taken)
+        if (g->is_taken && !g->is_flexible)
             put_wish(g, ret->modes);
     }
     ret->found += whole < w.whole ? whole : w.whole;

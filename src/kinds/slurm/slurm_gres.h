@@ -8,6 +8,10 @@
 
 #include "base/json.h"
 
+/* gpu, shard and mps; jobs that ask for other resources are refused. */
+bool slurm_gres_is_known(const char *name);
+#define SLURM_GRES_UNKNOWN "Mete has no such resource: jobs that ask for it are refused"
+
 /* What is known of a node. Borrowed; NULL: absent. */
 struct slurm_gres_node {
     const char *gres;    /* Gres= of the node's line */

@@ -86,6 +86,9 @@ static void nodes_and_settings_are_the_config(void **state)
                 "\"DisableRootJobs\":\"NO\"},\"nodes\":[{\"cpus\":4,\"memory\":\"100Mi\","
                 "\"gres\":\"gpu:2\",\"weight\":3,\"names\":\"n1\"},{\"state\":\"DRAIN\","
                 "\"reason\":\"DownNodes of slurm.conf\",\"names\":\"n1\"}]}");
+    assert_made("NodeName=n Gres=gpu:a100:8,nic:lustre:no_consume:4G,shard:2", "config",
+                "{\"settings\":{},\"nodes\":[{\"gres\":\"gpu:a100:8,shard:2\",\"names\":"
+                "\"n\"}]}");
     assert_made("UsePAM=1\nUsePAM=0\nPartitionName=p LLN=YES OverSubscribe=FORCE:4", "notes",
                 "[{\"where\":\"/s.conf:1\",\"key\":\"UsePAM\",\"why\":\"Mete starts and contains "
                 "processes by its own means\"},{\"where\":\"/s.conf:3\",\"key\":\"LLN\",\"why\":"

@@ -223,6 +223,9 @@ static void gpus_are_divided_as_the_files_want(void **state)
         /* Slices that the driver has, and wishes of others, stay. */
         {"", "gpu:1g.5gb:2",
          ",'mode':'slices','slices':[{'profile':'1g.5gb'},{'profile':'1g.5gb'}]", NULL, "2/2 {}"},
+        {"", "gpu:h100:2,gpu:1g.5gb:3",
+         ",'flexible':true,'mode':'slices','slices':[{'profile':'3g.20gb'}]",
+         "{\"GPU-2\":\"flexible\"}", "5/5 {}"},
         {"", "gpu:1g.5gb:1", NULL, "{\"GPU-2\":\"whole\"}", "0/1 {}"},
         {"Name=shard Count=4 File=/dev/nvidia1\nName=gpu File=/dev/nvidia[0-2]", NULL, NULL, NULL,
          "3/3 {\"GPU-1\":\"replicas=4,renamed\"}"},
