@@ -21,6 +21,7 @@ struct slurm_held {
     char *key;
     int64_t jobs;
     struct slurm_size size;
+    struct slurm_size minutes; /* resources x minutes that the jobs may still take, at most */
 };
 
 static const char *user_of(const struct sjob *j)
@@ -83,6 +84,7 @@ static struct slurm_held *held_get(struct slurm_jobs *s, char *key)
     h = mem_alloc(sizeof(*h));
     h->key = TAKE(own);
     h->size.model = "";
+    h->minutes.model = "";
     map_add(handle, s->held, h->key, strlen(h->key), h);
     return h;
 }
@@ -97,13 +99,27 @@ static void held_drop(struct slurm_jobs *s, struct slurm_held *h)
     free(h);
 }
 
-/* Adds the job (`sign` 1) under a key, or takes it out (-1). Takes `key`. */
-static void held_count(struct sjob *j, char *key, int sign)
+/* What the job may take from its start to its end. */
+static struct slurm_size whole_minutes(const struct sjob *j)
 {
-    struct slurm_held *h = held_get(j->jobs, key);
     const struct slurm_size size = size_of(j);
 
+    return slurm_size_minutes(&size, size.minutes > 0 ? size.minutes : SLURM_MINUTES_ENDLESS);
+}
+
+/*
+ * Adds the job (`sign` 1) under a key, or takes it out (-1). Takes `key`. Its minutes stay counted
+ * until the next recount: the sum is never too small.
+ */
+static void held_count(struct sjob *j, char *key, int sign)
+{
+    const struct slurm_size minutes = whole_minutes(j);
+    const struct slurm_size size = size_of(j);
+    struct slurm_held *h = held_get(j->jobs, key);
+
     h->jobs += sign;
+    if (sign > 0)
+        slurm_size_add(&h->minutes, &minutes);
     h->size.cpus += sign * size.cpus;
     h->size.memory_mib += sign * size.memory_mib;
     h->size.gpus += sign * size.gpus;
@@ -125,17 +141,23 @@ static void find_accounts(struct sjob *j)
     slurm_chain_done(&chain);
 }
 
+/* Calls `fn` with each key that the job is counted under; `fn` takes the key. */
+static void job_each_key(struct sjob *j, void (*fn)(struct sjob *j, char *key, int sign), int sign)
+{
+    find_accounts(j);
+    VEC_EACH (&j->accounts, account)
+        fn(j, mem_format("account\n%s", *account), sign);
+    fn(j, mem_format("user\n%s\n%s", account_of(j), user_of(j)), sign);
+    fn(j, mem_format("qos\n%s", qos_of(j)), sign);
+    fn(j, mem_format("qosuser\n%s\n%s", qos_of(j), user_of(j)), sign);
+    fn(j, mem_format("qosaccount\n%s\n%s", qos_of(j), account_of(j)), sign);
+}
+
 static void count_job(struct sjob *j, int sign)
 {
     struct slurm_jobs *s = j->jobs;
 
-    find_accounts(j);
-    VEC_EACH (&j->accounts, account)
-        held_count(j, mem_format("account\n%s", *account), sign);
-    held_count(j, mem_format("user\n%s\n%s", account_of(j), user_of(j)), sign);
-    held_count(j, mem_format("qos\n%s", qos_of(j)), sign);
-    held_count(j, mem_format("qosuser\n%s\n%s", qos_of(j), user_of(j)), sign);
-    held_count(j, mem_format("qosaccount\n%s\n%s", qos_of(j), account_of(j)), sign);
+    job_each_key(j, held_count, sign);
     if (sign < 0 && s->n_limited > 0)
         loop_timer_set(s->limit_timer, FREED_NS);
 }
@@ -201,6 +223,66 @@ void slurm_on_freed(void *arg)
             sjob_poke(*j);
 }
 
+/* ---- minutes that jobs may still take ---- */
+
+/* Of the counted attempt, rounded up. */
+static int64_t minutes_left(const struct sjob_pod *p, int64_t now_ns)
+{
+    int64_t minutes = p->limit_s / 60;
+    int64_t ran_s = p->end.started_ns > 0 ? (now_ns - p->end.started_ns) / NS_PER_SEC : 0;
+
+    if (p->limit_s == 0)
+        return SLURM_MINUTES_ENDLESS;
+    if (p->state != SJOB_RUNNING || p->suspended_at_ns > 0 || ran_s < 0)
+        return minutes;
+    ran_s -= p->suspended_s;
+    return ran_s < p->limit_s ? (p->limit_s - ran_s + 59) / 60 : 0;
+}
+
+/* Adds minutes of the job under a key. Takes `key`. */
+static void held_add_minutes(struct sjob *j, char *key, int minutes)
+{
+    const struct slurm_size size = size_of(j);
+    const struct slurm_size more = slurm_size_minutes(&size, minutes);
+
+    slurm_size_add(&held_get(j->jobs, key)->minutes, &more);
+}
+
+/* Counts all minutes anew, at most once a second: meanwhile sums are too large, never too small. */
+static void recount_minutes(struct slurm_jobs *s)
+{
+    int64_t now_ns = loop_now_ns(s->options.loop);
+    struct slurm_held *h;
+    struct slurm_held *h_next;
+    struct sjob_pod *p;
+    struct sjob_pod *next;
+
+    if (s->minutes_ns != 0 && now_ns - s->minutes_ns < NS_PER_SEC)
+        return;
+    s->minutes_ns = now_ns;
+    map_each (handle, s->held, h, h_next)
+        h->minutes = (struct slurm_size){.model = ""};
+    map_each (handle, s->pods, p, next)
+        if (p->is_counted)
+            job_each_key(p->job, held_add_minutes,
+                         (int)minutes_left(p, loop_wall_ns(s->options.loop)));
+}
+
+/* The reason of a list of resources x minutes; NULL: none. The caller frees it. */
+static char *minutes_limit(const struct sjob *j, const json_t *part, const char *key,
+                           bool is_of_qos, const char *held_key)
+{
+    const struct slurm_size none = {.model = ""};
+    const struct slurm_size own = whole_minutes(j);
+    const struct slurm_held *h;
+
+    if (!json_text_filled(part, key))
+        return NULL;
+    recount_minutes(j->jobs);
+    h = held_find(j->jobs, held_key);
+    return slurm_limits_with(part, key, is_of_qos, &own, h ? &h->minutes : &none);
+}
+
 /* ---- limits ---- */
 
 /* A limit of numbers: `key` of the part, and the reason beyond it. */
@@ -242,7 +324,13 @@ static char *qos_limit(const struct sjob *j, const json_t *qos, const struct slu
         reason = tres_limit(qos, "maxTRESPerUser", true, size, of_user);
     if (!reason)
         reason = copy_of(number_limit(qos, "maxJobsPerAccount", of_account, "MaxJobsPerAccount"));
-    return reason ? reason : tres_limit(qos, "maxTRESPerAccount", true, size, of_account);
+    if (!reason)
+        reason = tres_limit(qos, "maxTRESPerAccount", true, size, of_account);
+    if (!reason)
+        reason = minutes_limit(j, qos, "grpTRESRunMins", true, all);
+    if (!reason)
+        reason = minutes_limit(j, qos, "maxTRESRunMinsPerUser", true, user);
+    return reason ? reason : minutes_limit(j, qos, "maxTRESRunMinsPerAccount", true, account);
 }
 
 /* One part of the chain: the user's association, or an account with those below it. */
@@ -256,6 +344,8 @@ static char *part_limit(const struct sjob *j, const struct slurm_chain *c, size_
 
     if (!reason)
         reason = tres_limit(c->at[i], "grpTRES", false, size, h);
+    if (!reason)
+        reason = minutes_limit(j, c->at[i], "grpTRESRunMins", false, key);
     if (!reason &&
         slurm_fair_is_used_up(j->jobs->options.fair, c->names[i] ? c->names[i] : account_of(j),
                               c->names[i] ? "" : user_of(j), c->at[i]))

@@ -235,6 +235,7 @@ struct slurm_jobs {
     struct sjob *queue;
     struct slurm_held *held; /* slurm_limits.c */
     bool has_limits;         /* limits are enforced */
+    int64_t minutes_ns;      /* monotonic: the last recount of minutes; 0: none */
     size_t n_limited;        /* jobs */
     struct loop_timer *limit_timer;
     VEC(char *) orphans; /* "ns/name" of tracked pods without a job */

@@ -240,30 +240,50 @@ struct tres_rule {
     const char *memory;      /* "Mem" or "Memory" */
     const char *memory_suffix;
     bool is_least;
+    const char *cpu; /* the word for cpus */
 };
 
 static const struct tres_rule association_rules[] = {
-    {"grpTRES", "AssocGrp", "", "Limit", "Limit", "Mem", "Limit", false},
-    {"maxTRES", "AssocMax", "PerJob", "PerJobLimit", "PerJobLimit", "Mem", "PerJob", false},
-    {"maxTRESPerNode", "AssocMax", "PerNode", "PerNode", "PerNode", "Mem", "PerNode", false},
+    {"grpTRES", "AssocGrp", "", "Limit", "Limit", "Mem", "Limit", false, "Cpu"},
+    {"maxTRES", "AssocMax", "PerJob", "PerJobLimit", "PerJobLimit", "Mem", "PerJob", false, "Cpu"},
+    {"maxTRESPerNode", "AssocMax", "PerNode", "PerNode", "PerNode", "Mem", "PerNode", false, "Cpu"},
 };
 static const struct tres_rule qos_rules[] = {
-    {"grpTRES", "QOSGrp", "", "Limit", "Limit", "Mem", "Limit", false},
-    {"maxTRES", "QOSMax", "PerJob", "PerJobLimit", "PerJobLimit", "Memory", "PerJob", false},
-    {"maxTRESPerNode", "QOSMax", "PerNode", "PerNode", "PerNode", "Memory", "PerNode", false},
+    {"grpTRES", "QOSGrp", "", "Limit", "Limit", "Mem", "Limit", false, "Cpu"},
+    {"maxTRES", "QOSMax", "PerJob", "PerJobLimit", "PerJobLimit", "Memory", "PerJob", false, "Cpu"},
+    {"maxTRESPerNode", "QOSMax", "PerNode", "PerNode", "PerNode", "Memory", "PerNode", false,
+     "Cpu"},
     {"maxTRESPerUser", "QOSMax", "PerUser", "PerUserLimit", "PerUserLimit", "Memory", "PerUser",
-     false},
+     false, "Cpu"},
     {"maxTRESPerAccount", "Max", "PerAccount", "PerAccount", "PerAccount", "Memory", "PerAccount",
-     false},
-    {"minTRES", "QOSMin", "", "NotSatisfied", "", "Memory", "", true},
+     false, "Cpu"},
+    {"minTRES", "QOSMin", "", "NotSatisfied", "", "Memory", "", true, "Cpu"},
+};
+
+/* Resources x minutes that running jobs may still take. */
+#define RUN_MINUTES(key, prefix, memory)                                                         \
+    {                                                                                            \
+        key, prefix, "RunMinutes", "RunMinutesLimit", "RunMinutes", memory, "RunMinutes", false, \
+            "CPU"                                                                                \
+    }
+static const struct tres_rule association_minutes[] = {
+    RUN_MINUTES("grpTRESRunMins", "AssocGrp", "Mem"),
+};
+static const struct tres_rule qos_minutes[] = {
+    RUN_MINUTES("grpTRESRunMins", "QOSGrp", "Memory"),
+    RUN_MINUTES("maxTRESRunMinsPerUser", "QOSGrp", "Memory"),
+    RUN_MINUTES("maxTRESRunMinsPerAccount", "QOSGrp", "Memory"),
 };
 
 static char *reason_of(const struct tres_rule *rule, const char *resource)
 {
     bool is_memory = text_equal(resource, "mem");
-    const char *word = is_memory ? rule->memory : slurm_resource_word(resource);
+    bool is_cpu = text_equal(resource, "cpu");
+    const char *word = is_memory ? rule->memory
+                       : is_cpu  ? rule->cpu
+                                 : slurm_resource_word(resource);
     const char *suffix = is_memory                      ? rule->memory_suffix
-                         : text_equal(resource, "cpu")  ? rule->cpu_suffix
+                         : is_cpu                       ? rule->cpu_suffix
                          : text_equal(resource, "node") ? rule->node_suffix
                                                         : rule->suffix;
 
@@ -295,16 +315,62 @@ static char *find_tres(const struct tres_rule *rule, const json_t *spec, const s
     return reason;
 }
 
+/* Rules by key. */
+struct tres_rules {
+    const struct tres_rule *at;
+    size_t n;
+};
+
 char *slurm_limits_with(const json_t *part, const char *key, bool is_of_qos,
                         const struct slurm_size *s, const struct slurm_size *held)
 {
-    const struct tres_rule *rules = is_of_qos ? qos_rules : association_rules;
-    size_t n = is_of_qos ? COUNT(qos_rules) : COUNT(association_rules);
+    const struct tres_rules of_association[] = {
+        {association_rules, COUNT(association_rules)},
+        {association_minutes, COUNT(association_minutes)},
+    };
+    const struct tres_rules of_qos[] = {
+        {qos_rules, COUNT(qos_rules)},
+        {qos_minutes, COUNT(qos_minutes)},
+    };
+    const struct tres_rules *rules = is_of_qos ? of_qos : of_association;
 
-    for (size_t i = 0; i < n; i++)
-        if (text_equal(rules[i].key, key))
-            return find_tres(&rules[i], part, s, held);
+    for (size_t i = 0; i < COUNT(of_qos); i++)
+        for (size_t k = 0; k < rules[i].n; k++)
+            if (text_equal(rules[i].at[k].key, key))
+                return find_tres(&rules[i].at[k], part, s, held);
     return NULL;
+}
+
+#define AMOUNT_MAX (INT64_MAX / 2) /* greater amounts of a size count as this one */
+
+static int64_t amount_times(int64_t amount, int64_t factor)
+{
+    int64_t product = 0;
+
+    return __builtin_mul_overflow(amount, factor, &product) || product > AMOUNT_MAX ? AMOUNT_MAX
+                                                                                    : product;
+}
+
+static int64_t amount_plus(int64_t amount, int64_t more)
+{
+    return amount > AMOUNT_MAX - more ? AMOUNT_MAX : amount + more;
+}
+
+struct slurm_size slurm_size_minutes(const struct slurm_size *s, int64_t minutes)
+{
+    return (struct slurm_size){.cpus = amount_times(s->cpus, minutes),
+                               .memory_mib = amount_times(s->memory_mib, minutes),
+                               .gpus = amount_times(s->gpus, minutes),
+                               .nodes = amount_times(s->nodes, minutes),
+                               .model = s->model};
+}
+
+void slurm_size_add(struct slurm_size *to, const struct slurm_size *more)
+{
+    to->cpus = amount_plus(to->cpus, more->cpus);
+    to->memory_mib = amount_plus(to->memory_mib, more->memory_mib);
+    to->gpus = amount_plus(to->gpus, more->gpus);
+    to->nodes = amount_plus(to->nodes, more->nodes);
 }
 
 /* Minutes x resource of a job. */

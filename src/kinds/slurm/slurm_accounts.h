@@ -90,5 +90,12 @@ char *slurm_limits_find(const struct slurm_chain *c, const json_t *qos, const st
 char *slurm_limits_with(const json_t *part, const char *key, bool is_of_qos,
                         const struct slurm_size *s, const struct slurm_size *held);
 
+enum {
+    SLURM_MINUTES_ENDLESS = 1 << 25 /* of a job without a time limit: 64 years */
+};
+/* The resources x minutes: for the lists of "RunMins". */
+struct slurm_size slurm_size_minutes(const struct slurm_size *s, int64_t minutes);
+void slurm_size_add(struct slurm_size *to, const struct slurm_size *more);
+
 /* "Cpu", "Mem", "Node", "GRES", "Billing": the word for a resource in reasons. Static. */
 const char *slurm_resource_word(const char *resource);

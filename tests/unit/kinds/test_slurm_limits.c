@@ -77,6 +77,39 @@ static void counts_what_others_hold(void **state)
     assert_string_equal(beyond, "QOSGrpCpuLimit");
 }
 
+static void counts_minutes_that_are_left(void **state)
+{
+    static const struct {
+        const char *part;
+        const char *key;
+        bool is_of_qos;
+        const char *want; /* "": none */
+    } cases[] = {
+        {"{\"grpTRESRunMins\":\"cpu=300,gres/gpu=180\"}", "grpTRESRunMins", false, ""},
+        {"{\"grpTRESRunMins\":\"cpu=299\"}", "grpTRESRunMins", false, "AssocGrpCPURunMinutesLimit"},
+        {"{\"grpTRESRunMins\":\"gres/gpu=179\"}", "grpTRESRunMins", true, "QOSGrpGRESRunMinutes"},
+        {"{\"grpTRESRunMins\":\"mem=1G\"}", "grpTRESRunMins", true, "QOSGrpMemoryRunMinutes"},
+        {"{\"grpTRESRunMins\":\"mem=1G\"}", "grpTRESRunMins", false, "AssocGrpMemRunMinutes"},
+        {"{\"maxTRESRunMinsPerUser\":\"node=1\"}", "maxTRESRunMinsPerUser", true,
+         "QOSGrpNodeRunMinutes"},
+    };
+    const struct slurm_size own = slurm_size_minutes(&job, job.minutes); /* cpu=240, gpu=120 */
+    const struct slurm_size endless = slurm_size_minutes(&own, INT64_MAX);
+    struct slurm_size held = {.cpus = 60, .gpus = 60, .model = ""};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *part = parse(cases[i].part);
+        AUTO_FREE char *reason =
+            slurm_limits_with(part, cases[i].key, cases[i].is_of_qos, &own, &held);
+
+        assert_string_equal(text_or_empty(reason), cases[i].want);
+    }
+    slurm_size_add(&held, &endless);
+    slurm_size_add(&held, &endless);
+    assert_true(held.cpus == endless.cpus && held.cpus > 0);
+}
+
 static void reads_what_is_enforced(void **state)
 {
     static const struct {
@@ -180,6 +213,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_the_limit_that_a_job_exceeds),
         cmocka_unit_test(counts_what_others_hold),
+        cmocka_unit_test(counts_minutes_that_are_left),
         cmocka_unit_test(reads_what_is_enforced),
         cmocka_unit_test(says_who_preempts_whom),
         cmocka_unit_test(finds_the_class_of_a_job),
