@@ -23,6 +23,7 @@ def test_slurm_steps():
         writes_files(s)
         obeys_signals(s)
         speaks_pmi(s)
+        copies_to_nodes(s)
         has_a_terminal(s)
         ends_with_its_client(s)
         ends_when_the_server_is_killed(s)
@@ -178,6 +179,37 @@ def obeys_signals(s):
     s.ok("scancel", "-s", "INT", f"{job}.0")
     _, err = p.communicate(timeout=60)
     check(p.returncode == 130 and "task 0: Interrupt\n" in err, p.returncode, err)
+
+
+def copies_to_nodes(s):
+    job = s.call("salloc", "--no-shell", "-J", "copies").err.split()[-1]
+    source, target = (os.path.join(s.dir, name) for name in ("source", "copy"))
+    with open(source, "wb") as f:
+        f.write(os.urandom(2_000_001))
+    os.chmod(source, 0o750)
+    os.utime(source, (1_000_000_000, 1_100_000_000))
+    r = s.call("sbcast", "-C", "-F", "2", "source", "copy", env={"SLURM_JOB_ID": job}.items())
+    equal((r.code, r.out, r.err), (0, "", ""), r)
+    found = os.stat(target)
+    equal((found.st_mode & 0o7777, found.st_mtime > 1_100_000_000), (0o750, True))
+    with open(source, "rb") as a, open(target, "rb") as b:
+        check(a.read() == b.read(), "the copy is whole")
+    node = s.ok("squeue", "-h", "-j", job, "-o", "%N").strip()
+    s.write("source", "other")
+    for words, text in ((["source", target], f"REQUEST_FILE_BCAST({node}): File exists"),
+                        (["source", "/no/such"], f"REQUEST_FILE_BCAST({node}): Directory nonexistent"),
+                        (["none", target], "Can't open `none': no such file or directory"),
+                        (["source"], "Need two file names, have 1 names")):
+        r = s.call("sbcast", f"--jobid={job}", *words)
+        check(r.code == 1 and f"sbcast: error: {text}\n" in r.err, words, r)
+    os.utime(source, (1_000_000_000, 1_100_000_000))
+    equal(s.call("sbcast", "-f", "-p", "-j", job, "source", target).code, 0)
+    equal((s.text("copy"), os.stat(target).st_mtime), ("other", 1_100_000_000))
+    equal(s.call("sbcast", "-j", job, "source", s.dir + "/links/").code, 1, "no such directory")
+    equal([n for n in os.listdir(s.dir) if ".sbcast." in n], [], "nothing half is left")
+    r = s.call("sbcast", "source", target)
+    check(r.code == 1 and "Need a job id to run this command." in r.err, r)
+    s.ok("scancel", job)
 
 
 def has_a_terminal(s):

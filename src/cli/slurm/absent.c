@@ -33,6 +33,5 @@ static struct err *absent_run(struct cli *c)
     }
 
 ABSENT(sattach, "attach to a step (Slurm)");
-ABSENT(sbcast, "copy a file to the nodes of a job (Slurm)");
 ABSENT(sreport, "print reports of accounting (Slurm)");
 ABSENT(strigger, "manage triggers (Slurm)");
