@@ -5,12 +5,17 @@ import contextlib
 import hashlib
 import json
 import os
+import re
+import select
+import socket
 import subprocess
+import threading
 
-from harness import METE, Mete, check, equal, patience, pod, wait
+from harness import METE, ROOT, Mete, check, equal, execute, patience, pod, wait
 from test_door import bare_kubeconfig
 
 NAME = "of-the-cluster"
+MANIFEST = os.path.join(ROOT, "deploy", "kubernetes", "mete-scheduler.yaml")
 
 
 @contextlib.contextmanager
@@ -103,3 +108,102 @@ def test_kube_scheduler_places_pods_of_its_name():
             wait(lambda: m.kubectl("get", "pods", "--token", "first", "--kubeconfig", bare_kubeconfig(m)).code != 0, "the first is refused")
             apply(m, ours("renewed", "true", 1))
             m.wait_phase("renewed", "Succeeded")
+
+
+class Recorder:
+    """Forwards HTTP to the server's socket, and keeps what was asked for: {(verb, group, resource)}."""
+
+    def __init__(self, m):
+        self.m = m
+        self.calls = set()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self.accept, daemon=True).start()
+        cluster = {"server": f"http://127.0.0.1:{self.listener.getsockname()[1]}"}
+        self.kubeconfig = os.path.join(m.dir, "recorder.kubeconfig")
+        with open(self.kubeconfig, "w") as f:
+            json.dump({"clusters": [{"name": "c", "cluster": cluster}], "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+                       "current-context": "c"}, f)
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(os.path.join(self.m.data, "mete.sock"))
+                threading.Thread(target=self.forward, args=(client, server), daemon=True).start()
+
+    def forward(self, client, server):
+        with client, server, contextlib.suppress(OSError):
+            while True:
+                for s in select.select([client, server], [], [])[0]:
+                    piece = s.recv(65536)
+                    if not piece:
+                        return
+                    if s is client:
+                        for method, path in re.findall(rb"(?:^|\n)([A-Z]+) (/api\S+) HTTP/1", piece):
+                            self.calls.add(call_of(method.decode(), path.decode()))
+                    (server if s is client else client).sendall(piece)
+
+
+def call_of(method, path):
+    """RBAC's words for a request."""
+    path, _, query = path.partition("?")
+    m = re.fullmatch(r"/api(?:s/([^/]+))?/v[^/]+(?:/namespaces/[^/]+(?=/))?/([^/]+)(?:/([^/]+))?(?:/([^/]+))?", path)
+    group, resource, name, sub = m.groups()
+    verbs = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+    verb = verbs.get(method) or ("watch" if "watch=true" in query else "get" if name else "list")
+    return verb, group or "", f"{resource}/{sub}" if sub else resource
+
+
+def manifest(m, *kinds):
+    """The objects of these kinds in the manifest."""
+    text = m.ok("label", "--local", "-f", MANIFEST, "read=yes", "-o", "json")
+    decode, objects = json.JSONDecoder().raw_decode, []
+    while text := text.lstrip():
+        o, size = decode(text)
+        text = text[size:]
+        objects += [o] if o["kind"] in kinds else []
+    return objects
+
+
+def rights(m):
+    """All that the roles of the manifest allow."""
+    rules = [rule for role in manifest(m, "ClusterRole", "Role") for rule in role["rules"]]
+    return {(verb, group, resource) for r in rules for verb in r["verbs"] for group in r["apiGroups"] for resource in r["resources"]}
+
+
+def test_kube_scheduler_calls_what_its_role_allows():
+    with Mete("emulated:2xH100") as m:
+        recorder = Recorder(m)
+        with scheduler(m, "--kubeconfig", recorder.kubeconfig, env={"METE_DATA": ""}):
+            apply(m, ours("big", "true", 3), ours("low", "sleep 1000", 2))
+            wait(lambda: nodes_of(m, "low") != [None], "the pod is placed")
+            m.ok("create", "priorityclass", "high", "--value=1000")
+            apply(m, ours("high", "true", 2, priorityClassName="high"))
+            m.wait_phase("high", "Succeeded")
+            wait(lambda: ("create", "", "events") in recorder.calls, "an event")
+        allowed = rights(m)
+        equal(recorder.calls - allowed, set(), "calls without a right")
+        reads = {r for r in allowed if r[0] in ("list", "watch")}
+        equal(reads - recorder.calls, set(), "rights that are not used")
+
+
+def test_the_image_has_what_the_scheduler_needs():
+    with Mete("emulated:2xH100") as m:
+        archive = os.path.join(m.dir, "image.tar")
+        r = execute([os.path.join(ROOT, "tools", "package-image"), METE, archive])
+        check(r.code == 0 and os.path.getsize(archive) < 40 << 20, r)
+        image = r.out.strip().rsplit(" ", 1)[1]
+        r = m.mete("image", "import", archive)
+        equal(r.code, 0, r)
+        deployment, = manifest(m, "Deployment")
+        equal(deployment["spec"]["template"]["spec"]["containers"][0]["image"], image)
+        namespace = deployment["metadata"]["namespace"]
+        m.ok("create", "namespace", namespace)
+        m.ok("create", "serviceaccount", "mete-scheduler", "-n", namespace)
+        with open(os.path.join(m.data, "server", "users.yaml"), "w") as f:
+            f.write(f'users:\n- name: "system:serviceaccount:{namespace}:mete-scheduler"\n  roles: [{{role: cluster-admin}}]\n')
+        of_it = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "s", "namespace": namespace},
+                 "spec": deployment["spec"]["template"]["spec"]}
+        m.ok("apply", "-f", "-", stdin=json.dumps(of_it))
+        wait(lambda: m.kubectl("logs", "s", "-n", namespace).out.endswith("ready\n"), "the scheduler in its pod is ready")
