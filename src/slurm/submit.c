@@ -3,10 +3,15 @@
 #include "slurm/submit.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <strings.h>
 
 #include "base/mem.h"
 #include "slurm/submit_options.h"
+
+enum {
+    VARIABLE_SIZE = 64 /* of the longest variable of an option, with its prefix */
+};
 
 static bool submit_has(const struct submit_option *o, unsigned command)
 {
@@ -73,7 +78,8 @@ static struct err *apply_srun_variables(struct slurm_submit *s,
 struct err *slurm_submit_apply_variables(struct slurm_submit *s,
                                          const char *(*find)(const char *name))
 {
-    const char *prefix = s->command == SLURM_SALLOC ? "SALLOC" : "SBATCH";
+    char name[VARIABLE_SIZE] = "";
+    int n = snprintf(name, sizeof(name), "%s_", s->command == SLURM_SALLOC ? "SALLOC" : "SBATCH");
 
     s->level++;
     if (!s->spec)
@@ -81,10 +87,10 @@ struct err *slurm_submit_apply_variables(struct slurm_submit *s,
     if (s->command == SLURM_SRUN)
         return apply_srun_variables(s, find);
     for (const struct submit_option *o = submit_options; o->name; o++) {
-        AUTO_FREE char *name = o->variable ? mem_format("%s_%s", prefix, o->variable) : NULL;
-
-        if (name && submit_has(o, s->command))
-            TRY(apply_variable(s, o, find(name)));
+        if (!o->variable || !submit_has(o, s->command))
+            continue;
+        (void)snprintf(name + n, sizeof(name) - (size_t)n, "%s", o->variable);
+        TRY(apply_variable(s, o, find(name)));
     }
     return NULL;
 }
