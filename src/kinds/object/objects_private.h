@@ -6,6 +6,17 @@
 #include "kinds/object/submit_tally.h"
 #include "kinds/object/txn.h"
 
+enum {
+    SUBMITTERS_KEPT = 16
+};
+
+/* The user of a uid: a directory server may take its time, and is asked once a minute. */
+struct known_submitter {
+    int64_t uid;
+    int64_t until_ns; /* monotonic; 0: the slot is empty */
+    struct object_user user;
+};
+
 struct objects {
     struct store *store;
     struct loop *loop;
@@ -21,6 +32,7 @@ struct objects {
     object_user_fn find_user;   /* NULL: unknown */
     object_member_fn is_member; /* NULL: nobody is */
     void *find_user_arg;
+    struct known_submitter submitters[SUBMITTERS_KEPT];
     int64_t job_next; /* the next job id; 0: not yet read from the store */
     struct account_clock clock;
 };

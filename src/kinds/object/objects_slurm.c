@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "kinds/kind/cause.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/object/tree_cache.h"
@@ -21,6 +22,8 @@
 #include "kinds/slurm/slurm_pod.h"
 #include "model/index_set.h"
 #include "model/slurm_dependency.h"
+
+#define SUBMITTER_KEPT_NS (60 * NS_PER_SEC)
 
 enum {
     ENVIRONMENT_MAX = 192 << 10, /* bytes: an annotation of the pod holds them */
@@ -80,12 +83,27 @@ static struct err *put_numbers(struct change *c)
 
 /* ---- the user ---- */
 
+/* NULL: the uid has no user. */
+static const struct object_user *find_submitter(struct objects *o, int64_t uid)
+{
+    struct known_submitter *known = &o->submitters[uid % SUBMITTERS_KEPT];
+    int64_t now_ns = loop_now_ns(o->loop);
+
+    if (known->until_ns <= now_ns || known->uid != uid) {
+        *known = (struct known_submitter){.uid = uid, .user.gid = -1};
+        if (!o->find_user || !o->find_user(o->find_user_arg, uid, &known->user))
+            return NULL;
+        known->until_ns = now_ns + SUBMITTER_KEPT_NS;
+    }
+    return &known->user;
+}
+
 static struct err *put_submitter(struct change *c)
 {
     json_t *spec = json_object_at(c->after, "spec");
     const json_t *asked = json_at(spec, "user", "uid", NULL);
     int64_t uid = change_host_uid(c);
-    struct object_user user = {.gid = -1};
+    const struct object_user *user;
     json_t *to;
 
     if (!asked && uid < 0)
@@ -102,10 +120,11 @@ static struct err *put_submitter(struct change *c)
     json_put(spec, "user", json_object());
     to = json_object_at(spec, "user");
     json_put_int(to, "uid", uid);
-    if (c->objects->find_user && c->objects->find_user(c->objects->find_user_arg, uid, &user)) {
-        json_put_text(to, "name", user.name);
-        json_put_int(to, "gid", user.gid);
-        json_put_text(to, "group", *user.group ? user.group : NULL);
+    user = find_submitter(c->objects, uid);
+    if (user) {
+        json_put_text(to, "name", user->name);
+        json_put_int(to, "gid", user->gid);
+        json_put_text(to, "group", *user->group ? user->group : NULL);
     } else {
         json_put_text(to, "name", c->who.user);
     }
