@@ -147,7 +147,8 @@ def commands_change_nothing(eve, runs, array):
 def the_api_changes_nothing(m, eve, runs, array):
     job, other = (f"{JOBS}/{name_of(m, j)}" for j in (runs, array))
     at = f"{PODS}/{row_of(m, runs)['pod']}"
-    body = json.loads(eve.ask("GET", job)[1])
+    body = wait(lambda: (b := json.loads(eve.ask("GET", job)[1]))["status"]["state"] == "RUNNING" and b,
+                "the controller has written the job's state, and writes no more")
     tries = [("DELETE", job, None), ("DELETE", at, None), ("DELETE", at + "?gracePeriodSeconds=0", None),
              ("PUT", job, body), ("PATCH", job, {"spec": {"cancelled": "*"}}), ("PATCH", other, {"spec": {"hold": "none"}}),
              ("PATCH", job, {"metadata": {"labels": {"a": "b"}}}), ("PATCH", job, {"metadata": {"annotations": {"mete.dev/user": "proxy"}}}),
