@@ -28,6 +28,7 @@ def test_slurm_accounts():
         waits_with_reasons(s, m)
         preempts(s, m)
         waits_for_licenses(s, m)
+        limits_a_partition(s, m)
 
 
 def keeps_accounts(s):
@@ -211,6 +212,20 @@ def waits_for_licenses(s, m):
     s.wait_state(second, "COMPLETED")
     r = s.call("sbatch", "-L", "nope", "--wrap", "true")
     equal((r.code, r.err), (1, "sbatch: error: Batch job submission failed: Invalid license specification\n"))
+
+
+def limits_a_partition(s, m):
+    set_parameters(m, AccountingStorageEnforce="limits")
+    s.ok("sacctmgr", "-i", "add", "qos", "parts", "MaxJobsPU=1", "MaxSubmitJobsPU=2")
+    s.ok("scontrol", "create", "PartitionName=few", "Nodes=ALL", "Default=YES", "QOS=parts")
+    first = s.submit("--wrap", "sleep 1000")
+    s.wait_state(first, "RUNNING")
+    second = s.submit("--wrap", "true")
+    wait(lambda: s.ok("squeue", "-h", "-j", second, "-o", "%P|%q|%r") == "few|normal|QOSMaxJobsPerUserLimit\n", "the partition's QOS limits")
+    r = s.call("sbatch", "--wrap", "true")
+    check(r.code == 1 and r.err.startswith("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates"), r)
+    s.ok("scancel", first)
+    s.wait_state(second, "COMPLETED")
 
 
 DUMP = """# as Slurm writes it

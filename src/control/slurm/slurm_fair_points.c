@@ -156,10 +156,11 @@ void fair_on_points(void *fair)
 json_t *slurm_fair_find(void *fair, const char *plural, const char *name)
 {
     const struct slurm_fair *f = fair;
-    struct fair_object *all = text_equal(plural, "queues")       ? f->queues
-                              : text_equal(plural, "slurmusers") ? f->users
-                              : text_equal(plural, "slurmqoses") ? f->qoses
-                                                                 : NULL;
+    struct fair_object *all = text_equal(plural, "queues")            ? f->queues
+                              : text_equal(plural, "slurmusers")      ? f->users
+                              : text_equal(plural, "slurmqoses")      ? f->qoses
+                              : text_equal(plural, "slurmpartitions") ? f->partitions
+                                                                      : NULL;
     struct fair_object *o = NULL;
 
     map_find_text(handle, all, name, o);

@@ -11,6 +11,7 @@
 #include "control/slurm/slurm_private.h"
 #include "kinds/slurm/slurm_accounts.h"
 #include "kinds/slurm/slurm_license.h"
+#include "kinds/slurm/slurm_qos.h"
 
 #define LOOK_AGAIN_NS (5 * NS_PER_SEC) /* usage decays, and administrators change limits */
 #define FREED_NS      (NS_PER_SEC / 10)
@@ -127,18 +128,34 @@ static void held_count(struct sjob *j, char *key, int sign)
     held_drop(j->jobs, h);
 }
 
-/* The accounts above a job when it was first counted: they are the same when it is taken out. */
+/* The accounts above a job and the QOS of its partition when it was first counted: they are the
+ * same when it is taken out. */
 static void find_accounts(struct sjob *j)
 {
     const struct slurm_books books = books_of(j);
     struct slurm_chain chain;
 
-    if (j->accounts.n > 0)
+    if (j->has_keys)
         return;
+    j->has_keys = true;
     slurm_chain_find(&books, NULL, account_of(j), NULL, &chain);
     for (size_t i = 0; i < chain.n; i++)
         vec_add(&j->accounts, mem_strdup(chain.names[i]));
     slurm_chain_done(&chain);
+    j->partition_qos =
+        slurm_qos_of_partition(&books, json_text(json_object_get(j->object, "spec"), "partition"));
+    if (text_equal(j->partition_qos, qos_of(j))) { /* is counted once */
+        free(j->partition_qos);
+        j->partition_qos = NULL;
+    }
+}
+
+static void job_each_qos_key(struct sjob *j, const char *qos,
+                             void (*fn)(struct sjob *j, char *key, int sign), int sign)
+{
+    fn(j, mem_format("qos\n%s", qos), sign);
+    fn(j, mem_format("qosuser\n%s\n%s", qos, user_of(j)), sign);
+    fn(j, mem_format("qosaccount\n%s\n%s", qos, account_of(j)), sign);
 }
 
 /* Calls `fn` with each key that the job is counted under; `fn` takes the key. */
@@ -148,9 +165,9 @@ static void job_each_key(struct sjob *j, void (*fn)(struct sjob *j, char *key, i
     VEC_EACH (&j->accounts, account)
         fn(j, mem_format("account\n%s", *account), sign);
     fn(j, mem_format("user\n%s\n%s", account_of(j), user_of(j)), sign);
-    fn(j, mem_format("qos\n%s", qos_of(j)), sign);
-    fn(j, mem_format("qosuser\n%s\n%s", qos_of(j), user_of(j)), sign);
-    fn(j, mem_format("qosaccount\n%s\n%s", qos_of(j), account_of(j)), sign);
+    job_each_qos_key(j, qos_of(j), fn, sign);
+    if (j->partition_qos)
+        job_each_qos_key(j, j->partition_qos, fn, sign);
 }
 
 static void count_job(struct sjob *j, int sign)
@@ -212,6 +229,9 @@ void sjob_forget_accounts(struct sjob *j)
     VEC_EACH (&j->accounts, account)
         free(*account);
     vec_done(&j->accounts);
+    free(j->partition_qos);
+    j->partition_qos = NULL;
+    j->has_keys = false;
 }
 
 void slurm_on_freed(void *arg)
@@ -306,11 +326,12 @@ static char *copy_of(const char *reason)
     return reason ? mem_strdup(reason) : NULL;
 }
 
-static char *qos_limit(const struct sjob *j, const json_t *qos, const struct slurm_size *size)
+static char *qos_limit(const struct sjob *j, const char *name, const json_t *qos,
+                       const struct slurm_size *size)
 {
-    AUTO_FREE char *all = mem_format("qos\n%s", qos_of(j));
-    AUTO_FREE char *user = mem_format("qosuser\n%s\n%s", qos_of(j), user_of(j));
-    AUTO_FREE char *account = mem_format("qosaccount\n%s\n%s", qos_of(j), account_of(j));
+    AUTO_FREE char *all = mem_format("qos\n%s", name);
+    AUTO_FREE char *user = mem_format("qosuser\n%s\n%s", name, user_of(j));
+    AUTO_FREE char *account = mem_format("qosaccount\n%s\n%s", name, account_of(j));
     const struct slurm_held *of_all = held_find(j->jobs, all);
     const struct slurm_held *of_user = held_find(j->jobs, user);
     const struct slurm_held *of_account = held_find(j->jobs, account);
@@ -370,15 +391,17 @@ static char *find_limit(const struct sjob *j)
     const struct slurm_books books = books_of(j);
     const json_t *spec = json_object_get(j->object, "spec");
     const struct slurm_size size = size_of(j);
-    AUTO(json_freep) json_t *qos = books.find(books.arg, "slurmqoses", qos_of(j));
+    struct slurm_qos_limits qos;
     struct slurm_chain chain;
     bool denies = false;
     char *reason;
 
     slurm_chain_find(&books, user_of(j), account_of(j), json_text(spec, "partition"), &chain);
-    reason = slurm_limits_find(&chain, json_object_get(qos, "spec"), &size, &denies);
-    if (!reason)
-        reason = qos_limit(j, json_object_get(qos, "spec"), &size);
+    slurm_qos_find(&books, qos_of(j), json_text(spec, "partition"), &qos);
+    reason = slurm_qos_exceeds(&qos, &chain, &size, &denies);
+    for (size_t i = 0; i < qos.n && !reason; i++)
+        reason = qos_limit(j, qos.names[i], qos.specs[i], &size);
+    slurm_qos_done(&qos);
     if (!reason)
         reason = jobs_limit(j, &chain);
     for (size_t i = 0; i < chain.n && !reason; i++)

@@ -136,6 +136,8 @@ struct sjob {
     char *limit_reason;      /* the limit that the job met last */
     bool is_limited;         /* by a limit of its account, user or QOS */
     VEC(char *) accounts;    /* its account and those above, as counted in `held` */
+    bool has_keys;           /* `accounts` and `partition_qos` are known */
+    char *partition_qos;     /* of its partition, as counted in `held`; NULL: none, or its own */
 
     struct loop_timer *timer;
     int64_t timer_at_ns; /* monotonic; 0: not set */

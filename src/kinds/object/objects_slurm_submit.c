@@ -6,7 +6,7 @@
  */
 
 #include "kinds/object/objects_private.h"
-#include "kinds/slurm/slurm_accounts.h"
+#include "kinds/slurm/slurm_qos.h"
 
 /* A limit's members: which jobs count, NULL: all. */
 struct submit_limit {
@@ -24,7 +24,6 @@ struct submit_check {
     struct slurm_books books;
     const char *user;
     const char *account;
-    const char *qos;
     int64_t jobs; /* of the new job */
 };
 
@@ -44,8 +43,14 @@ static bool is_below(const struct submit_check *s, const char *account, const ch
 static bool submit_counts(const struct submit_check *s, const struct submit_limit *l,
                           const struct submit_kind *k)
 {
-    if ((l->qos && !text_equal(l->qos, k->qos)) || (l->user && !text_equal(l->user, k->user)))
+    if (l->user && !text_equal(l->user, k->user))
         return false;
+    if (l->qos && !text_equal(l->qos, k->qos)) {
+        AUTO_FREE char *of_partition = slurm_qos_of_partition(&s->books, k->partition);
+
+        if (!text_equal(l->qos, of_partition))
+            return false;
+    }
     if (!l->account || text_equal(l->account, k->account))
         return true;
     return l->is_of_tree && is_below(s, k->account, l->account);
@@ -68,13 +73,12 @@ static bool submit_passes(const struct submit_check *s, const struct submit_limi
 }
 
 /* The reason of the first limit of the QOS that the job passes; NULL: none. Static. */
-static const char *find_qos_limit(const struct submit_check *s, const json_t *qos)
+static const char *find_qos_limit(const struct submit_check *s, const char *name, const json_t *qos)
 {
     const struct submit_limit limits[] = {
-        {qos, "grpSubmitJobs", "QOSGrpSubmitJobsLimit", .qos = s->qos},
-        {qos, "maxSubmitJobsPerUser", "QOSMaxSubmitJobPerUserLimit", .qos = s->qos,
-         .user = s->user},
-        {qos, "maxSubmitJobsPerAccount", "MaxSubmitJobsPerAccount", .qos = s->qos,
+        {qos, "grpSubmitJobs", "QOSGrpSubmitJobsLimit", .qos = name},
+        {qos, "maxSubmitJobsPerUser", "QOSMaxSubmitJobPerUserLimit", .qos = name, .user = s->user},
+        {qos, "maxSubmitJobsPerAccount", "MaxSubmitJobsPerAccount", .qos = name,
          .account = s->account},
     };
 
@@ -111,29 +115,29 @@ static const char *find_assoc_limit(const struct submit_check *s, const struct s
     return NULL;
 }
 
-static bool has_limit(const struct slurm_chain *c, const json_t *qos)
+static bool has_limit(const struct slurm_chain *c, const struct slurm_qos_limits *q)
 {
     static const char *const of_qos[] = {"grpSubmitJobs", "maxSubmitJobsPerUser",
                                          "maxSubmitJobsPerAccount"};
 
     for (size_t i = 0; i < COUNT(of_qos); i++)
-        if (json_object_get(qos, of_qos[i]))
-            return true;
+        for (size_t k = 0; k < q->n; k++)
+            if (json_object_get(q->specs[k], of_qos[i]))
+                return true;
     return slurm_chain_get(c, "grpSubmitJobs") || slurm_chain_get(c, "maxSubmitJobs");
 }
 
 static struct err *check_chain(struct change *c, const struct slurm_chain *chain,
-                               struct submit_check *s)
+                               const struct slurm_qos_limits *q, struct submit_check *s)
 {
-    AUTO(json_freep) json_t *object = slurm_find_book(c, "slurmqoses", s->qos);
-    const json_t *qos = json_object_get(object, "spec");
-    const char *reason;
+    const char *reason = NULL;
 
-    if (!has_limit(chain, qos))
+    if (!has_limit(chain, q))
         return NULL;
     TRY(submit_tally_update(&c->objects->submitted, c->objects->store, c->objects));
     s->tally = &c->objects->submitted;
-    reason = find_qos_limit(s, qos);
+    for (size_t i = 0; i < q->n && !reason; i++)
+        reason = find_qos_limit(s, q->names[i], q->specs[i]);
     if (!reason)
         reason = find_assoc_limit(s, chain);
     if (!reason)
@@ -148,21 +152,22 @@ struct err *slurm_submit_check(struct change *c)
 {
     const json_t *spec = json_object_get(c->after, "spec");
     AUTO(json_freep) json_t *config = slurm_find_book(c, "slurmconfigs", "default");
-    const char *qos = json_text_filled(spec, "qos");
     struct submit_check s = {
         .books = {slurm_find_book, c},
         .user = text_or_empty(json_text_at(spec, "user", "name", NULL)),
         .account = text_or_empty(json_text(spec, "account")),
-        .qos = qos ? qos : SLURM_QOS_DEFAULT,
         .jobs = c->job_ids > 0 ? c->job_ids : 1,
     };
+    struct slurm_qos_limits qos;
     struct slurm_chain chain;
     struct err *e;
 
     if (!slurm_enforce_read(json_at(config, "spec", "settings", NULL)).limits)
         return NULL;
     slurm_chain_find(&s.books, s.user, s.account, json_text(spec, "partition"), &chain);
-    e = check_chain(c, &chain, &s);
+    slurm_qos_find(&s.books, json_text(spec, "qos"), json_text(spec, "partition"), &qos);
+    e = check_chain(c, &chain, &qos, &s);
+    slurm_qos_done(&qos);
     slurm_chain_done(&chain);
     return e;
 }

@@ -47,7 +47,9 @@ static struct submit_kind *kind_get(struct submit_tally *t, const json_t *spec)
     const char *qos = json_text_filled(spec, "qos");
     const char *account = text_or_empty(json_text(spec, "account"));
     const char *user = text_or_empty(json_text_at(spec, "user", "name", NULL));
-    AUTO_FREE char *key = mem_format("%s\n%s\n%s", account, user, qos ? qos : SLURM_QOS_DEFAULT);
+    const char *partition = text_or_empty(json_text(spec, "partition"));
+    AUTO_FREE char *key =
+        mem_format("%s\n%s\n%s\n%s", account, user, qos ? qos : SLURM_QOS_DEFAULT, partition);
     struct submit_kind *k = NULL;
 
     map_find_text(handle, t->kinds, key, k);
@@ -58,6 +60,7 @@ static struct submit_kind *kind_get(struct submit_tally *t, const json_t *spec)
     k->account = mem_strdup(account);
     k->user = mem_strdup(user);
     k->qos = mem_strdup(qos ? qos : SLURM_QOS_DEFAULT);
+    k->partition = mem_strdup(partition);
     map_add(handle, t->kinds, k->key, strlen(k->key), k);
     return k;
 }
@@ -69,6 +72,7 @@ static void kind_free(struct submit_tally *t, struct submit_kind *k)
     free(k->account);
     free(k->user);
     free(k->qos);
+    free(k->partition);
     free(k);
 }
 

@@ -1,5 +1,6 @@
 /*
- * submit_tally.h - the jobs of the Slurm commands that wait or run, counted by account, user, QOS
+ * submit_tally.h - the jobs of the Slurm commands that wait or run, counted by account, user, QOS,
+ * partition
  *
  * The tally is a function of the applied state: an update reads the jobs that were written since
  * the last one. An entry belongs to one store_object, of which it holds a ref, so that a write that
@@ -14,11 +15,12 @@
 
 /* Jobs that agree in these; an element of an array is a job. */
 struct submit_kind {
-    struct map_handle handle; /* by all three texts */
+    struct map_handle handle; /* by all four texts */
     char *key;
     char *account; /* "": none, as `user` */
     char *user;
     char *qos;
+    char *partition; /* the list of the job */
     int64_t jobs;
     size_t entries; /* SlurmJobs, also those that are over */
 };

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "kinds/queue.h"
 #include "kinds/slurm/slurm_ask.h"
+#include "kinds/slurm/slurm_qos.h"
 #include "model/slurm_tres.h"
 
 struct slurm_enforce slurm_enforce_read(const json_t *parameters)
@@ -139,16 +140,20 @@ static struct err *admit_qos(const struct slurm_books *b, const struct slurm_cha
     return NULL;
 }
 
-static struct err *admit_limits(const struct slurm_chain *c, const json_t *qos, const json_t *spec)
+static struct err *admit_limits(const struct slurm_books *b, const struct slurm_chain *c,
+                                const json_t *spec)
 {
     struct slurm_ask ask;
     struct slurm_size size;
+    struct slurm_qos_limits qos;
     AUTO_FREE char *reason = NULL;
     bool denies = false;
 
     TRY(slurm_ask_read(spec, &ask));
     size = slurm_size_of(&ask, spec);
-    reason = slurm_limits_find(c, json_object_get(qos, "spec"), &size, &denies);
+    slurm_qos_find(b, json_text(spec, "qos"), json_text(spec, "partition"), &qos);
+    reason = slurm_qos_exceeds(&qos, c, &size, &denies);
+    slurm_qos_done(&qos);
     if (reason && denies)
         return err_new(ERR_INVALID,
                        "%s\nJob violates accounting/QOS policy (job submit limit, user's size "
@@ -167,7 +172,7 @@ static struct err *admit_chain(const struct slurm_books *b, const struct slurm_c
     if (enforce.associations && !c->has_association)
         return err_new(ERR_INVALID, "Invalid account or account/partition combination specified");
     TRY(admit_qos(b, c, &enforce, spec, &qos));
-    return enforce.limits ? admit_limits(c, qos, spec) : NULL;
+    return enforce.limits ? admit_limits(b, c, spec) : NULL;
 }
 
 struct err *slurm_accounts_admit(const struct slurm_books *b, json_t *spec)

@@ -300,7 +300,7 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
     KEY("PreemptMode", WORD, .member = "preemptMode", .words = "OFF,CANCEL,REQUEUE"),
     KEY("PriorityJobFactor", COUNT, .member = "priorityJobFactor", .max = 65533),
     KEY("PriorityTier", COUNT, .member = "priorityTier", .max = 65533),
-    KEY("QOS", TEXT, .member = "qos", .why = SHOWN),
+    KEY("QOS", TEXT, .member = "qos"),
     KEY("ReqResv", BOOL, .member = "requiresReservation"),
     KEY("RootOnly", BOOL, .member = "rootOnly"),
     KEY("Shared", WORD, .member = "overSubscribe", .words = "NO,EXCLUSIVE"),

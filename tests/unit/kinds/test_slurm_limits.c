@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "kinds/slurm/slurm_accounts.h"
 #include "kinds/slurm/slurm_preempt.h"
+#include "kinds/slurm/slurm_qos.h"
 #include "test.h"
 
 static json_t *parse(const char *text)
@@ -110,6 +111,49 @@ static void counts_minutes_that_are_left(void **state)
     assert_true(held.cpus == endless.cpus && held.cpus > 0);
 }
 
+static json_t *find_in_tree(void *arg, const char *plural, const char *name)
+{
+    return json_incref(json_at(arg, plural, name, NULL));
+}
+
+static void joins_the_qos_of_the_partition(void **state)
+{
+    static const struct {
+        const char *qos;
+        const char *partitions;
+        const char *want; /* names and limits that hold */
+    } cases[] = {
+        {"mine", "plain", "mine grp=5 tres=cpu=8,gres/gpu=4"},
+        {"mine", "special,plain", "mine grp=-1 tres=cpu=8; parts grp=2 tres=gres/gpu=1"},
+        {"over", "special", "over grp=-1 tres=gres/gpu=9; parts grp=2 tres="},
+        {"parts", "special", "parts grp=2 tres=gres/gpu=1"},
+        {NULL, "special", "normal grp=-1 tres=; parts grp=2 tres=gres/gpu=1"},
+        {"mine", NULL, "mine grp=5 tres=cpu=8,gres/gpu=4"},
+    };
+    AUTO(json_freep)
+    json_t *tree = parse(
+        "{\"slurmpartitions\":{\"plain\":{\"spec\":{}},\"special\":{\"spec\":{\"qos\":\"parts\"}}},"
+        "\"slurmqoses\":{\"mine\":{\"spec\":{\"grpJobs\":5,\"maxTRES\":\"cpu=8,gres/gpu=4\"}},"
+        "\"over\":{\"spec\":{\"flags\":[\"OverPartQOS\"],\"maxTRES\":\"gres/gpu=9\"}},"
+        "\"parts\":{\"spec\":{\"grpJobs\":2,\"maxTRES\":\"gres/gpu=1\"}}}}");
+    const struct slurm_books books = {find_in_tree, tree};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct buf out = {0};
+        struct slurm_qos_limits q;
+
+        slurm_qos_find(&books, cases[i].qos, cases[i].partitions, &q);
+        for (size_t k = 0; k < q.n; k++)
+            buf_printf(&out, "%s%s grp=%d tres=%s", k > 0 ? "; " : "", q.names[k],
+                       (int)json_int(q.specs[k], "grpJobs", -1),
+                       text_or_empty(json_text(q.specs[k], "maxTRES")));
+        assert_string_equal(out.at, cases[i].want);
+        buf_done(&out);
+        slurm_qos_done(&q);
+    }
+}
+
 static void reads_what_is_enforced(void **state)
 {
     static const struct {
@@ -214,6 +258,7 @@ int main(void)
         cmocka_unit_test(names_the_limit_that_a_job_exceeds),
         cmocka_unit_test(counts_what_others_hold),
         cmocka_unit_test(counts_minutes_that_are_left),
+        cmocka_unit_test(joins_the_qos_of_the_partition),
         cmocka_unit_test(reads_what_is_enforced),
         cmocka_unit_test(says_who_preempts_whom),
         cmocka_unit_test(finds_the_class_of_a_job),
