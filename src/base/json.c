@@ -9,6 +9,10 @@
 #include "base/json_read.h"
 #include "base/mem.h"
 
+enum {
+    TEXT_BYTES = 1024 /* the first buffer of a formatted tree */
+};
+
 /* Line and column of a byte in a text, both from 1. */
 struct place {
     size_t line;
@@ -253,11 +257,33 @@ void json_add(struct buf *out, const json_t *j)
  * they were read. */
 static char *json_format_as(const json_t *j, bool is_pretty)
 {
-    struct buf out = {.cap = SIZE_MAX / 4};
+    struct buf out = {.at = mem_realloc(NULL, TEXT_BYTES), .room = TEXT_BYTES, .cap = SIZE_MAX / 4};
     struct writer w = {.out = &out, .is_pretty = is_pretty};
 
     write_value(&w, j);
     return buf_steal(&out);
+}
+
+json_t *json_twin(const json_t *j)
+{
+    json_t *from = (json_t *)(uintptr_t)j; /* as in write_value; a count of references changes */
+    json_t *twin = NULL;
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (json_is_object(from)) {
+        twin = json_object();
+        json_object_foreach (from, key, value)
+            (void)json_object_set_new_nocheck(twin, key, json_twin(value)); /* cannot fail */
+        return twin;
+    }
+    if (!json_is_array(from))
+        return json_incref(from);
+    twin = json_array();
+    json_array_foreach (from, i, value)
+        (void)json_array_append_new(twin, json_twin(value)); /* as above */
+    return twin;
 }
 
 char *json_format(const json_t *j)

@@ -29,6 +29,10 @@ struct err *json_parse(struct str text, json_t **ret) MUST_CHECK;
 char *json_format(const json_t *j);
 char *json_format_pretty(const json_t *j);
 
+/* A copy whose objects and arrays are the caller's alone. It shares strings and numbers, which the
+ * caller does not change either. */
+json_t *json_twin(const json_t *j);
+
 /* Append a tree or one value to a buffer. Bytes that are not UTF-8 become U+FFFD. */
 void json_add(struct buf *out, const json_t *j);
 void json_add_quoted(struct buf *out, struct str text);

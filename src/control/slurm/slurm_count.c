@@ -14,7 +14,7 @@ void sjob_turn_init(struct sjob_turn *t, struct sjob *j)
 {
     *t = (struct sjob_turn){.job = j, .again_ns = -1};
     t->now_ns = loop_wall_ns(j->jobs->options.loop);
-    t->status = json_deep_copy(j->status);
+    t->status = json_twin(j->status);
     copy_set(&j->completed, &t->completed);
     copy_set(&j->failed, &t->failed);
     copy_set(&j->cancelled, &t->cancelled);

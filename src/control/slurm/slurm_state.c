@@ -240,7 +240,7 @@ static void read_status(struct sjob *j, const json_t *job)
     const json_t *status = json_object_get(job, "status");
 
     json_decref(j->status);
-    j->status = json_is_object(status) ? json_deep_copy(status) : json_object();
+    j->status = json_is_object(status) ? json_twin(status) : json_object();
     read_set(j, "completed", &j->completed);
     read_set(j, "failed", &j->failed);
     read_set(j, "cancelled", &j->cancelled);

@@ -32,7 +32,7 @@ static void copy_member(const json_t *from, json_t *to, const char *key)
     json_t *value = json_object_get(from, key);
 
     if (value)
-        json_put(to, key, json_deep_copy(value));
+        json_put(to, key, json_twin(value));
     else
         json_put_text(to, key, NULL);
 }
@@ -41,7 +41,7 @@ static void copy_member(const json_t *from, json_t *to, const char *key)
 static void keep_all_but_status(struct change *c)
 {
     const json_t *wanted = json_object_get(c->after, "metadata");
-    json_t *after = json_deep_copy(c->before);
+    json_t *after = json_twin(c->before);
     json_t *metadata = json_object_at(after, "metadata");
 
     copy_member(wanted, metadata, "labels");
@@ -204,8 +204,7 @@ struct err *change_patch(struct change *c, enum patch_type type, const json_t *p
     if (type != PATCH_JSON && !json_is_object(patch))
         return err_new(ERR_BAD_REQUEST, "want a JSON object as the patch");
     TRY(change_apply(c, type, patch, &patched));
-    /* The unchanged parts are shared with `before`, and change_replace changes them: copy. */
-    c->after = json_deep_copy(patched);
+    c->after = TAKE(patched);
     return change_replace(c);
 }
 

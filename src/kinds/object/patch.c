@@ -75,7 +75,7 @@ struct err *patch_merge(const json_t *object, const json_t *patch, json_t **ret)
 
     if (!json_is_object(patch))
         return err_new(ERR_BAD_REQUEST, "merge patch: want a JSON object");
-    result = json_deep_copy(object);
+    result = json_twin(object);
     merge_into(result, json_at(patch, NULL));
     *ret = result;
     return NULL;
@@ -465,7 +465,7 @@ struct err *patch_strategic(const struct kind *k, const json_t *object, const js
 
     if (!json_is_object(patch))
         return bad_patch(NULL, "want a JSON object");
-    result = json_deep_copy(object);
+    result = json_twin(object);
     TRY(apply_object(&m, k->fields, NULL, result, json_at(patch, NULL)));
     if (m.n_steps > STEPS_MAX)
         return bad_patch(NULL, "too many list items to compare");

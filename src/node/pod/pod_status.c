@@ -271,7 +271,7 @@ static void put_fact(const struct pod *p, json_t *conditions, const char *type, 
     if (find_condition(json_object_get(p->object, "status"), type))
         return;
     stamp_format(loop_wall_ns(p->set->o.loop), now);
-    condition = before ? json_deep_copy(before)
+    condition = before ? json_twin(before)
                        : json_pack("{s:s, s:s, s:s, s:s, s:s}", "type", type, "status", "True",
                                    "lastTransitionTime", now, "reason", reason, "message", message);
     (void)json_array_append_new(conditions, condition);
@@ -306,7 +306,7 @@ static void put_conditions(const struct pod *p, json_t *status, const struct tal
         const char *type = json_text(item, "type");
 
         if (!text_equal(type, ours[0]) && !text_equal(type, ours[1]) && !text_equal(type, ours[2]))
-            (void)json_array_append_new(conditions, json_deep_copy(item));
+            (void)json_array_append_new(conditions, json_twin(item));
     }
     put_facts(p, conditions);
     for (size_t k = 0; k < 3; k++)

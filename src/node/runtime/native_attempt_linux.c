@@ -35,7 +35,7 @@ struct native_attempt *native_attempt_new(struct native *n, const char *id, cons
 
     *a = (struct native_attempt){.n = n, .fd = -1, .pidfd = -1};
     a->id = mem_strdup(id);
-    a->intent = json_deep_copy(intent);
+    a->intent = json_twin(intent);
     map_add(handle, n->attempts, a->id, strlen(a->id), a);
     return a;
 }

@@ -140,7 +140,7 @@ static struct err *check_document(const struct runtime_create *c, const json_t *
 static json_t *document_new(const struct native *n, const struct runtime_create *c)
 {
     json_t *document = json_object();
-    json_t *intent = json_deep_copy(c->intent);
+    json_t *intent = json_twin(c->intent);
 
     json_put_text(intent, "id", c->id);
     json_put_text(intent, "boot", n->boot_id);

@@ -145,6 +145,27 @@ static void puts_make_what_is_missing(void **state)
                               "\",null,null],\"empty\":\"\"}");
 }
 
+static void a_twin_has_its_own_objects_and_lists(void **state)
+{
+    static const char text[] = "{\"a\":{\"b\":[{\"c\":\"d\"},1,null]},\"e\":2.5,\"f\":{},\"g\":[]}";
+    AUTO(json_freep) json_t *first = NULL;
+    AUTO(json_freep) json_t *twin = NULL;
+    AUTO_FREE char *before = NULL;
+    AUTO_FREE char *after = NULL;
+
+    (void)state;
+    assert_null(json_parse(str_of(text), &first));
+    twin = json_twin(first);
+    before = json_format(twin);
+    assert_string_equal(before, text);
+    json_put_int(json_array_get(json_at(twin, "a", "b", NULL), 0), "c", 3);
+    (void)json_array_clear(json_at(twin, "a", "b", NULL));
+    json_put_int(json_at(twin, "f", NULL), "h", 1);
+    json_put_text(twin, "e", NULL);
+    after = json_format(first);
+    assert_string_equal(after, text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +175,7 @@ int main(void)
         cmocka_unit_test(nests_to_its_limit_and_no_further),
         cmocka_unit_test(readers_never_fail),
         cmocka_unit_test(puts_make_what_is_missing),
+        cmocka_unit_test(a_twin_has_its_own_objects_and_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
