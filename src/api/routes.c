@@ -71,6 +71,7 @@ const struct route routes[] = {
     INFO("/apis/mete.dev/v1/jobs", handle_report),
     INFO("/apis/mete.dev/v1/recording", handle_report),
     INFO("/apis/mete.dev/v1/requests", handle_requests),
+    INFO("/apis/mete.dev/v1/rollup", handle_report),
     INFO("/apis/mete.dev/v1/usage", handle_report),
     INFO("/apis/mete.dev/v1/slurm", handle_report),
     INFO("/apis/mete.dev/v1/waiting", handle_report),

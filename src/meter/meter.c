@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "kinds/object/txn.h"
 #include "meter/meter_private.h"
+#include "meter/rollup.h"
 
 enum {
     OLD_A_TURN = 200
@@ -77,6 +78,7 @@ struct meter *meter_new(const struct meter_options *o)
         .budget.max_bytes = HISTORY_BYTES, .find_pod = meter_find_pod, .arg = m};
     m->timer = loop_timer_new(o->loop, meter_on_timer, m);
     loop_timer_set(m->timer, NS_PER_SEC);
+    m->rollup = rollup_new(m);
     check_prices(m);
     return m;
 }
@@ -85,6 +87,7 @@ void meter_free(struct meter *m)
 {
     if (!m)
         return;
+    rollup_free(m->rollup);
     meter_forget_samples(m);
     use_history_done(&m->history);
     loop_timer_free(m->timer);

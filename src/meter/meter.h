@@ -17,6 +17,7 @@ struct meter_options {
     const char *const *prices_files; /* the first existing file counts, read for each report; NULL
                                         at the end; borrowed */
     int64_t retention_ns;            /* 0: 400 days */
+    int64_t rollup_ns;               /* time between additions to hourly sums; 0: 5 minutes */
 };
 
 struct meter *meter_new(const struct meter_options *o);

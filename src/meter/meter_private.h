@@ -29,6 +29,7 @@ struct meter {
     struct use_history history;
     struct device_table devices; /* {0}: none */
     struct loop_timer *timer;    /* of the next removal of old rows */
+    struct rollup *rollup;
 };
 
 /* ---- sums ---- */

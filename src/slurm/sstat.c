@@ -415,7 +415,7 @@ json_t *sstat_choose(const struct sstat *s, const json_t *jobs, const json_t *st
         if (n == 0 && !step.at)
             n = sstat_add_batch(jobs, job, rows);
         if (n == 0)
-            buf_printf(complaints, "no steps running for job " STR_FMT "%s" STR_FMT "\n",
+            buf_printf(complaints, "No steps running for job " STR_FMT "%s" STR_FMT "\n",
                        STR_ARG(job), step.at ? "." : "", STR_ARG(step));
     }
     return rows;

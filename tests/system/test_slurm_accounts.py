@@ -25,10 +25,30 @@ def test_slurm_accounts():
         m.stop()
         m.start()
         keeps_usage(s)
+        reports_usage(s)
         waits_with_reasons(s, m)
         preempts(s, m)
         waits_for_licenses(s, m)
         limits_a_partition(s, m)
+
+
+def reports_usage(s):
+    """Sums of accounts are those of their users and of the accounts below, also after a restart."""
+    period = ["start=now-2hours", "end=now+1hours"]
+    rows = [line.split("|") for line in s.ok("sreport", "-nP", "-t", "seconds", "cluster", "AccountUtilizationByUser", *period, "format=accounts,login,used").splitlines()]
+    used = {(account, login): int(n) for account, login, n in rows}
+    check(used["vision_1", ""] > 0 and used["vision_1", ME] > 0 and used["root", ""] >= used["vision_1", ""], used)
+    equal(rows[0][:2], ["root", ""])
+    users = [n for (account, login), n in used.items() if login]
+    check(abs(used["root", ""] - sum(users)) <= len(users), used, "each number is rounded")
+    head = s.ok("sreport", "user", "top", *period, "-T", "gres/gpu,mem").splitlines()
+    check(head[1].startswith("Top 10 Users ") and head[2] == "Usage reported in TRES Minutes", head)
+    equal(head[4].split(), ["Cluster", "Login", "Proper", "Name", "Account", "TRES", "Name", "Used"])
+    check({"mem", "gres/gpu"} <= {line.split()[-2] for line in head[6:]}, head)
+    for words, err in ((["job", "SizesByAccount"], "job SizesByAccount is not available yet: docs/slurm.md\n"), (["nope"], "invalid keyword: nope\n"),
+                       (["user", "top", "start=x"], "Invalid time specification (pos=0): x\n"), (["-T", "x", "user", "top"], "No valid TRES given\n")):
+        r = s.call("sreport", *words)
+        equal((r.code, r.out, r.err), (1, "", err), r)
 
 
 def keeps_accounts(s):

@@ -48,7 +48,7 @@ def tells_what_steps_use(s):
     s.ok("scancel", job)
     p.communicate(timeout=60)
     r = s.call("sstat", "-n", "-j", job)
-    equal((r.code, r.out, r.err), (1, "", f"sstat: error: no steps running for job {job}\n"), r)
+    equal((r.code, r.out, r.err), (0, "", f"sstat: error: No steps running for job {job}\n"), r)
     r = s.call("sstat")
     equal((r.code, r.err), (1, "sstat: error: You didn't give me any jobs to stat.\n"), r)
     wait(lambda: s.m.read(f"/apis/mete.dev/v1/accounting?ids={metered}")["items"][0]["gpuMemoryPeakBytes"] is not None, "the meter has sampled the job", 120)

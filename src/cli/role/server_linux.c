@@ -28,6 +28,7 @@
 #include "kinds/slurm/slurm_rows.h"
 #include "meter/exporter/exporter.h"
 #include "meter/meter.h"
+#include "meter/rollup.h"
 #include "meter/wall.h"
 #include "page/jobs_report.h"
 #include "page/page.h"
@@ -223,6 +224,10 @@ static void open_meter(struct server *s)
                                                .arg = s->meter});
     vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/advice",
                                                .begin = meter_advice,
+                                               .cancel = meter_cancel,
+                                               .arg = s->meter});
+    vec_add(&s->reports, (struct report_maker){.path = ROLLUP_REPORT_PATH,
+                                               .begin = meter_rollup,
                                                .cancel = meter_cancel,
                                                .arg = s->meter});
 }

@@ -33,5 +33,4 @@ static struct err *absent_run(struct cli *c)
     }
 
 ABSENT(sattach, "attach to a step (Slurm)");
-ABSENT(sreport, "print reports of accounting (Slurm)");
 ABSENT(strigger, "manage triggers (Slurm)");

@@ -143,7 +143,9 @@ static struct err *sstat_get(struct slurm_command *s, const struct sstat *option
     TRY(sstat_ask(s, options->ids, rows));
     sstat_print(options, rows, &s->view, &out);
     TRY(output_write(s->cli, (struct str){text_or_empty(out.at), out.size}));
-    return complaints.size > 0 ? err_new(ERR_NOT_FOUND, "%s", complaints.at) : NULL;
+    if (complaints.size > 0) /* as with Slurm, no failure */
+        return slurm_fail(s, EXIT_OK, err_new(ERR_NOT_FOUND, "%s", complaints.at));
+    return NULL;
 }
 
 static struct err *sstat_steps(struct slurm_command *s)

@@ -122,8 +122,11 @@ static void town_init(struct town *t, const char *prices)
     if (prices)
         world_must(file_write(t->prices, 0644, str_of(prices)));
     t->files[0] = t->prices;
-    o = (struct meter_options){
-        .loop = t->w.loop, .objects = t->w.objects, .prices_files = t->files};
+    o = (struct meter_options){.loop = t->w.loop,
+                               .objects = t->w.objects,
+                               .prices_files = t->files,
+                               .rollup_ns =
+                                   INT64_C(86400) * NS_PER_SEC}; /* years pass in these tests */
     t->meter = meter_new(&o);
 }
 
