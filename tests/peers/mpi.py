@@ -1,21 +1,29 @@
-"""Programs of Debian's MPICH as tasks of steps, on one Mete and over two in network namespaces.
+"""Programs of Debian's MPICH as tasks of steps, and of Debian's Open MPI under mpirun in an allocation, on one Mete and over two
+in network namespaces.
 
-build/peers/mpi has the libraries and headers, unpacked from Debian's packages: nothing is installed. gcc compiles the
-program."""
+build/peers/mpi and build/peers/openmpi have the libraries, headers and programs, unpacked from Debian's packages: nothing is
+installed. gcc compiles the program against each."""
 
 import glob
 import os
 import subprocess
 
-from harness import ROOT, Mete, check, wait
+from harness import ROOT, Mete, check, equal, wait
 from test_nodes import Node, is_ready, port_of, token
 from test_slurm_commands import Slurm
 from test_slurm_nodes import network_of_its_own
 
-PLACE = os.path.join(ROOT, "build", "peers", "mpi")
-PACKAGES = ("libmpich12", "libmpich-dev", "libhwloc15", "libucx0", "libgfortran5", "libquadmath0", "libibverbs1", "librdmacm1",
-            "libnl-3-200", "libnl-route-3-200", "libnuma1")
-LIBRARIES = os.path.join(PLACE, "usr", "lib", "x86_64-linux-gnu")
+MPICH = os.path.join(ROOT, "build", "peers", "mpi")
+OPEN_MPI = os.path.join(ROOT, "build", "peers", "openmpi")
+COMMON = ("libhwloc15", "libucx0", "libgfortran5", "libquadmath0", "libibverbs1", "librdmacm1", "libnl-3-200", "libnl-route-3-200", "libnuma1")
+PACKAGES = {MPICH: ("libmpich12", "libmpich-dev", *COMMON),
+            OPEN_MPI: ("openmpi-bin", "openmpi-common", "libopenmpi3", "libopenmpi-dev", "libpmix2", "libmunge2", "libevent-core-2.1-7",
+                       "libevent-pthreads-2.1-7", "libhwloc-plugins", "libfabric1", "libpsm-infinipath1", "libpsm2-2", *COMMON)}
+
+
+def libraries(place):
+    return os.path.join(place, "usr", "lib", "x86_64-linux-gnu")
+
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -46,21 +54,30 @@ int main(int argc, char **argv)
 """
 
 
-def unpack():
+def unpack(place):
     """Unpacks Debian's packages where they are missing."""
-    if not os.path.exists(os.path.join(LIBRARIES, "libmpich.so.12")):
-        os.makedirs(PLACE, exist_ok=True)
-        subprocess.run(["apt-get", "download", *PACKAGES], cwd=PLACE, check=True, capture_output=True)
-        for package in glob.glob(os.path.join(PLACE, "*.deb")):
-            subprocess.run(["dpkg", "-x", package, PLACE], check=True)
+    if not os.path.exists(libraries(place)):
+        os.makedirs(place, exist_ok=True)
+        subprocess.run(["apt-get", "download", *PACKAGES[place]], cwd=place, check=True, capture_output=True)
+        for package in glob.glob(os.path.join(place, "*.deb")):
+            subprocess.run(["dpkg", "-x", package, place], check=True)
 
 
-def compile_program(s):
-    path = s.write("hello.c", PROGRAM)
-    program = os.path.join(s.dir, "hello")
-    subprocess.run(["gcc", "-o", program, os.path.join(s.dir, path), "-I", os.path.join(PLACE, "usr/include/x86_64-linux-gnu/mpich"),
-                    "-L", LIBRARIES, f"-Wl,-rpath-link,{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-Wl,--disable-new-dtags", "-lmpich"], check=True)
+def compile_program(s, name, *words):
+    program = os.path.join(s.dir, name)
+    subprocess.run(["gcc", "-o", program, os.path.join(s.dir, s.write("hello.c", PROGRAM)), *words], check=True)
     return program
+
+
+def with_mpich(s):
+    where = libraries(MPICH)
+    return compile_program(s, "mpich", "-I", f"{MPICH}/usr/include/x86_64-linux-gnu/mpich", "-L", where, f"-Wl,-rpath-link,{where}",
+                           f"-Wl,-rpath,{where}", "-Wl,--disable-new-dtags", "-lmpich")
+
+
+def with_open_mpi(s):
+    where = libraries(OPEN_MPI)
+    return compile_program(s, "openmpi", "-I", f"{where}/openmpi/include", "-L", f"{where}/openmpi/lib", f"-Wl,-rpath-link,{where}", "-lmpi")
 
 
 def says(near, n=8):
@@ -74,11 +91,25 @@ def on_one_node(s, program):
     check(r.code != 0 and "task 1 ends the step" in r.err, r)
 
 
+def mpirun(s, program, *words):
+    """In an allocation: mpirun starts its daemons by srun. Both nodes are this machine by its name, so shared memory is left out;
+    their addresses are those of the cable."""
+    usr = os.path.join(OPEN_MPI, "usr")
+    env = {"PATH": f"{s.links}:{usr}/bin:{os.environ['PATH']}", "LD_LIBRARY_PATH": libraries(OPEN_MPI), "OPAL_PREFIX": usr, "PMIX_PREFIX": usr,
+           "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    r = s.call("salloc", "-O", *words, "mpirun.openmpi", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include",
+               "10.213.0.0/16", "--mca", "oob_tcp_if_include", "10.213.0.0/16", program, env=env.items())
+    check(r.code == 0, r)
+    return sorted(line.split(",")[0] for line in r.out.splitlines())
+
+
 def on_two_nodes():
     with network_of_its_own("second") as (space, cable, here, there), Mete("none", ["--listen", f"{here}:0", "--cpus", "8"]) as m:
         s = Slurm(m)
-        program = compile_program(s)
+        program = with_mpich(s)
+        other = with_open_mpi(s)
         on_one_node(s, program)
+        equal(mpirun(s, other, "-n", "4"), [f"{rank} of 4: 6" for rank in range(4)])
         first = m.object("nodes")["items"][0]["metadata"]["name"]
         last = "zz-" + first
         with Node(m, port_of(m), last, "none", host=here, space=space, arguments=["--cpus", "8"]) as node:
@@ -88,8 +119,10 @@ def on_two_nodes():
             check(r.code == 0 and sorted(r.out.splitlines()) == says(4), r)
             r = s.call("srun", "-N2", "-n4", "-O", "-m", "cyclic", "--mpi=pmi2", program)
             check(r.code == 0 and sorted(r.out.splitlines()) == says(2, 4), r)
+            equal(mpirun(s, other, "-N2", "--ntasks-per-node=4"), [f"{rank} of 8: 28" for rank in range(8)])
 
 
 def main():
-    unpack()
+    for place in PACKAGES:
+        unpack(place)
     on_two_nodes()

@@ -25,8 +25,8 @@ def test_slurm_steps():
         speaks_pmi(s)
         copies_to_nodes(s)
         has_a_terminal(s)
-        ends_with_its_client(s)
         ends_when_the_server_is_killed(s)
+        ends_with_its_client(s)
         refuses(s)
         tells_what_steps_use(s)
 
