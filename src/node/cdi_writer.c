@@ -93,7 +93,8 @@ static char *writer_make(const struct cdi_writer *w, const struct gpu *gpus, siz
                          const struct driver_root *root, int64_t now_s)
 {
     const struct cdi_target target = {.library_dir = w->loader.dir,
-                                      .library_dir_32 = w->loader.dir_32};
+                                      .library_dir_32 = w->loader.dir_32,
+                                      .machine_root = w->o.machine_root};
     const struct cdi_file_options o = {
         .kind = w->o.kind, .root = root, .target = &target, .now_s = now_s};
     AUTO(json_freep) json_t *file = NULL;

@@ -13,6 +13,8 @@ struct cdi_writer_options {
     struct worker *worker; /* freed before the writer */
     const char *path;      /* *.json or *.yaml; the directory is made */
     const char *kind;      /* of the devices; NULL: CDI_KIND */
+    /* As in struct cdi_target. NULL: this process sees the machine's own root. */
+    const char *machine_root;
     /* The file has been written, or `e` says why not. NULL: not called. */
     void (*on_written)(void *arg, const struct err *e);
     void *arg;

@@ -81,7 +81,7 @@ class Kubelet:
 class Node:
     """mete kube node, with directories of its own."""
 
-    def __init__(self, gpus="emulated:8xH100", config=None):
+    def __init__(self, gpus="emulated:8xH100", config=None, has_machine_below=False):
         self.dir = tempfile.mkdtemp(prefix="mete-test-")
         self.plugins = os.path.join(self.dir, "kubelet", "device-plugins")
         os.makedirs(self.plugins)
@@ -92,6 +92,8 @@ class Node:
             with open(path, "w", encoding="utf-8") as f:
                 f.write(config)
             self.argv += ["--config", path]
+        if has_machine_below:
+            self.argv += ["--machine-root", self.dir]
         self.process = None
 
     def start(self):
@@ -116,6 +118,9 @@ class Node:
     def cdi(self):
         with open(os.path.join(self.dir, "cdi", "mete.dev-gpu.json"), encoding="utf-8") as f:
             return json.load(f)
+
+    def cdi_mounts(self):
+        return [mount["hostPath"] for mount in self.cdi()["containerEdits"]["mounts"]]
 
     def set_gpu(self, index, *faults):
         machine = os.path.join(self.dir, "gpusim", "machine.bin")
@@ -153,12 +158,22 @@ def test_kube_node_serves_gpus_to_a_kubelet():
 def test_kube_node_tells_of_sick_gpus_and_of_their_recovery():
     with Node("emulated:2xH100") as n, kubelet(n) as k:
         ids = [d["id"] for d in k.devices("nvidia.com/gpu")]
+        check(all(os.path.exists(path) for path in n.cdi_mounts()), n.cdi_mounts())
         n.set_gpu(1, "lost=1")
         k.devices("nvidia.com/gpu", lambda list: [d["health"] for d in list] == ["Healthy", "Unhealthy"])
         equal(k.allocate("nvidia.com/gpu", ids[1]), {"error": f"device {ids[1]} of nvidia.com/gpu is not healthy", "code": "UNAVAILABLE"})
         check("answer" in k.allocate("nvidia.com/gpu", ids[0]))
         n.set_gpu(1, "lost=0")
         k.devices("nvidia.com/gpu", lambda list: [d["health"] for d in list] == ["Healthy"] * 2)
+
+
+def test_kube_node_in_a_container_names_the_machines_files():
+    with Node("emulated:2xH100", has_machine_below=True) as n, kubelet(n) as k:
+        k.devices("nvidia.com/gpu")
+        check(n.cdi_mounts() and all(os.path.exists(n.dir + path) for path in n.cdi_mounts()), n.cdi_mounts())
+    for wrong in ("host", "/host/"):
+        r = execute([METE, "kube", "node", "--machine-root", wrong])
+        check(r.code == 2 and "--machine-root wants an absolute path" in r.err, r)
 
 
 def test_kube_node_registers_again_with_each_new_kubelet():

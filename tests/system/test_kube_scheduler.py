@@ -15,7 +15,7 @@ from harness import METE, ROOT, Mete, check, equal, execute, patience, pod, wait
 from test_door import bare_kubeconfig
 
 NAME = "of-the-cluster"
-MANIFEST = os.path.join(ROOT, "deploy", "kubernetes", "mete-scheduler.yaml")
+MANIFESTS = os.path.join(ROOT, "deploy", "kubernetes")
 
 
 @contextlib.contextmanager
@@ -155,9 +155,9 @@ def call_of(method, path):
     return verb, group or "", f"{resource}/{sub}" if sub else resource
 
 
-def manifest(m, *kinds):
-    """The objects of these kinds in the manifest."""
-    text = m.ok("label", "--local", "-f", MANIFEST, "read=yes", "-o", "json")
+def manifest(m, name, *kinds):
+    """The objects of these kinds in a manifest."""
+    text = m.ok("label", "--local", "-f", os.path.join(MANIFESTS, name), "read=yes", "-o", "json")
     decode, objects = json.JSONDecoder().raw_decode, []
     while text := text.lstrip():
         o, size = decode(text)
@@ -168,7 +168,7 @@ def manifest(m, *kinds):
 
 def rights(m):
     """All that the roles of the manifest allow."""
-    rules = [rule for role in manifest(m, "ClusterRole", "Role") for rule in role["rules"]]
+    rules = [rule for role in manifest(m, "mete-scheduler.yaml", "ClusterRole", "Role") for rule in role["rules"]]
     return {(verb, group, resource) for r in rules for verb in r["verbs"] for group in r["apiGroups"] for resource in r["resources"]}
 
 
@@ -196,8 +196,9 @@ def test_the_image_has_what_the_scheduler_needs():
         image = r.out.strip().rsplit(" ", 1)[1]
         r = m.mete("image", "import", archive)
         equal(r.code, 0, r)
-        deployment, = manifest(m, "Deployment")
-        equal(deployment["spec"]["template"]["spec"]["containers"][0]["image"], image)
+        deployment, = manifest(m, "mete-scheduler.yaml", "Deployment")
+        for o in [deployment, *manifest(m, "mete-node.yaml", "DaemonSet")]:
+            equal(o["spec"]["template"]["spec"]["containers"][0]["image"], image)
         namespace = deployment["metadata"]["namespace"]
         m.ok("create", "namespace", namespace)
         m.ok("create", "serviceaccount", "mete-scheduler", "-n", namespace)

@@ -44,6 +44,12 @@ static const struct flag flags[] = {
      .value = "DIR",
      .doc = "directory below which the GPU driver is installed; empty: / or /run/nvidia/driver",
      .fallback = ""},
+    {.name = "machine-root",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .doc = "directory where the root of the machine is mounted, if the role runs in a container; "
+            "the driver is looked for below it",
+     .fallback = ""},
     {.name = "scheduler-name",
      .type = FLAG_TEXT,
      .value = "NAME,...",

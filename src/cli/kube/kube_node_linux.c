@@ -18,8 +18,9 @@
 struct kube_node {
     struct loop *loop;
     struct cli *cli;
-    char *driver_root; /* NULL: as the watch finds it */
-    char *machine;     /* of emulated gpus; NULL: real ones */
+    char *driver_root;        /* NULL: as the watch finds it */
+    const char *machine_root; /* NULL: `/` */
+    char *machine;            /* of emulated gpus; NULL: real ones */
     char *cdi_file;
     struct sharing_config sharing;
     struct plugin_settings settings;
@@ -107,6 +108,23 @@ static void on_plugin_watched(void *arg, const char *resource)
     (void)fflush(n->cli->out);
 }
 
+/* Where the files of machine and driver are. */
+static struct err *choose_roots(struct kube_node *n)
+{
+    const char *machine_root = flag_text(n->cli->in, "machine-root");
+    const char *driver_root = flag_text(n->cli->in, "driver-root");
+
+    if (machine_root[0] && (machine_root[0] != '/' || text_ends_with(machine_root, "/")))
+        return cli_usage(n->cli,
+                         "--machine-root wants an absolute path without a slash at its end, not "
+                         "\"%s\"",
+                         machine_root);
+    n->machine_root = machine_root[0] ? machine_root : NULL;
+    if (driver_root[0] || machine_root[0])
+        n->driver_root = mem_strdup(driver_root[0] ? driver_root : machine_root);
+    return NULL;
+}
+
 /* Emulated gpus get a driver of their own below the data directory. */
 static struct err *choose_gpus(struct kube_node *n)
 {
@@ -116,8 +134,6 @@ static struct err *choose_gpus(struct kube_node *n)
     const char *data = given ? given : "/var/lib/mete";
     AUTO_FREE char *dir = mem_format("%s/gpusim", data);
 
-    if (flag_text(n->cli->in, "driver-root")[0])
-        n->driver_root = mem_strdup(flag_text(n->cli->in, "driver-root"));
     if (text_equal(which, "auto"))
         return NULL;
     if (!text_starts_with(which, prefix))
@@ -151,6 +167,7 @@ static struct err *begin_cdi(struct kube_node *n)
                                                        .worker = n->worker,
                                                        .path = n->cdi_file,
                                                        .kind = PLUGIN_CDI_KIND,
+                                                       .machine_root = n->machine_root,
                                                        .on_written = on_cdi_written,
                                                        .arg = n},
                           &n->cdi);
@@ -178,6 +195,7 @@ static struct err *kube_node_begin(struct kube_node *n)
                        "%s: sharing.mps: mete kube node has no MPS daemons yet: want "
                        "sharing.timeSlicing",
                        config);
+    TRY(choose_roots(n));
     TRY(choose_gpus(n));
     n->loop = loop_linux_new();
     loop_linux_on_signal(n->loop, SIGTERM, on_stop, n);

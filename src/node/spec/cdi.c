@@ -45,7 +45,18 @@ static void add_mount(json_t *edits, const char *from, const char *to, const cha
     (void)json_array_append_new(json_array_at(edits, "mounts"), mount);
 }
 
-static void add_bind(json_t *edits, const struct driver_file *file, const char *to)
+/* The path of a file as the machine that starts the container has it. */
+static const char *machine_path(const struct cdi_target *target, const char *path)
+{
+    size_t size = target->machine_root ? strlen(target->machine_root) : 0;
+
+    return size > 0 && text_starts_with(path, target->machine_root) && path[size] == '/'
+               ? path + size
+               : path;
+}
+
+static void add_bind(json_t *edits, const struct cdi_target *target, const struct driver_file *file,
+                     const char *to)
 {
     static const char *const options[] = {"ro", "nosuid", "nodev", "rbind", "rprivate", NULL};
     static const char *const socket_options[] = {"ro",    "nosuid",   "nodev", "noexec",
@@ -53,7 +64,7 @@ static void add_bind(json_t *edits, const struct driver_file *file, const char *
     static const char *const state_options[] = {"rw",    "nosuid",   "nodev", "noexec",
                                                 "rbind", "rprivate", NULL};
 
-    add_mount(edits, file->path, to, "bind",
+    add_mount(edits, machine_path(target, file->path), to, "bind",
               file->kind == DRIVER_STATE    ? state_options
               : file->kind == DRIVER_SOCKET ? socket_options
                                             : options);
@@ -95,7 +106,7 @@ static void add_file(json_t *edits, const struct driver_root *root, const struct
     if (!dir[0] && file->name[0] != '/')
         return;
     to = mem_format("%s%s%s", dir, dir[0] ? "/" : "", file->name);
-    add_bind(edits, file, to);
+    add_bind(edits, target, file, to);
 }
 
 /* Is the file in the root already, as a link to the driver's tree? */

@@ -32,6 +32,9 @@ struct cdi_device {
 struct cdi_target {
     const char *library_dir;    /* of the container's loader; "": it has none, and gets no files */
     const char *library_dir_32; /* "": no 32 bit libraries */
+    /* Directory where this process sees the root of the machine that starts the container. NULL:
+     * its own root. */
+    const char *machine_root;
     /* Image `host`: directory of mount points (node/image/host_driver.h). NULL: the runtime creates
      * mount points. */
     const char *points;
