@@ -30,6 +30,7 @@ def test_slurm_accounts():
         preempts(s, m)
         waits_for_licenses(s, m)
         limits_a_partition(s, m)
+        follows_submit_rules(s, m)
 
 
 def reports_usage(s):
@@ -246,6 +247,23 @@ def limits_a_partition(s, m):
     check(r.code == 1 and r.err.startswith("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates"), r)
     s.ok("scancel", first)
     s.wait_state(second, "COMPLETED")
+
+
+def follows_submit_rules(s, m):
+    def rules(*rules):
+        spec = {"apiVersion": "mete.dev/v1", "kind": "SlurmConfig", "metadata": {"name": "default"}, "spec": {"submitRules": rules}}
+        return m.mete("apply", "-f", "-", stdin=json.dumps(spec))
+    r = rules({"when": "job.gpu > 1"})
+    check(r.code != 0 and 'spec.submitRules[0].when' in r.err and 'a job has no "gpu"' in r.err, r)
+    r = rules({"when": "job.timeLimitMinutes == 0", "set": {"timeLimitMinutes": 7, "comment": "short"}},
+              {"when": "job.gpus > 1 && job.comment != 'big'", "refuse": "more than one GPU needs --comment=big"})
+    check(r.code == 0, r)
+    job = s.submit("--wrap", "true")
+    equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%l|%k"), "7:00|short\n")
+    r = s.call("sbatch", "--wrap", "true", "--gres=gpu:2")
+    equal((r.code, r.err), (1, "sbatch: error: more than one GPU needs --comment=big\n"
+                               "sbatch: error: Batch job submission failed: Access/permission denied\n"))
+    s.wait_state(job, "COMPLETED")
 
 
 DUMP = """# as Slurm writes it

@@ -454,10 +454,10 @@ static struct err *sbatch_take_reasons(struct sbatch *b, struct err *e)
     const char *last = strrchr(err_message(e), '\n');
     struct err *rest;
 
-    if (err_code(e) != ERR_INVALID || !last)
+    if ((err_code(e) != ERR_INVALID && err_code(e) != ERR_FORBIDDEN) || !last)
         return e;
     slurm_say(&b->s, "%.*s", (int)(last - err_message(e)), err_message(e));
-    rest = err_new(ERR_INVALID, "%s", last + 1);
+    rest = err_new(err_code(e), "%s", last + 1);
     err_free(e);
     return rest;
 }

@@ -95,12 +95,16 @@ static struct err *config_apply(const struct slurm_config *c, struct slurm_conf_
                                 int64_t reread)
 {
     AUTO(json_freep) json_t *present = NULL;
+    json_t *rules;
     json_t *partition;
     size_t i;
 
     TRY(config_get(c, "slurmconfigs", "default", &present));
+    rules = json_at(present, "spec", "submitRules", NULL);
     if (made->config) {
         json_put_int(json_object_at(made->config, "spec"), "reread", reread);
+        if (rules) /* no file has them */
+            json_put(json_object_at(made->config, "spec"), "submitRules", json_incref(rules));
         TRY(config_put(c, "slurmconfigs", made->config));
     } else if (json_text_at(present, "metadata", "annotations", SLURM_CONF_ANNOTATION, NULL)) {
         TRY(config_delete(c, "slurmconfigs", "default"));

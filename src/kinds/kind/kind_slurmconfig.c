@@ -1,7 +1,9 @@
 /* kind_slurmconfig.c - mete.dev/v1 SlurmConfig: what slurm.conf says, but for the partitions */
 
+#include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
+#include "kinds/slurm/slurm_rules.h"
 
 enum {
     TEXT_MAX = 4096,
@@ -47,12 +49,37 @@ static const struct field gres_fields[] = {
 static const struct field gres_item =
     F(NULL, FIELD_OBJECT, "One line of gres.conf.", .fields = gres_fields);
 
+static const struct field set_fields[] = {
+    F_STRING("account", "The account.", .size_max = TEXT_MAX),
+    F_STRING("partition", "The partitions, with commas.", .size_max = TEXT_MAX),
+    F_STRING("qos", "The quality of service.", .size_max = TEXT_MAX),
+    F_STRING("reservation", "The reservation.", .size_max = TEXT_MAX),
+    F_STRING("licenses", "NAME[:COUNT], with commas.", .size_max = TEXT_MAX),
+    F_STRING("constraint", "The features that nodes must have.", .size_max = TEXT_MAX),
+    F_STRING("comment", "A free text.", .size_max = TEXT_MAX),
+    F_STRING("wckey", "The workload characterization key.", .size_max = TEXT_MAX),
+    F_INT("timeLimitMinutes", "The time limit.", .min = 1, .max = INT32_MAX),
+    F_INT("nice", "Lowers the priority.", .min = -2147483645, .max = 2147483645),
+    F_BOOL("requeue", "Whether the job may be requeued."),
+    F_END,
+};
+
+static const struct field rule_fields[] = {
+    F_STRING("when", "A condition in CEL on `job`.", .is_required = true, .size_max = TEXT_MAX),
+    F_OBJECT("set", set_fields, "Members that such a job gets."),
+    F_STRING("refuse", "The text with which such a job is refused.", .size_max = TEXT_MAX),
+    F_END,
+};
+static const struct field rule_item =
+    F(NULL, FIELD_OBJECT, "A rule for new jobs.", .fields = rule_fields);
+
 static const struct field spec_fields[] = {
     F_MAP("settings", &setting_item, "The values of keys that Mete heeds, by Slurm's names.",
           .items_max = KEYS_MAX),
     F_LIST("nodes", &node_item, "The nodes.", .items_max = LINES_MAX),
     F_LIST("gres", &gres_item, "The generic resources of nodes, from gres.conf.",
            .items_max = LINES_MAX),
+    F_LIST("submitRules", &rule_item, "Rules for new jobs, in their order.", .items_max = 256),
     F_INT("reread", "Raise it: the server reads the files again.", .min = 0, .max = INT64_MAX),
     F_END,
 };
@@ -71,6 +98,19 @@ static const struct field fields[] = {
     F_END,
 };
 
+static void slurmconfig_validate(const json_t *object, struct causes *causes)
+{
+    const json_t *rules = json_at(object, "spec", "submitRules", NULL);
+    const struct path *at = PATH(PATH(NULL, "spec"), "submitRules");
+
+    for (size_t i = 0; i < json_array_size(rules); i++) {
+        const char *when = json_text(json_array_get(rules, i), "when");
+
+        if (when)
+            cause_take(causes, PATH(PATH_INDEX(at, i), "when"), when, slurm_rule_check(when));
+    }
+}
+
 const struct kind kind_slurmconfig = {
     .group = "mete.dev",
     .version = "v1",
@@ -80,6 +120,7 @@ const struct kind kind_slurmconfig = {
     .singular = "slurmconfig",
     .has_status = true,
     .fields = fields,
+    .validate = slurmconfig_validate,
     .doc = "What the configuration files of Slurm say, but for the partitions. Mete reads one "
            "object, \"default\".",
 };

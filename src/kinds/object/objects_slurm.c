@@ -20,6 +20,7 @@
 #include "kinds/slurm/slurm_job.h"
 #include "kinds/slurm/slurm_license.h"
 #include "kinds/slurm/slurm_pod.h"
+#include "kinds/slurm/slurm_rules.h"
 #include "model/index_set.h"
 #include "model/slurm_dependency.h"
 
@@ -306,6 +307,15 @@ static struct err *check_fits(const struct change *c, const struct slurm_ask *as
     return fits ? NULL : err_new(ERR_INVALID, "Requested node configuration is not available");
 }
 
+/* The administrator's rules come first: they may choose the account and the partition. */
+static struct err *apply_rules(struct change *c)
+{
+    AUTO(json_freep) json_t *config = slurm_find_book(c, "slurmconfigs", "default");
+
+    return slurm_rules_apply(json_at(config, "spec", "submitRules", NULL),
+                             json_object_get(c->after, "spec"));
+}
+
 static struct err *check_component(struct change *c)
 {
     json_t *spec = json_object_get(c->after, "spec");
@@ -314,6 +324,7 @@ static struct err *check_component(struct change *c)
     AUTO(json_freep) json_t *preferred = NULL;
     struct slurm_ask ask;
 
+    TRY(apply_rules(c));
     TRY(check_names(c));
     TRY(slurm_partition_rules(c));
     TRY(slurm_ask_read(spec, &ask));

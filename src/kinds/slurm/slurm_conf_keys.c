@@ -75,7 +75,9 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY("PriorityWeightQOS", TEXT),
     KEY("PriorityWeightTRES", TEXT),
     KEY_REFUSED("CliFilterPlugins", "none", "leave it out: Mete runs no plugins of Slurm"),
-    KEY_REFUSED("JobSubmitPlugins", "none", "leave it out: Mete runs no plugins of Slurm"),
+    KEY_REFUSED("JobSubmitPlugins", "none",
+                "leave it out: submitRules of the SlurmConfig do what job_submit.lua does "
+                "(docs/slurm.md)"),
     KEY_REFUSED("MCSPlugin", "mcs/none,none", "leave it out: namespaces keep users apart"),
     KEY_REFUSED("PrivateData", "none,cloud,events,reservations,usage",
                 "leave it out: a namespace for each group of users hides jobs from others "

@@ -85,6 +85,10 @@ struct cel;
 
 /* ERR_INVALID: malformed, too long, or with a part that is not known: "column 8: ...". */
 struct err *cel_parse(struct str text, struct cel **ret) MUST_CHECK;
+/* The same for a job: `job.NAME` is the attribute NAME of the domain CEL_JOB, and there is no
+ * `device`. */
+#define CEL_JOB "job"
+struct err *cel_parse_job(struct str text, struct cel **ret) MUST_CHECK;
 void cel_free(struct cel *c); /* accepts NULL */
 static inline void cel_freep(struct cel **c)
 {

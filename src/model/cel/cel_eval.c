@@ -257,8 +257,13 @@ static bool has_domain(const struct cel_eval *c, const struct cel_value *domains
     return false;
 }
 
-static struct err *no_such(const struct cel_node *n, const char *what, struct str name)
+static struct err *no_such(const struct cel_node *n, const struct cel_value *of, struct str name)
 {
+    const char *what = of->is_capacity ? "capacity" : "attribute";
+
+    if (str_equal(of->text, STR(CEL_JOB)))
+        return err_new(ERR_INVALID, "column %zu: a job has no \"" STR_FMT "\"", n->at + 1,
+                       STR_ARG(name));
     return err_new(ERR_INVALID, "column %zu: the device has no %s \"" STR_FMT "\"", n->at + 1, what,
                    STR_ARG(name));
 }
@@ -276,7 +281,7 @@ static struct err *member_of(struct cel_eval *c, const struct cel_node *n,
     }
     a = find_attribute(c, of, name);
     if (!a)
-        return no_such(n, of->is_capacity ? "capacity" : "attribute", name);
+        return no_such(n, of, name);
     *ret = a->value;
     return NULL;
 }

@@ -18,6 +18,7 @@ struct cel_parser {
     size_t at;
     unsigned depth;
     unsigned n_operators;
+    bool is_job; /* has `job` in place of `device` */
 };
 
 static const struct {
@@ -287,8 +288,10 @@ static struct err *parse_name(struct cel_parser *p, struct cel_node **ret)
         return parse_call(p, name, NULL, at, ret);
     if (str_equal(name, STR("true")) || str_equal(name, STR("false")))
         n->value = (struct cel_value){.kind = CEL_BOOL, .yes = name.size == 4};
-    else if (str_equal(name, STR("device")))
+    else if (!p->is_job && str_equal(name, STR("device")))
         n->op = CEL_OP_DEVICE;
+    else if (p->is_job && str_equal(name, STR(CEL_JOB)))
+        n->value = (struct cel_value){.kind = CEL_DOMAIN, .text = STR(CEL_JOB)};
     else if (!str_equal(name, STR("null")))
         return name_fault(at, "the name", name);
     return NULL;
@@ -465,10 +468,10 @@ static struct err *parse_all(struct cel_parser *p, struct cel_node **ret)
     return NULL;
 }
 
-struct err *cel_parse(struct str text, struct cel **ret)
+static struct err *parse_text(struct str text, bool is_job, struct cel **ret)
 {
     struct cel *c = mem_alloc(sizeof(*c));
-    struct cel_parser p = {.text = text};
+    struct cel_parser p = {.text = text, .is_job = is_job};
     char *copy;
     struct err *e;
 
@@ -486,6 +489,16 @@ struct err *cel_parse(struct str text, struct cel **ret)
     }
     *ret = c;
     return NULL;
+}
+
+struct err *cel_parse(struct str text, struct cel **ret)
+{
+    return parse_text(text, false, ret);
+}
+
+struct err *cel_parse_job(struct str text, struct cel **ret)
+{
+    return parse_text(text, true, ret);
 }
 
 void cel_free(struct cel *c)

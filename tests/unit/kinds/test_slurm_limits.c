@@ -5,6 +5,7 @@
 #include "kinds/slurm/slurm_accounts.h"
 #include "kinds/slurm/slurm_preempt.h"
 #include "kinds/slurm/slurm_qos.h"
+#include "kinds/slurm/slurm_rules.h"
 #include "test.h"
 
 static json_t *parse(const char *text)
@@ -154,6 +155,64 @@ static void joins_the_qos_of_the_partition(void **state)
     }
 }
 
+static void applies_rules_to_new_jobs(void **state)
+{
+    static const char rules_text_of[] =
+        "[{\"when\":\"job.partition == \\\"\\\" && job.gpus > 0\",\"set\":{\"partition\":\"gpu\","
+        "\"nice\":5}},{\"when\":\"job.partition == \\\"gpu\\\" && job.timeLimitMinutes == 0\","
+        "\"set\":{\"timeLimitMinutes\":60}},"
+        "{\"when\":\"job.gpus > 4 && !(job.qos in [\\\"high\\\"])\",\"refuse\":\"more than 4 GPUs "
+        "need --qos=high\"}]";
+    static const struct {
+        const char *spec;
+        const char *want; /* partition, time limit; or the refusal */
+    } cases[] = {
+        {"{\"cpusPerTask\":2}", "- 0"},
+        {"{\"gpusPerNode\":\"2\"}", "gpu 60"},
+        {"{\"gpusPerNode\":\"2\",\"timeLimitMinutes\":5}", "gpu 5"},
+        {"{\"gpusPerNode\":\"4\",\"nodesMin\":2}",
+         "more than 4 GPUs need --qos=high\nAccess/permission denied"},
+        {"{\"gpusPerNode\":\"8\",\"qos\":\"high\",\"partition\":\"x\"}", "x 0"},
+    };
+    AUTO(json_freep) json_t *rules = parse(rules_text_of);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *spec = parse(cases[i].spec);
+        AUTO(err_freep) struct err *e = slurm_rules_apply(rules, spec);
+        const char *partition = json_text(spec, "partition");
+        AUTO_FREE char *found = mem_format("%s %d", partition ? partition : "-",
+                                           (int)json_int(spec, "timeLimitMinutes", 0));
+
+        assert_string_equal(e ? err_message(e) : found, cases[i].want);
+    }
+}
+
+static void refuses_rules_that_cannot_be_judged(void **state)
+{
+    static const struct {
+        const char *when;
+        const char *want; /* "": none */
+    } cases[] = {
+        {"job.elements > 10 || job.hasScript", ""},
+        {"job.gpu > 1", "column 5: a job has no \"gpu\""},
+        {"device.driver == 'x'", "column 1: the name \"device\" is not known here"},
+        {"job.gpus > 'x'", NULL},
+        {"job.gpus", NULL},
+        {"", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(err_freep) struct err *e = slurm_rule_check(cases[i].when);
+
+        if (cases[i].want)
+            assert_string_equal(e ? err_message(e) : "", cases[i].want);
+        else
+            assert_non_null(e);
+    }
+}
+
 static void reads_what_is_enforced(void **state)
 {
     static const struct {
@@ -259,6 +318,8 @@ int main(void)
         cmocka_unit_test(counts_what_others_hold),
         cmocka_unit_test(counts_minutes_that_are_left),
         cmocka_unit_test(joins_the_qos_of_the_partition),
+        cmocka_unit_test(applies_rules_to_new_jobs),
+        cmocka_unit_test(refuses_rules_that_cannot_be_judged),
         cmocka_unit_test(reads_what_is_enforced),
         cmocka_unit_test(says_who_preempts_whom),
         cmocka_unit_test(finds_the_class_of_a_job),
