@@ -569,17 +569,20 @@ void pods_synced(struct pods *set)
         }
 }
 
+static bool is_over(const struct pod *p)
+{
+    const char *phase = json_text_at(p->object, "status", "phase", NULL);
+
+    return text_equal(phase, "Succeeded") || text_equal(phase, "Failed");
+}
+
 static bool holds_devices(const struct pod *p)
 {
-    const char *phase;
     bool has_devices = false;
 
     for (size_t i = 0; i < p->n_containers && !has_devices; i++)
         has_devices = json_array_size(p->containers[i].gpus) > 0;
-    if (!has_devices)
-        return false;
-    phase = json_text_at(p->object, "status", "phase", NULL);
-    return !text_equal(phase, "Succeeded") && !text_equal(phase, "Failed");
+    return has_devices && !is_over(p);
 }
 
 /* The first by name: any will do, but always the same. */
@@ -593,7 +596,7 @@ char *pods_slurm_of(const struct pods *set, uint32_t uid)
         const json_t *user = json_at(p->object, "spec", "securityContext", "runAsUser", NULL);
         char *key;
 
-        if (!holds_devices(p) || !json_is_integer(user) || json_integer_value(user) != uid ||
+        if (is_over(p) || !json_is_integer(user) || json_integer_value(user) != uid ||
             !json_text_at(p->object, "metadata", "annotations", SLURM_ENVIRONMENT_ANNOTATION, NULL))
             continue;
         key = mem_format("%s/%s", p->ns, p->name);
