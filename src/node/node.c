@@ -780,6 +780,11 @@ static struct err *begin_runtime(struct node *n)
     return NULL;
 }
 
+static const json_t *find_labels(void *arg)
+{
+    return json_at(stored_node(arg), "metadata", "labels", NULL);
+}
+
 static struct err *node_begin(struct node *n)
 {
     struct pods_options po = {.loop = n->o.loop,
@@ -796,6 +801,7 @@ static struct err *node_begin(struct node *n)
                               .strike_driver = driver_tree_strike,
                               .make_words = last_words_make,
                               .read_words = last_words_read,
+                              .find_labels = find_labels,
                               .update_volumes = volume_update,
                               .host_roots = n->o.host_roots,
                               .mask_dir = n->o.mask_dir,

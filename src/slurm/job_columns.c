@@ -283,6 +283,15 @@ static void cell_memory(const json_t *row, const struct slurm_view *v, struct bu
         buf_add_text(out, text);
 }
 
+static void cell_tmp(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    char text[SLURM_AMOUNT_TEXT_SIZE];
+
+    (void)v;
+    slurm_memory_format(json_int(row, "tmpDisk", 0), text);
+    buf_add_text(out, text);
+}
+
 /* The priority as a part of the largest one, with 14 digits. */
 static void cell_priority_part(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
@@ -355,7 +364,7 @@ const struct slurm_column slurm_job_columns[] = {
     KEY('B', "BatchHost", "EXEC_HOST", "batchHost", "n/a"),
     KEY('c', "MinCpus", "MIN_CPUS", "cpusMin", "1"),
     KEY('C', "NumCPUs", "CPUS", "cpus", "0"),
-    FIXED('d', "MinTmpDisk", "MIN_TMP_DISK", "0"),
+    FN('d', "MinTmpDisk", "MIN_TMP_DISK", cell_tmp),
     FN('D', "NumNodes", "NODES", cell_nodes),
     FN('e', "EndTime", "END_TIME", cell_end),
     KEY('E', "Dependency", "DEPENDENCY", "dependency", "(null)"),

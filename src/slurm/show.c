@@ -222,8 +222,10 @@ static void show_job_resources(const struct record *r)
     slurm_memory_format(json_int(r->row, is_per_cpu ? "memoryPerCpu" : "memoryPerNode", 0), memory);
     next_line(r);
     add_member(r, "MinCPUsNode", "cpusMin", "1");
-    buf_printf(r->out, " %s=%s MinTmpDiskNode=0", is_per_cpu ? "MinMemoryCPU" : "MinMemoryNode",
+    buf_printf(r->out, " %s=%s MinTmpDiskNode=", is_per_cpu ? "MinMemoryCPU" : "MinMemoryNode",
                memory);
+    slurm_memory_format(json_int(r->row, "tmpDisk", 0), memory);
+    buf_add_text(r->out, memory);
     next_line(r);
     add_member(r, "Features", "constraint", "(null)");
     buf_add_text(r->out, " DelayBoot=00:00:00");

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "kinds/slurm/slurm_env.h"
 #include "model/hostlist.h"
 #include "slurm/step_make_private.h"
 #include "slurm/step_plan.h"
@@ -124,6 +125,18 @@ static void put_gpus(const struct step_make *m, size_t i, json_t *to)
         variable_put(to, "SLURM_STEP_GPUS", text.at);
 }
 
+static void put_topology(const struct step_make *m, size_t i, json_t *to)
+{
+    AUTO(json_freep) json_t *values = json_object();
+    const char *name;
+    json_t *value;
+
+    slurm_topology_put(text_or_empty(json_text(step_make_row(m, i), "switches")),
+                       step_make_node(m, i), values);
+    json_object_foreach (values, name, value)
+        variable_put(to, name, json_string_value(value));
+}
+
 json_t *step_node_variables(const struct step_make *m, size_t i)
 {
     json_t *to = json_array();
@@ -134,8 +147,7 @@ json_t *step_node_variables(const struct step_make *m, size_t i)
     put_step(m, i, to);
     variable_put_count(to, "SLURM_NODEID", (int64_t)i);
     variable_put(to, "SLURMD_NODENAME", step_make_node(m, i));
-    variable_put(to, "SLURM_TOPOLOGY_ADDR", step_make_node(m, i));
-    variable_put(to, "SLURM_TOPOLOGY_ADDR_PATTERN", "node");
+    put_topology(m, i, to);
     variable_put_count(to, "SLURM_CPUS_ON_NODE", json_int(step_make_row(m, i), "cpus", 1));
     VEC_EACH (&m->layout.nodes.at[i].ranks, rank)
         buf_printf(&ranks, "%s%u", ranks.size > 0 ? "," : "", *rank);

@@ -17,6 +17,7 @@ void slurm_submit_component_begin(const struct slurm_submit *before, struct slur
     *next = (struct slurm_submit){.command = before->command,
                                   .now_s = before->now_s,
                                   .zone = before->zone,
+                                  .read_file = before->read_file,
                                   .cwd = before->cwd,
                                   .is_parsable = before->is_parsable,
                                   .is_quiet = before->is_quiet,

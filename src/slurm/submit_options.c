@@ -202,7 +202,7 @@ const struct submit_option submit_options[] = {
     {"threads-per-core", 0, YES, "THREADS_PER_CORE", 0, submit_harmless, WHY_BINDING},
     {"time", 't', YES, "TIMELIMIT", 0, submit_time, "timeLimitMinutes"},
     {"time-min", 0, YES, NULL, 0, submit_time, "timeMinMinutes"},
-    {"tmp", 0, YES, NULL, 0, submit_refuse, "local disks are not counted"},
+    {"tmp", 0, YES, NULL, 0, submit_tmp, "tmpPerNode"},
     {"tres-bind", 0, YES, NULL, 0, submit_harmless, WHY_BINDING},
     {"tres-per-task", 0, YES, "TRES_PER_TASK", 0, submit_tres_per_task, NULL},
     {"uid", 0, YES, NULL, 0, submit_refuse, "jobs run as the user who submits them"},

@@ -25,7 +25,7 @@ submit_read_fn submit_off, submit_gres, submit_gpus, submit_hosts, submit_array,
 submit_read_fn submit_exclusive, submit_signal, submit_nice, submit_chdir, submit_open_mode;
 submit_read_fn submit_mail_type, submit_hold, submit_kill_on_invalid, submit_container;
 submit_read_fn submit_tres_per_task, submit_no_kill, submit_nodefile, submit_export_file;
-submit_read_fn submit_switches;
+submit_read_fn submit_switches, submit_tmp;
 /* The same for members of the step. */
 submit_read_fn submit_step_text, submit_step_on, submit_step_seconds;
 

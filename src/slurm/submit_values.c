@@ -80,6 +80,19 @@ struct err *submit_memory(struct slurm_submit *s, const struct submit_option *o,
     return NULL;
 }
 
+struct err *submit_tmp(struct slurm_submit *s, const struct submit_option *o, const char *value)
+{
+    AUTO_FREE char *quantity = NULL;
+    int64_t mib = 0;
+    AUTO(err_freep) struct err *e = slurm_memory_parse(str_of(value), &mib);
+
+    if (e)
+        return invalid_option(o);
+    quantity = mem_format("%" PRId64 "Mi", mib);
+    json_put_text(s->spec, o->key, mib > 0 ? quantity : NULL);
+    return NULL;
+}
+
 /* A time limit; 0 and UNLIMITED: none. */
 struct err *submit_time(struct slurm_submit *s, const struct submit_option *o, const char *value)
 {

@@ -232,11 +232,13 @@ def divides_gpus(s, node):
     check(" GresUsed=gpu:tesla:0,gpu:1g.10gb:1 " in shown and "gres/gpu=1,gres/gpu:1g.10gb=1" in shown.split("AllocTRES=")[1], shown)
     out = os.path.join(s.m.dir, "devices")
     for gres, pattern in (("gpu:1g.10gb:1", "MIG-"), ("gpu:tesla:1", "0")):
-        s.ok("sbatch", "--wait", f"--gres={gres}", "-o", out, "--wrap=echo $CUDA_VISIBLE_DEVICES")
+        s.ok("sbatch", "--wait", f"--gres={gres}", "--tmp=1M", "-o", out, "--wrap=echo $CUDA_VISIBLE_DEVICES $SLURM_TOPOLOGY_ADDR")
         with open(out) as f:
-            check(f.read().startswith(pattern), gres)
+            words = f.read().split()
+            check(words[0].startswith(pattern) and words[1] == f"core.leaf.{node}", gres, words)
     s.refused("sbatch: error: Batch job submission failed: Requested node configuration is not available\n",
               "sbatch", "--gres=gpu:tesla:2", "--wrap=true")
+    s.refused("sbatch: error: Batch job submission failed: Requested node configuration is not available\n", "sbatch", "--tmp=900T", "--wrap=true")
     s.ok("scancel", held)
     gives_shards(s, node)
     write(os.path.join(s.m.dir, "gres.conf"), "Name=gpu Type=small MultipleFiles=/dev/nvidia0,/dev/nvidia-caps/nvidia-cap3\n")

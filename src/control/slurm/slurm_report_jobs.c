@@ -44,6 +44,8 @@ void slurm_put_ask(json_t *row, const struct slurm_ask *ask, bool is_placed)
     json_put_int(row, "cpusMin", ask->cpus);
     if (ask->memory_bytes > 0)
         json_put_int(row, "memoryPerNode", ask->memory_bytes >> 20);
+    if (ask->tmp_bytes > 0)
+        json_put_int(row, "tmpDisk", ask->tmp_bytes >> 20);
     json_put_text(row, "tresRequested", tres);
     if (is_placed)
         json_put_text(row, "tresAllocated", tres);

@@ -1,6 +1,7 @@
 /* slurm_report_steps.c - the steps of SlurmJobs, and what a job has on its nodes, for listings */
 #include "control/slurm/slurm_report.h"
 #include "control/slurm/slurm_report_private.h"
+#include "kinds/slurm/slurm_env.h"
 #include "kinds/slurm/slurm_rows.h"
 #include "kinds/slurm/slurm_step.h"
 
@@ -207,7 +208,12 @@ static json_t *allocation_node(const struct sjob *j, const struct sjob_pod *p)
     json_t *row = json_object();
     const json_t *addresses;
 
+    AUTO_FREE char *switches = NULL;
+
     map_find_text(handle, j->jobs->nodes, p->node, node);
+    switches = slurm_switches_text(node ? json_at(node->object, "metadata", "labels", NULL) : NULL);
+    if (*switches)
+        json_put_text(row, "switches", switches);
     addresses = node ? json_at(node->object, "status", "addresses", NULL) : NULL;
     json_put_text(row, "node", p->node);
     json_put_text(row, "pod", p->name);

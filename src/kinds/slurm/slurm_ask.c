@@ -318,6 +318,9 @@ static struct err *read_memory(const json_t *spec, struct slurm_ask *ask)
     if (bytes < 0 || __builtin_mul_overflow(bytes, times, &ask->memory_bytes) ||
         ask->memory_bytes > AMOUNT_LARGEST)
         return err_new(ERR_INVALID, "Memory required by task is not available");
+    ask->tmp_bytes = bytes_of(spec, "tmpPerNode");
+    if (ask->tmp_bytes < 0 || ask->tmp_bytes > AMOUNT_LARGEST)
+        return err_new(ERR_INVALID, "Requested node configuration is not available");
     /* All memory of a node means that the node has no other job. */
     ask->is_exclusive = json_bool(spec, "exclusive", false) ||
                         (json_text(spec, "memoryPerNode") && ask->memory_bytes == 0);
@@ -576,7 +579,8 @@ bool slurm_ask_fits_node(const struct slurm_ask *ask, const json_t *node)
     if (!json_at(node, "status", "capacity", NULL))
         return true; /* the node has not reported yet */
     if (ask->cpus > node_amount(node, list, "cpu") ||
-        ask->memory_bytes > node_amount(node, list, "memory"))
+        ask->memory_bytes > node_amount(node, list, "memory") ||
+        ask->tmp_bytes > node_amount(node, list, "ephemeral-storage"))
         return false;
     if (*ask->model && !has_model(node, ask->model))
         return false;

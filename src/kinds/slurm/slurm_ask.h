@@ -30,6 +30,7 @@ struct slurm_ask {
     int64_t tasks;                /* of the whole job; nodes differ by one at most */
     int64_t cpus;                 /* of each node */
     int64_t memory_bytes;         /* of each node; 0: not limited */
+    int64_t tmp_bytes;            /* local disk of each node; 0: none is asked for */
     bool is_exclusive;            /* no other job on its nodes */
     struct gpu_ask gpus;          /* of each node; count 0: none */
     char model[SLURM_MODEL_SIZE]; /* of the gpus, in lower case; "": any */

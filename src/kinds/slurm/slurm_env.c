@@ -57,7 +57,6 @@ static void put_job(json_t *all, const struct slurm_element *e)
 
 static void put_ranks(json_t *all, const struct slurm_element *e)
 {
-    put(all, "SLURM_TOPOLOGY_ADDR_PATTERN", "node");
     put_count(all, "SLURM_NODEID", e->rank);
     put(all, "SLURM_PROCID", "0");
     put(all, "SLURM_LOCALID", "0");
@@ -166,6 +165,37 @@ static void put_het(json_t *all, const struct slurm_element *e)
         put_count(all, "SLURM_HET_SIZE", n);
     for (int64_t i = 0; i < n; i++)
         put_group(all, e, i);
+}
+
+char *slurm_switches_text(const json_t *labels)
+{
+    struct buf text = {.cap = 4096};
+
+    for (int level = SLURM_SWITCH_LEVELS; level > 0; level--) {
+        AUTO_FREE char *key = mem_format(SLURM_SWITCH_LABEL "%d", level);
+        const char *name = json_text(labels, key);
+
+        if (name)
+            buf_printf(&text, "%s.", name);
+    }
+    return buf_steal(&text);
+}
+
+void slurm_topology_put(const char *switches, const char *node, json_t *env)
+{
+    AUTO_FREE char *address = mem_format("%s%s", switches, node);
+    struct buf pattern = {.cap = 4096};
+    AUTO_FREE char *text = NULL;
+    struct str rest = str_of(switches);
+
+    while (rest.at && rest.size > 0) {
+        (void)str_cut(&rest, '.');
+        buf_add_text(&pattern, "switch.");
+    }
+    buf_add_text(&pattern, "node");
+    text = buf_steal(&pattern);
+    json_put_text(env, "SLURM_TOPOLOGY_ADDR", address);
+    json_put_text(env, "SLURM_TOPOLOGY_ADDR_PATTERN", text);
 }
 
 char *slurm_env(const struct slurm_element *e, const struct slurm_ask *ask)

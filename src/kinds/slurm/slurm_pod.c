@@ -377,6 +377,8 @@ static void put_resources(json_t *pod, json_t *container, const struct slurm_ask
         json_put_int(limits, "memory", ask->memory_bytes);
         json_put_int(requests, "memory", ask->memory_bytes);
     }
+    if (ask->tmp_bytes > 0)
+        json_put_int(requests, "ephemeral-storage", ask->tmp_bytes);
     if (ask->gpus.count > 0)
         pod_ask_for(pod, container, &ask->gpus);
 }

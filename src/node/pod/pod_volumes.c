@@ -11,6 +11,7 @@ struct env_input pod_env_input(const struct pod *p, const json_t *container)
                               .container = container,
                               .refs = p->refs,
                               .node = o->node,
+                              .labels = o->find_labels ? o->find_labels(o->arg) : NULL,
                               .host_ip = o->host->address,
                               .cpu_milli = o->host->cpus * 1000,
                               .memory_bytes = o->host->memory_bytes,

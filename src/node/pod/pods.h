@@ -99,6 +99,7 @@ struct pods_options {
     struct err *(*make_share)(const struct share_files *f); /* share_files.h */
     /* The pods with capped shares, as share_watch_set takes them. Takes `list`. */
     void (*on_shares)(void *arg, json_t *list);
+    const json_t *(*find_labels)(void *arg); /* of the Node; NULL, and of an unknown Node: none */
     void *arg;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "kinds/slurm/slurm_env.h"
 #include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
 #include "model/quantity.h"
@@ -315,8 +316,8 @@ static void add_slurm(const struct env_input *in, json_t *env)
         const char *value;
     } nodes[] = {{"SLURM_JOB_NODELIST", all ? all : in->node},
                  {"SLURM_NODELIST", all ? all : in->node},
-                 {"SLURMD_NODENAME", in->node},
-                 {"SLURM_TOPOLOGY_ADDR", in->node}};
+                 {"SLURMD_NODENAME", in->node}};
+    AUTO_FREE char *switches = slurm_switches_text(in->labels);
     int64_t limit_s = json_int_at(in->pod, "spec", "activeDeadlineSeconds", NULL);
     AUTO(json_freep) json_t *list = NULL;
     AUTO(err_freep) struct err *e = text ? json_parse(str_of(text), &list) : NULL;
@@ -327,6 +328,7 @@ static void add_slurm(const struct env_input *in, json_t *env)
     add_pairs(list, env);
     for (size_t i = 0; i < COUNT(nodes); i++)
         json_put_text(env, nodes[i].name, nodes[i].value);
+    slurm_topology_put(switches, in->node, env);
     add_components(json_object_get(in->pod, "metadata"), all, env);
     if (in->data) /* the submission's variable may name the directory of another machine */
         json_put_text(env, "METE_DATA", in->data);

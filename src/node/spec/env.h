@@ -8,6 +8,7 @@ struct env_input {
     const json_t *container;
     const json_t *refs; /* refs.h */
     const char *node;
+    const json_t *labels; /* of the node; NULL: not known */
     const char *host_ip;
     int64_t cpu_milli; /* of the node: the value of a resourceFieldRef to an absent limit */
     int64_t memory_bytes;

@@ -138,9 +138,14 @@ static void sets_the_variables_of_a_slurm_job_as_they_are(void **state)
                         "\"[\\\"A=$(B) $$\\\",\\\"BASH_FUNC_f%%=() { :; }\\\",\\\"=x\\\"]\"}},"
                         "\"spec\":{\"activeDeadlineSeconds\":60}}");
     AUTO(json_freep) json_t *container = parse("{\"name\":\"m\"}");
+    AUTO(json_freep)
+    json_t *labels = parse("{\"switch.mete.dev/1\":\"leaf\",\"switch.mete.dev/2\":\"core\"}");
     AUTO(json_freep) json_t *env = json_object();
-    const struct env_input in = {
-        .pod = pod, .container = container, .node = "n1", .start_ns = INT64_C(1000000000000)};
+    const struct env_input in = {.pod = pod,
+                                 .container = container,
+                                 .node = "n1",
+                                 .labels = labels,
+                                 .start_ns = INT64_C(1000000000000)};
 
     (void)state;
     assert_null(env_add(&in, env));
@@ -149,7 +154,9 @@ static void sets_the_variables_of_a_slurm_job_as_they_are(void **state)
     assert_string_equal(json_text(env, "SLURMD_NODENAME"), "n1");
     assert_string_equal(json_text(env, "SLURM_JOB_START_TIME"), "1000");
     assert_string_equal(json_text(env, "SLURM_JOB_END_TIME"), "1060");
-    assert_int_equal(json_object_size(env), 8);
+    assert_string_equal(json_text(env, "SLURM_TOPOLOGY_ADDR"), "core.leaf.n1");
+    assert_string_equal(json_text(env, "SLURM_TOPOLOGY_ADDR_PATTERN"), "switch.switch.node");
+    assert_int_equal(json_object_size(env), 9);
 }
 
 /* The variables of the submission are those of the pod's job, not of a later one of its name. */

@@ -102,8 +102,9 @@ static void makes_the_spec(void **state)
          "\"variables\":\"PATH\"},"
          "\"openMode\":\"append\"}"},
         {"#!/bin/sh\n",
-         {"-F", "n3,n[1-2]\nn1\n", "--prefer=a&b", "--mincpus=2", "--switches=2@5:00"},
-         "{\"nodeList\":\"n[1-3]\",\"prefer\":\"a&b\",\"cpusMin\":2,\"switches\":2}"},
+         {"-F", "n3,n[1-2]\nn1\n", "--prefer=a&b", "--mincpus=2", "--switches=2@5:00", "--tmp=2G"},
+         "{\"nodeList\":\"n[1-3]\",\"prefer\":\"a&b\",\"cpusMin\":2,\"switches\":2,"
+         "\"tmpPerNode\":\"2048Mi\"}"},
     };
 
     (void)state;
@@ -218,10 +219,7 @@ static void says_what_sbatch_says(void **state)
          {"--mem=1G", "--mem-per-cpu=1G"},
          "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.",
          422},
-        {"#!/bin/sh\n",
-         {"--tmp=1G"},
-         "--tmp is not available yet: local disks are not counted",
-         422},
+        {"#!/bin/sh\n", {"--tmp=x"}, "Invalid --tmp specification", 400},
         {"#!/bin/sh\n", {"-F", "none"}, "--nodefile: none: no such file", 404},
         {"#!/bin/sh\n", {"-F", "n[1"}, "--nodefile=n[1: hostlist: '[' without ']'", 422},
         {"#!/bin/sh\n", {"-F", "\n"}, "--nodefile=\n: the file names no node", 422},
