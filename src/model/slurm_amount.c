@@ -28,6 +28,8 @@ struct err *slurm_memory_parse(struct str text, int64_t *ret_mib)
 
     if (digits.size > 1 && (digits.at[digits.size - 1] == 'B' || digits.at[digits.size - 1] == 'b'))
         digits.size--;
+    if (digits.size < text.size && digits.at[digits.size - 1] <= '9')
+        return memory_error(text); /* a B alone */
     if (digits.size == 0 || *digits.at < '0' || *digits.at > '9')
         return memory_error(text);
     switch (digits.at[digits.size - 1]) {

@@ -6,7 +6,8 @@
 #include "base/num.h"
 
 enum {
-    COMPONENT_LARGEST = 127
+    COMPONENT_LARGEST = 127,
+    STEP_SPAN_MIN = 10 /* of indexes that are written with a step, as by Slurm */
 };
 
 static struct err *array_read_number(struct str text, int64_t least, int64_t end, int64_t *ret)
@@ -93,10 +94,21 @@ char *slurm_array_format_indexes(const struct index_set *indexes)
     size_t first = 0;
     size_t last = 0;
     size_t step = even_step(indexes, &first, &last);
+    struct buf out = {0};
 
-    if (step > 1)
+    if (step > 1 && last - first > STEP_SPAN_MIN)
         return mem_format("%zu-%zu:%zu", first, last, step);
-    return index_set_format(indexes);
+    for (size_t i = 0; i < indexes->n_words * 64; i++) {
+        if (!index_set_has(indexes, i))
+            continue;
+        first = i;
+        while (index_set_has(indexes, i + 1))
+            i++;
+        buf_printf(&out, out.size > 0 ? ",%zu" : "%zu", first);
+        if (i > first)
+            buf_printf(&out, "-%zu", i);
+    }
+    return out.at ? buf_steal(&out) : mem_strdup("");
 }
 
 void slurm_array_done(struct slurm_array *a)

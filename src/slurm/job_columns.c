@@ -35,11 +35,20 @@ static void job_add_indexes(const char *text, struct buf *out)
     }
 }
 
+/* "0-5,7%3" */
+static void job_add_waiting(const json_t *row, struct buf *out)
+{
+    int64_t limit = json_int(row, "arrayTaskLimit", 0);
+
+    job_add_indexes(text_or_empty(json_text(row, "arrayTaskId")), out);
+    if (limit > 0)
+        buf_printf(out, "%%%" PRId64, limit);
+}
+
 void slurm_job_name_format(const json_t *row, struct buf *out)
 {
     const json_t *index = json_object_get(row, "arrayTaskId");
     int64_t array = json_int(row, "arrayJobId", 0);
-    int64_t limit = json_int(row, "arrayTaskLimit", 0);
 
     if (json_int(row, "hetJobId", 0) > 0) {
         buf_printf(out, "%" PRId64 "+%" PRId64, json_int(row, "hetJobId", 0),
@@ -50,9 +59,7 @@ void slurm_job_name_format(const json_t *row, struct buf *out)
         buf_printf(out, "%" PRId64 "_%" PRId64, array, (int64_t)json_integer_value(index));
     } else {
         buf_printf(out, "%" PRId64 "_[", array);
-        job_add_indexes(text_or_empty(json_string_value(index)), out);
-        if (limit > 0)
-            buf_printf(out, "%%%" PRId64, limit);
+        job_add_waiting(row, out);
         buf_add_char(out, ']');
     }
 }
@@ -102,7 +109,7 @@ static void cell_array_index(const json_t *row, const struct slurm_view *v, stru
     if (json_is_integer(index))
         buf_printf(out, "%" PRId64, (int64_t)json_integer_value(index));
     else if (json_is_string(index))
-        job_add_indexes(json_string_value(index), out);
+        job_add_waiting(row, out);
     else
         buf_add_text(out, "N/A");
 }
@@ -257,7 +264,7 @@ static void cell_left(const json_t *row, const struct slurm_view *v, struct buf 
         return;
     }
     slurm_elapsed_format_short(left > 0 ? left : 0, text);
-    buf_add_text(out, left > 0 ? text : "0:00");
+    buf_add_text(out, left >= 0 ? text : "INVALID"); /* beyond its limit */
 }
 
 static void cell_min_time(const json_t *row, const struct slurm_view *v, struct buf *out)
@@ -266,14 +273,14 @@ static void cell_min_time(const json_t *row, const struct slurm_view *v, struct 
     if (json_object_get(row, "timeMin"))
         add_limit(json_int(row, "timeMin", 0), true, out);
     else
-        buf_add_text(out, "N/A");
+        buf_add_text(out, "0:00");
 }
 
 /* ---- amounts ---- */
 
 static void cell_memory(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
-    int64_t mib = json_int(row, "memoryPerNode", json_int(row, "memoryPerCpu", 0));
+    int64_t mib = json_int(row, "memoryPerCpu", json_int(row, "memoryPerNode", 0));
     char text[SLURM_AMOUNT_TEXT_SIZE];
 
     slurm_memory_format(mib, text);
@@ -373,11 +380,11 @@ const struct slurm_column slurm_job_columns[] = {
     KEY('g', "GroupName", "GROUP", "group", ""),
     KEY('G', "GroupId", "GROUP", "gid", "0"),
     FN('h', "OverSubscribe", "OVER_SUBSCRIBE", cell_exclusive),
-    FIXED('H', "SocketsPerNode", "SOCKETS_PER_NODE", "*"),
+    FIXED('H', "Sockets", "SOCKETS_PER_NODE", "*"),
     FN('i', "JobArrayId", "JOBID", cell_name),
-    FIXED('I', "CoresPerSocket", "CORES_PER_SOCKET", "*"),
+    FIXED('I', "Cores", "CORES_PER_SOCKET", "*"),
     KEY('j', "Name", "NAME", "name", ""),
-    FIXED('J', "ThreadsPerCore", "THREADS_PER_CORE", "*"),
+    FIXED('J', "Threads", "THREADS_PER_CORE", "*"),
     KEY('k', "Comment", "COMMENT", "comment", "(null)"),
     FN('K', "ArrayTaskId", "ARRAY_TASK_ID", cell_array_index),
     FN('l', "TimeLimit", "TIME_LIMIT", cell_limit),
@@ -398,7 +405,7 @@ const struct slurm_column slurm_job_columns[] = {
     FN('t', "StateCompact", "ST", cell_state_short),
     FN('T', "State", "STATE", cell_state),
     KEY('u', "UserName", "USER", "user", ""),
-    KEY('U', "UserId", "USER", "uid", "0"),
+    KEY('U', "UserId", "UID", "uid", "0"),
     KEY('v', "Reservation", "RESERVATION", "reservation", "(null)"),
     FN('V', "SubmitTime", "SUBMIT_TIME", cell_submit),
     KEY('w', "WCKey", "WCKEY", "wckey", "(null)"),
@@ -415,11 +422,13 @@ const struct slurm_column slurm_job_columns[] = {
     KEY(0, "AllocSID", "ALLOC_SID", "sessionId", "0"),
     FIXED(0, "AssocId", "ASSOC_ID", "0"),
     FN(0, "BatchFlag", "BATCH_FLAG", cell_batch),
+    FIXED(0, "BoardsPerNode", "BOARDS_PER_NODE", "0"),
     FIXED(0, "BurstBuffer", "BURST_BUFFER", "(null)"),
+    FIXED(0, "BurstBufferState", "BURST_BUFFER_STATE", "(null)"),
     FIXED(0, "Cluster", "CLUSTER", "mete"),
     FIXED(0, "ClusterFeature", "CLUSTER_FEATURES", "(null)"),
     FIXED(0, "Container", "CONTAINER", "(null)"),
-    KEY(0, "cpus-per-task", "CPUS_PER_TASK", "cpusPerTask", "N/A"),
+    KEY(0, "cpus-per-task", "CPUS_PER_TASK", "cpusPerTask", "1"),
     FIXED(0, "cpus-per-tres", "CPUS_PER_TRES", "N/A"),
     FN(0, "Deadline", "DEADLINE", cell_deadline),
     FIXED(0, "DelayBoot", "DELAY_BOOT", "0:00"),
@@ -432,20 +441,21 @@ const struct slurm_column slurm_job_columns[] = {
     FN(0, "LastSchedEval", "LAST_SCHED_EVAL", cell_last_decision),
     FIXED(0, "MaxCPUs", "MAX_CPUS", "0"),
     KEY(0, "MaxNodes", "MAX_NODES", "nodesMax", "0"),
-    FIXED(0, "MCSLabel", "MCSLABEL", "N/A"),
-    FIXED(0, "mem-per-tres", "MEM_PER_TRES", "N/A"),
+    FIXED(0, "MCSLabel", "MCSLABEL", "(null)"),
+    KEY(0, "mem-per-tres", "MEM_PER_TRES", "memoryPerTres", "N/A"),
     FN(0, "MinTime", "TIME_MIN", cell_min_time),
     FIXED(0, "Network", "NETWORK", "(null)"),
-    FIXED(0, "NTPerBoard", "NTASKS_PER_BOARD", "N/A"),
+    FIXED(0, "NTPerBoard", "NTASKS_PER_BOARD", "0"),
     FIXED(0, "NTPerCore", "NTASKS_PER_CORE", "N/A"),
-    KEY(0, "NTPerNode", "NTASKS_PER_NODE", "tasksPerNode", "N/A"),
+    KEY(0, "NTPerNode", "NTASKS_PER_NODE", "tasksPerNode", "0"),
     FIXED(0, "NTPerSocket", "NTASKS_PER_SOCKET", "N/A"),
     KEY(0, "NumTasks", "TASKS", "tasks", "1"),
     FIXED(0, "Origin", "ORIGIN", "NA"),
+    FIXED(0, "OriginRaw", "ORIGIN_RAW", "NA"),
     FN(0, "PendingTime", "PENDING_TIME", cell_pending),
     FIXED(0, "PreemptTime", "PREEMPT_TIME", "N/A"),
     FIXED(0, "Prefer", "PREFER", "(null)"),
-    FIXED(0, "Profile", "PROFILE", "N/A"),
+    FIXED(0, "Profile", "PROFILE", "NotSet"),
     FIXED(0, "Reboot", "REBOOT", "0"),
     FIXED(0, "ReqSwitch", "REQ_SWITCH", "0"),
     FN(0, "Requeue", "REQUEUE", cell_requeue),
@@ -455,6 +465,12 @@ const struct slurm_column slurm_job_columns[] = {
     KEY(0, "StdErr", "STDERR", "stderr", "(null)"),
     KEY(0, "StdIn", "STDIN", "stdin", "/dev/null"),
     KEY(0, "StdOut", "STDOUT", "stdout", "(null)"),
+    FIXED('s', "SelectJobInfo", "", ""),
+    FIXED(0, "SiblingsActive", "ACTIVE_SIBLINGS", "NA"),
+    FIXED(0, "SiblingsActiveRaw", "ACTIVE_SIBLINGS_RAW", "NA"),
+    FIXED(0, "SiblingsViable", "VIABLE_SIBLINGS", "NA"),
+    FIXED(0, "SiblingsViableRaw", "VIABLE_SIBLINGS_RAW", "NA"),
+    FIXED(0, "SPerBoard", "SOCKETS_PER_BOARD", "0"),
     FIXED(0, "system_comment", "SYSTEM_COMMENT", "(null)"),
     KEY(0, "tres-alloc", "TRES_ALLOC", "tresAllocated", "N/A"),
     FIXED(0, "tres-bind", "TRES_BIND", "N/A"),
@@ -462,7 +478,7 @@ const struct slurm_column slurm_job_columns[] = {
     KEY(0, "tres-per-job", "TRES_PER_JOB", "tresPerJob", "N/A"),
     FIXED(0, "tres-per-socket", "TRES_PER_SOCKET", "N/A"),
     KEY(0, "tres-per-task", "TRES_PER_TASK", "tresPerTask", "N/A"),
-    FIXED(0, "Wait4Switch", "WAIT4SWITCH", "0"),
+    FIXED(0, "Wait4Switch", "WAIT4SWITCH", "0:00"),
     {0},
 };
 

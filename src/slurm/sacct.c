@@ -3,6 +3,7 @@
 #include "slurm/sacct.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <strings.h>
 
 #include "base/map.h"
@@ -219,6 +220,8 @@ static struct err *sacct_read_options(struct sacct *s, const char *(*find)(const
     const char *state = slurm_words_value(s->words, "state");
     AUTO(err_freep) struct err *e = NULL;
 
+    if (s->words->arguments.n > 0)
+        return err_new(ERR_INVALID, "Unknown arguments:\n %s", s->words->arguments.at[0]);
     TRY(sacct_refuse(s->words));
     s->delimiter = delimiter ? delimiter : "|";
     s->ends_with_delimiter = slurm_words_has(s->words, "parsable");
@@ -496,6 +499,10 @@ static json_t *sacct_with_steps(const json_t *jobs, const json_t *steps)
             json_int(job, "startTime", 0) > 0 && !text_equal(json_text(job, "state"), "PENDING")) {
             step = json_copy(job);
             json_put_text(step, "step", "batch");
+            if (text_equal(json_text(job, "state"), "TIMEOUT")) {
+                json_put_text(step, "state", "CANCELLED");
+                json_put_int(step, "exitSignal", SIGTERM);
+            }
             json_array_append_new(rows, step);
         }
         sacct_add_steps(job, steps, &next, rows);

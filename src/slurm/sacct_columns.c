@@ -3,7 +3,9 @@
 #include "slurm/sacct_columns.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
 #include "base/stamp.h"
 #include "model/slurm_amount.h"
 #include "model/slurm_time.h"
@@ -46,6 +48,31 @@ static void field_name(const json_t *row, const struct slurm_view *v, struct buf
         buf_add_text(out, step_of(row) ? step_of(row) : text_or_empty(json_text(row, "name")));
 }
 
+static int compare_items(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Adds "billing=2,cpu=2,mem=1G": the trackable resources in the order of their names. */
+static void add_sorted_tres(const char *tres, struct buf *out)
+{
+    VEC(char *) items = {0};
+    struct str rest = str_of(text_or_empty(tres));
+
+    while (rest.at && rest.size > 0) {
+        struct str item = str_cut(&rest, ',');
+
+        vec_add(&items, mem_strndup(item.at, item.size));
+    }
+    if (items.n > 0)
+        qsort(items.at, items.n, sizeof(*items.at), compare_items);
+    for (size_t i = 0; i < items.n; i++) {
+        buf_printf(out, "%s%s", i > 0 ? "," : "", items.at[i]);
+        free(items.at[i]);
+    }
+    vec_done(&items);
+}
+
 /* The text of a member that only jobs have. */
 static void add_of_job(const json_t *row, const char *key, struct buf *out)
 {
@@ -63,12 +90,10 @@ static void add_of_job(const json_t *row, const char *key, struct buf *out)
 OF_JOB(partition, "partition")
 OF_JOB(user, "user")
 OF_JOB(group, "group")
-OF_JOB(qos, "qos")
 OF_JOB(constraint, "constraint")
 OF_JOB(work_dir, "workDir")
 OF_JOB(submit_line, "submitLine")
 OF_JOB(comment, "comment")
-OF_JOB(requested, "tresRequested")
 OF_JOB(reservation, "reservation")
 OF_JOB(licenses, "licenses")
 OF_JOB(wckey, "wckey")
@@ -76,11 +101,60 @@ OF_JOB(stdout, "stdout")
 OF_JOB(stderr, "stderr")
 OF_JOB(stdin, "stdin")
 
+static void field_requested(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (!step_of(row))
+        add_sorted_tres(json_text(row, "tresRequested"), out);
+}
+
+static void field_qos(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    const char *qos = json_text_filled(row, "qos");
+
+    (void)v;
+    if (!step_of(row))
+        buf_add_text(out, qos ? qos : "normal");
+}
+
+/* A fixed text of jobs. */
+static void field_unknown(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    buf_add_text(out, step_of(row) ? "0" : "Unknown");
+}
+
+/* The reason of a wait: a job that has started has none. */
+static void field_reason(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    const char *reason = json_text_filled(row, "reason");
+
+    (void)v;
+    if (!step_of(row))
+        buf_add_text(out,
+                     reason && text_equal(json_text(row, "state"), "PENDING") ? reason : "None");
+}
+
+static void field_priority(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (!step_of(row) && json_object_get(row, "priority"))
+        buf_printf(out, "%" PRId64, json_int(row, "priority", 0));
+}
+
 static void field_uid(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
     (void)v;
     if (!step_of(row) && json_object_get(row, "uid"))
         buf_printf(out, "%" PRId64, json_int(row, "uid", 0));
+}
+
+/* Keys have no numbers. */
+static void field_wckey_id(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (!step_of(row))
+        buf_add_char(out, '0');
 }
 
 static void field_gid(const json_t *row, const struct slurm_view *v, struct buf *out)
@@ -163,7 +237,7 @@ static void field_alloc_tres(const json_t *row, const struct slurm_view *v, stru
 
     (void)v;
     if (has_started(row))
-        buf_add_text(out, text_or_empty(tres ? tres : json_text(row, "tresRequested")));
+        add_sorted_tres(tres ? tres : json_text(row, "tresRequested"), out);
 }
 
 /* "gres:gpu:2" of the former fields ReqGRES and AllocGRES: gpus of the text "...,gres/gpu=2". */
@@ -422,14 +496,14 @@ const struct slurm_column slurm_account_columns[] = {
     FN("Planned", 10, field_planned),
     FN("PlannedCPU", 10, field_planned_cpu),
     FN("PlannedCPURAW", 13, field_planned_cpu_raw),
-    KEY("Priority", 10, "priority", ""),
+    FN("Priority", 10, field_priority),
     FN("QOS", 10, field_qos),
     FN("QOSREQ", 10, field_qos),
-    KEY("Reason", 22, "reason", "None"),
-    NONE("ReqCPUFreq", 10),
-    NONE("ReqCPUFreqGov", 13),
-    NONE("ReqCPUFreqMax", 13),
-    NONE("ReqCPUFreqMin", 13),
+    FN("Reason", 22, field_reason),
+    FN("ReqCPUFreq", 10, field_unknown),
+    FN("ReqCPUFreqGov", 13, field_unknown),
+    FN("ReqCPUFreqMax", 13, field_unknown),
+    FN("ReqCPUFreqMin", 13, field_unknown),
     FN("ReqCPUS", 8, field_cpus),
     FN("ReqGRES", 12, field_req_gres),
     FN("ReqMem", 10, field_req_memory),
@@ -474,7 +548,7 @@ const struct slurm_column slurm_account_columns[] = {
     FN("User", 9, field_user),
     NONE("UserCPU", 10),
     FN("WCKey", 10, field_wckey),
-    NONE("WCKeyID", 10),
+    FN("WCKeyID", 10, field_wckey_id),
     FN("WorkDir", 20, field_work_dir),
     {0},
 };

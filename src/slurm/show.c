@@ -3,6 +3,7 @@
 #include "slurm/show.h"
 
 #include <inttypes.h>
+#include <signal.h>
 
 #include "base/mem.h"
 #include "model/slurm_amount.h"
@@ -87,6 +88,20 @@ static const char *yes_or_no(const json_t *row, const char *key)
 
 /* ---- jobs ---- */
 
+/* "ArrayTaskId=1-5%2 " */
+static void show_waiting(const struct record *r, const char *text)
+{
+    AUTO(index_set_done) struct index_set set = {0};
+    AUTO(err_freep) struct err *e = index_set_parse(str_of(text), INDEX_SET_MAX, &set);
+    AUTO_FREE char *indexes = e ? mem_strdup(text) : slurm_array_format_indexes(&set);
+    int64_t limit = json_int(r->row, "arrayTaskLimit", 0);
+
+    buf_printf(r->out, "ArrayTaskId=%s", indexes);
+    if (limit > 0)
+        buf_printf(r->out, "%%%" PRId64, limit);
+    buf_add_char(r->out, ' ');
+}
+
 static void show_job_name(const struct record *r)
 {
     const json_t *index = json_object_get(r->row, "arrayTaskId");
@@ -97,7 +112,7 @@ static void show_job_name(const struct record *r)
         if (json_is_integer(index))
             buf_printf(r->out, "ArrayTaskId=%" PRId64 " ", (int64_t)json_integer_value(index));
         else
-            buf_printf(r->out, "ArrayTaskId=%s ", text_or_empty(json_string_value(index)));
+            show_waiting(r, text_or_empty(json_string_value(index)));
         if (json_int(r->row, "arrayTaskLimit", 0) > 0)
             buf_printf(r->out, "ArrayTaskThrottle=%" PRId64 " ",
                        json_int(r->row, "arrayTaskLimit", 0));
@@ -117,6 +132,8 @@ static void show_job_name(const struct record *r)
 
 static void show_job_state(const struct record *r)
 {
+    bool is_timeout = text_equal(json_text(r->row, "state"), "TIMEOUT");
+
     next_line(r);
     buf_printf(r->out, "UserId=%s(%" PRId64 ") GroupId=%s(%" PRId64 ") MCS_label=N/A",
                text_or_empty(json_text(r->row, "user")), json_int(r->row, "uid", 0),
@@ -137,7 +154,7 @@ static void show_job_state(const struct record *r)
     add_member(r, " Restarts", "restarts", "0");
     buf_printf(r->out, " BatchFlag=%d Reboot=0 ExitCode=%" PRId64 ":%" PRId64,
                json_bool(r->row, "batch", false), json_int(r->row, "exitCode", 0),
-               json_int(r->row, "exitSignal", 0));
+               is_timeout ? SIGTERM : json_int(r->row, "exitSignal", 0));
     if (r->show->is_detailed) {
         next_line(r);
         buf_printf(r->out, "DerivedExitCode=%" PRId64 ":0", json_int(r->row, "derivedExitCode", 0));
@@ -175,7 +192,7 @@ static void show_job_times(const struct record *r)
 static void show_job_nodes(const struct record *r)
 {
     int64_t least = json_int(r->row, "nodesMin", 1);
-    int64_t most = json_int(r->row, "nodesMax", least);
+    int64_t most = json_int(r->row, "nodesMax", 0);
 
     next_line(r);
     add_member(r, "Partition", "partition", "(null)");
@@ -188,7 +205,7 @@ static void show_job_nodes(const struct record *r)
     add_member(r, "NodeList", "nodes", "");
     add_optional(r, "BatchHost", "batchHost");
     next_line(r);
-    if (!json_text(r->row, "nodes") && most > least)
+    if (!json_text(r->row, "nodes") && most > 0)
         buf_printf(r->out, "NumNodes=%" PRId64 "-%" PRId64, least, most);
     else
         add_member(r, "NumNodes", "nodeCount", "1");
@@ -202,6 +219,29 @@ static void show_job_nodes(const struct record *r)
     add_member(r, "AllocTRES", "tresAllocated", "(null)");
 }
 
+/* "JOB_GRES=gpu:h100:2": the counts with a type, or without where there is none. */
+static void show_job_gres(const struct record *r)
+{
+    const char *tres = text_or_empty(json_text(r->row, "tresAllocated"));
+    bool has_type = strstr(tres, "gres/gpu:") != NULL;
+    struct str rest = str_of(tres);
+    bool is_first = true;
+
+    buf_add_text(r->out, "JOB_GRES=");
+    while (rest.at) {
+        struct str count = str_cut(&rest, ',');
+        struct str name = str_cut(&count, '=');
+
+        if (!str_starts_with(name, STR("gres/")) || (has_type && str_equal(name, STR("gres/gpu"))))
+            continue;
+        buf_printf(r->out, "%s%.*s:" STR_FMT, is_first ? "" : ",", (int)name.size - 5, name.at + 5,
+                   STR_ARG(count));
+        is_first = false;
+    }
+    if (is_first)
+        buf_add_text(r->out, "(null)");
+}
+
 static void show_job_resources(const struct record *r)
 {
     char memory[SLURM_AMOUNT_TEXT_SIZE];
@@ -210,6 +250,10 @@ static void show_job_resources(const struct record *r)
     next_line(r);
     add_member(r, "Socks/Node=* NtasksPerN:B:S:C", "tasksPerNode", "0");
     buf_add_text(r->out, ":0:*:* CoreSpec=*");
+    if (r->show->is_detailed) {
+        next_line(r);
+        show_job_gres(r);
+    }
     if (r->show->is_detailed && json_text(r->row, "nodes")) {
         next_line(r);
         add_member(r, "Nodes", "nodes", "");
@@ -254,6 +298,7 @@ static void show_job_files(const struct record *r)
         next_line(r);
         add_member(r, "StdOut", "stdout", "(null)");
     }
+    add_optional(r, "MemPerTres", "memoryPerTres");
     add_optional(r, "TresPerJob", "tresPerJob");
     add_optional(r, "TresPerNode", "tresPerNode");
     add_optional(r, "TresPerTask", "tresPerTask");
@@ -334,6 +379,25 @@ static void show_node_state(const struct record *r)
         buf_printf(r->out, "%s%s", i > 0 ? "," : "", text_or_empty(json_string_value(name)));
 }
 
+/* The text of trackable resources without those that a node alone has no number of. */
+static void add_node_tres(const struct record *r, const char *name, const char *key,
+                          bool has_billing)
+{
+    struct str rest = str_of(text_or_empty(json_text(r->row, key)));
+    bool is_first = true;
+
+    buf_printf(r->out, "%s=", name);
+    while (rest.at && rest.size > 0) {
+        struct str item = str_cut(&rest, ',');
+
+        if (str_starts_with(item, STR("node=")) ||
+            (!has_billing && str_starts_with(item, STR("billing="))))
+            continue;
+        buf_printf(r->out, "%s" STR_FMT, is_first ? "" : ",", STR_ARG(item));
+        is_first = false;
+    }
+}
+
 static void show_node_uses(const struct record *r)
 {
     char at[SLURM_TIME_TEXT_SIZE];
@@ -346,9 +410,9 @@ static void show_node_uses(const struct record *r)
     next_line(r);
     buf_add_text(r->out, "LastBusyTime=Unknown ResumeAfterTime=None");
     next_line(r);
-    add_member(r, "CfgTRES", "tres", "");
+    add_node_tres(r, "CfgTRES", "tres", true);
     next_line(r);
-    add_member(r, "AllocTRES", "tresAllocated", "");
+    add_node_tres(r, "AllocTRES", "tresAllocated", false);
     next_line(r);
     buf_add_text(r->out, "CurrentWatts=0 AveWatts=0");
     if (!reason)

@@ -254,6 +254,20 @@ struct err *submit_array(struct slurm_submit *s, const struct submit_option *o, 
     return NULL;
 }
 
+/* A number of nodes, in 1024 with a k, in 1024 × 1024 with an m. */
+static struct err *read_nodes(struct str text, int64_t *ret)
+{
+    int64_t unit = 1;
+
+    if (text.size > 1 && strchr("kKmM", text.at[text.size - 1])) {
+        unit = (text.at[text.size - 1] | 0x20) == 'k' ? 1024 : 1024 * 1024;
+        text.size--;
+    }
+    TRY(num_parse_int64(text, 0, COUNT_LARGEST / unit, ret));
+    *ret *= unit;
+    return NULL;
+}
+
 /* "N" or "N-M". */
 struct err *submit_nodes(struct slurm_submit *s, const struct submit_option *o, const char *value)
 {
@@ -261,12 +275,12 @@ struct err *submit_nodes(struct slurm_submit *s, const struct submit_option *o, 
     struct str least = str_cut(&most, '-');
     int64_t first = 0;
     int64_t last = 0;
-    AUTO(err_freep) struct err *e = num_parse_int64(least, 0, COUNT_LARGEST, &first);
+    AUTO(err_freep) struct err *e = read_nodes(least, &first);
 
     (void)o;
     last = first;
     if (!e && most.at)
-        e = num_parse_int64(most, 0, COUNT_LARGEST, &last);
+        e = read_nodes(most, &last);
     if (e)
         return err_new(ERR_BAD_REQUEST, "\"%s\" is not a valid node count\ninvalid node count '%s'",
                        value, value);

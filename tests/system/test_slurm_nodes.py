@@ -84,7 +84,7 @@ def a_job_sees_its_nodes(s, m, nodes):
     wait(lambda: not pods(m), "no pod is left")
     fields = "JobID,State,NNodes,NodeList,AllocCPUS,AllocTRES"
     row = s.ok("sacct", "-n", "-P", "-X", "-j", job, "-o", fields).splitlines()
-    equal(row, [f"{job}|COMPLETED|2|{listed}|2|cpu=2,mem=128M,node=2,billing=2,gres/gpu=2"])
+    equal(row, [f"{job}|COMPLETED|2|{listed}|2|billing=2,cpu=2,gres/gpu=2,mem=128M,node=2"])
     equal(len(s.ok("sacct", "-n", "-P", "-j", job, "-o", "JobID").splitlines()), 2)
     wait(lambda: len([r for r in m.read(f"/apis/mete.dev/v1/accounting?ids={job}")["items"]]) == 2, "each node is charged")
 

@@ -1,9 +1,12 @@
 /* slurm_report_jobs.c - rows of SlurmJobs: waiting elements as one row, all others each */
+#include <inttypes.h>
+
 #include "control/slurm/slurm_report_private.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_hide.h"
 #include "kinds/slurm/slurm_rows.h"
 #include "model/hostlist.h"
+#include "model/quantity.h"
 
 /* The job of a row, or its component. */
 struct row_job {
@@ -129,6 +132,46 @@ static void put_copied(json_t *row, const json_t *spec, bool is_detailed)
             json_put(row, detailed[i], json_incref(json_object_get(spec, detailed[i])));
 }
 
+/* Sets "gres/gpu:h100:2" for gpus "h100:2". */
+static void put_gpus(json_t *row, const char *to, const json_t *spec, const char *from)
+{
+    const char *gpus = json_text_filled(spec, from);
+    AUTO_FREE char *text = gpus ? mem_format("gres/gpu:%s", gpus) : NULL;
+
+    if (text)
+        json_put_text(row, to, text);
+}
+
+static int64_t mebibytes_of(const json_t *spec, const char *key)
+{
+    const char *text = json_text_filled(spec, key);
+    struct quantity q = {0};
+    AUTO(err_freep) struct err *e = text ? quantity_parse(str_of(text), &q) : NULL;
+
+    return text && !e ? quantity_units(q) >> 20 : 0;
+}
+
+/* Sets what the job asks for by the cpu, the gpu, the task, and for all of its nodes. */
+static void put_parts(json_t *row, const json_t *spec)
+{
+    int64_t per_cpu = mebibytes_of(spec, "memoryPerCpu");
+    int64_t per_gpu = mebibytes_of(spec, "memoryPerGpu");
+    int64_t cpus = json_int(spec, "cpusPerTask", 1) * json_int(spec, "tasksPerNode", 1);
+    int64_t least = json_int(spec, "cpusMin", 0);
+    AUTO_FREE char *memory = mem_format("gres/gpu:%" PRId64, per_gpu);
+
+    json_put_int(row, "cpusMin", cpus > least ? cpus : least);
+    if (per_cpu > 0)
+        json_put_int(row, "memoryPerCpu", per_cpu);
+    if (per_gpu > 0)
+        json_put_text(row, "memoryPerTres", memory);
+    put_gpus(row, "tresPerJob", spec, "gpus");
+    put_gpus(row, "tresPerTask", spec, "gpusPerTask");
+    if ((json_text_filled(spec, "gpus") || json_text_filled(spec, "gpusPerTask")) &&
+        !json_text_filled(spec, "gpusPerNode") && !json_text_filled(spec, "gres"))
+        json_put_text(row, "tresPerNode", NULL);
+}
+
 static void put_user(json_t *row, const struct sjob *j)
 {
     static const char *const from[] = {"name", "uid", "group", "gid"};
@@ -186,17 +229,20 @@ static void put_times(json_t *row, const struct sjob *j, const struct element_ro
     const json_t *metadata = json_object_get(j->object, "metadata");
     int64_t minutes = json_int(spec, "timeLimitMinutes", 0);
     int64_t began_ns = stamp_or(json_text(spec, "beginTime"), 0);
+    int64_t submitted_ns = stamp_or(json_text(metadata, "creationTimestamp"), 0);
     int64_t started_ns = e->past ? e->past->end.started_ns : e->pod ? e->pod->end.started_ns : 0;
 
-    slurm_put_seconds(row, "submitTime", stamp_or(json_text(metadata, "creationTimestamp"), 0));
+    slurm_put_seconds(row, "submitTime", submitted_ns);
     slurm_put_seconds(row, "eligibleTime", j->eligible_ns > 0 ? j->eligible_ns : began_ns);
     slurm_put_seconds(row, "deadline", stamp_or(json_text(spec, "deadline"), 0));
     json_put_int(row, "timeLimit", minutes > 0 ? minutes : -1);
     if (json_object_get(spec, "timeMinMinutes"))
         json_put_int(row, "timeMin", json_int(spec, "timeMinMinutes", 0));
     slurm_put_seconds(row, "startTime", started_ns);
-    if (!started_ns && e->state == SJOB_PENDING)
+    if (!started_ns && e->state == SJOB_PENDING && began_ns > submitted_ns) {
         slurm_put_seconds(row, "startTime", began_ns);
+        slurm_put_seconds(row, "endTime", minutes > 0 ? began_ns + minutes * 60 * NS_PER_SEC : 0);
+    }
     if (e->pod)
         put_suspension_times(row, e->pod);
     if (e->past)
@@ -369,6 +415,7 @@ static void add_row(const struct row_job *r, const struct element_row *e)
     put_times(row, j, e);
     put_dependency(row, j);
     slurm_put_ask(row, &j->het.asks[r->component], e->pod != NULL || (e->past && e->past->node));
+    put_parts(row, r->spec);
     put_files(row, j, e);
     (void)json_array_append_new(r->rows, row); /* a fresh object: cannot fail */
 }
@@ -427,6 +474,9 @@ static void add_waiting(const struct row_job *r)
         e.reason = slurm_pod_reason(j->jobs, p->key, p->uid, &message);
     else if (!e.reason)
         e.reason = "None";
+    if (p && text_equal(e.reason, "Priority") &&
+        json_text_filled(json_object_get(j->object, "spec"), "reservation"))
+        e.reason = "Reservation";
     e.message = message;
     if (j->is_array) {
         indexes = index_set_format(&waiting);

@@ -131,6 +131,14 @@ void slurm_put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_b
     json_put_text(row, key, text);
 }
 
+/* The name of an architecture that `uname -m` prints. */
+static const char *machine_name(const char *architecture)
+{
+    return text_equal(architecture, "amd64")   ? "x86_64"
+           : text_equal(architecture, "arm64") ? "aarch64"
+                                               : architecture;
+}
+
 static json_t *node_row(const struct slurm_jobs *s, const struct slurm_node *n,
                         const struct node_sum *sum)
 {
@@ -155,7 +163,7 @@ static json_t *node_row(const struct slurm_jobs *s, const struct slurm_node *n,
     json_put_int(row, "memory", mib);
     json_put_int(row, "memoryAllocated", held->memory_bytes / MIB);
     json_put(row, "partitions", slurm_partitions_of(s, n->name));
-    json_put_text(row, "arch", json_text(info, "architecture"));
+    json_put_text(row, "arch", machine_name(json_text(info, "architecture")));
     json_put_text(row, "os", json_text(info, "osImage"));
     json_put_text(row, "address", n->name);
     json_put_text(row, "version", SLURM_VERSION);

@@ -82,13 +82,13 @@ static void prints_tables(void **state)
          "9.0             prepare                  team          1  COMPLETED      0:0 \n"
          "12           train_a_l+       main       team          4    RUNNING      0:0 \n"
          "12.batch          batch                  team          4    RUNNING      0:0 \n"
-         "13_[0,1]          sweep       main                     0    PENDING      0:0 \n"},
+         "13_[0-1]          sweep       main                     0    PENDING      0:0 \n"},
         {{"-X", "-n", "-P", "-o", "JobIdRaw,State%20", "-s", "F,OOM", "-S", "2026-11-24"},
          "8|OUT_OF_MEMORY\n9|FAILED\n"},
         {{"-o", "JobID,State,NodeList", "--parsable2", "-j", "12", "-X"},
          "JobID|State|NodeList\n7|CANCELLED by 1000|None assigned\n8|OUT_OF_MEMORY|n2\n"
          "9|FAILED|n1\n12|RUNNING|n1\n"
-         "13_[0,1]|PENDING|None assigned\n"},
+         "13_[0-1]|PENDING|None assigned\n"},
         {{"-np", "--name=old", "-o", "jobid,elapsed,reqgres,allocgres,maxrss"},
          "8|01:01:01|gres:gpu:2|gres:gpu:2||\n8.batch|01:01:01||gres:gpu:2|1256K|\n"},
         {{"-nP", "--name=done", "-o", "jobid,maxrss,start,end,cputime", "--delimiter=;"},
