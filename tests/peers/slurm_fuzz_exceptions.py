@@ -1,0 +1,4 @@
+"""Differences of the fuzz that are meant: (kind, pattern of the case and of what differs, reason)."""
+
+EXCEPTIONS = [
+]
