@@ -267,6 +267,12 @@ static bool is_plain(const char *key)
     return true;
 }
 
+/* Does a blank come here? json_format writes none. */
+static bool is_blank(const char *at, const char *end)
+{
+    return at < end && (unsigned char)*at <= ' ';
+}
+
 /* Moves `*text` from an object to the value of its member `key`; both reach to the end of the whole
  * text. */
 static enum json_peeked peek_member(struct str *text, const char *key)
@@ -275,6 +281,8 @@ static enum json_peeked peek_member(struct str *text, const char *key)
     const char *at = text->at;
     size_t size = strlen(key);
 
+    if (is_blank(at, end))
+        return PEEK_UNKNOWN;
     if (text->size < 2 || *at != '{' || at[1] == '}')
         return PEEK_ABSENT;
     if (!is_plain(key))
@@ -283,7 +291,7 @@ static enum json_peeked peek_member(struct str *text, const char *key)
         const char *name = ++at; /* after '{' or ',' */
         const char *value = at < end && *at == '"' ? string_end(at, end) : NULL;
 
-        if (!value || value >= end || *value != ':')
+        if (!value || value >= end || *value != ':' || is_blank(value + 1, end))
             return PEEK_UNKNOWN;
         if ((size_t)(value - name) == size + 2 && memcmp(name + 1, key, size) == 0) {
             *text = (struct str){value + 1, (size_t)(end - value - 1)};

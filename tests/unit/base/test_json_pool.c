@@ -305,6 +305,8 @@ static void finds_a_member_without_a_tree(void **state)
     assert_int_equal(json_peek(STR(text), &at, "spec", NULL), PEEK_FOUND);
     assert_true(str_equal(at, STR("[{\"x\":[1,{}]}]")));
     assert_int_equal(json_peek(STR(text), &at, "metadata", "labels", "ap", NULL), PEEK_ABSENT);
+    assert_int_equal(json_peek(STR("{\"a\": {\"b\":1,\"c\":2}}"), &at, "a", NULL), PEEK_UNKNOWN);
+    assert_int_equal(json_peek(STR(" {\"a\":1}"), &at, "a", NULL), PEEK_UNKNOWN);
     assert_int_equal(json_peek(STR(text), &at, "metadata", "empty", "x", NULL), PEEK_ABSENT);
     assert_int_equal(json_peek(STR(text), &at, "kind", "x", NULL), PEEK_ABSENT);
     assert_int_equal(json_peek(STR("{\"a\\\\nb\":1}"), &at, "a\\nb", NULL), PEEK_UNKNOWN);
