@@ -352,7 +352,8 @@ static void a_class_evicts_in_any_queue_and_no_class_evicts_itself(void **state)
     const struct mete_evict_pair wrong[] = {{1, METE_EVICT_CLASSES}};
 
     (void)state;
-    NODE(.name = "a", .gpus = 2);
+    NODE(.name = "a", .gpus = 1);
+    NODE(.name = "b", .gpus = 1);
     QUEUE("x", 9, ALL, ALL, .within = METE_PREEMPT_LOWER_PRIORITY);
     QUEUE("y", 9, ALL, ALL);
     OK(mete_evict_rules_set(engine, &(struct mete_evict_rules){pairs, 2}));
@@ -362,19 +363,20 @@ static void a_class_evicts_in_any_queue_and_no_class_evicts_itself(void **state)
                      METE_INVALID);
     JOB(.id = 1, .gpus = 1, .queue = "y", .is_preemptible = true, .evict_class = 1, .priority = 9);
     JOB(.id = 2, .gpus = 1, .queue = "x", .is_preemptible = true, .evict_class = 2);
-    CYCLE(10, "2:a(0) 1:a(1)");
+    CYCLE(10, "2:a(0) 1:b(0)");
     JOB(.id = 3, .gpus = 1, .queue = "y", .evict_class = 3); /* 3 evicts 2, and not 1 */
-    JOB(.id = 4, .gpus = 1, .queue = "x", .evict_class = 1, .priority = 5); /* not by priority */
     JOB(.id = 5, .gpus = 1, .queue = "x", .evict_class = 2, .priority = -1);
     CYCLE(11, "1 for 5 2 for 3");
     OK(mete_workload_unplace(engine, 1));
     OK(mete_workload_unplace(engine, 2));
-    CYCLE(12, "5:a(1) 3:a(0)");
+    CYCLE(12, "5:b(0) 3:a(0)");
     END(5);
-    CYCLE(13, "2:a(1)");
+    CYCLE(13, "2:b(0)");
+    JOB(.id = 4, .gpus = 1, .queue = "x", .evict_class = 1, .priority = 5); /* not by priority */
+    CYCLE(14, "");
     OK(mete_evict_rules_set(engine, &(struct mete_evict_rules){0}));
     JOB(.id = 6, .gpus = 1, .queue = "y", .evict_class = 3);
-    CYCLE(14, "");
+    CYCLE(15, "");
 }
 
 static void evicts_what_costs_least_and_whole_gangs(void **state)
