@@ -428,12 +428,25 @@ static json_t *sreport_account_sums(const struct sreport_data *data, const json_
     return all;
 }
 
+/* Adds the accounts that are left in `sums`, in the order of their names. */
+static void table_add_left(struct sreport_table *t, const json_t *sums, const json_t *by_account)
+{
+    AUTO_FREE const char **left = sorted_keys(sums);
+    AUTO(json_freep) json_t *none = json_object();
+
+    for (size_t i = 0; left[i]; i++) {
+        const json_t *users = json_object_get(by_account, left[i]);
+
+        table_add_account(t, left[i], 1, json_object_get(sums, left[i]), users ? users : none);
+    }
+}
+
+/* Accounts are in the order of the tree; a list of users has the order of names. */
 static void table_add_accounts(struct sreport_table *t)
 {
     AUTO(json_freep) json_t *by_account = sreport_by_account(t->data);
     AUTO(json_freep) json_t *sums = sreport_account_sums(t->data, by_account);
     AUTO(json_freep) json_t *none = json_object();
-    AUTO_FREE const char **left = NULL;
     const json_t *share = NULL;
     size_t i = 0;
 
@@ -441,16 +454,13 @@ static void table_add_accounts(struct sreport_table *t)
         const char *account = text_or_empty(json_text(share, "account"));
         const json_t *users = json_object_get(by_account, account);
 
-        if (json_text(share, "user"))
+        if (json_text(share, "user") || t->s->users)
             continue;
         table_add_account(t, account, (int)json_int(share, "depth", 0),
                           json_object_get(sums, account), users ? users : none);
         (void)json_object_del(sums, account); /* what is left is gone from the tree */
     }
-    left = sorted_keys(sums);
-    for (i = 0; left[i]; i++)
-        table_add_account(t, left[i], 1, json_object_get(sums, left[i]),
-                          json_object_get(by_account, left[i]));
+    table_add_left(t, sums, by_account);
 }
 
 /* ---- users ---- */

@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import time
 
 from harness import BUILD, METE, Mete, check, equal, execute, wait
 from slurm import free_ports
@@ -240,6 +241,70 @@ def compare_accounts(real):
     print(f"sacctmgr: {len(CHANGES)} changes and {len(LISTS)} lists: the same texts and codes")
 
 
+REPORTS = ["AccountUtilizationByUser", "UserUtilizationByAccount", "TopUsage"]
+REPORT_WORDS = [[], ["-P"], ["-p", "-n"], ["-t", "seconds"], ["-t", "hours"], ["-T", "cpu,mem,node,billing"], ["-T", "gres/gpu", "-t", "seconds"]]
+REPORT_MORE = [["AccountUtilizationByUser", "tree"], ["AccountUtilizationByUser", "accounts=sub"], ["AccountUtilizationByUser", "users=root"],
+               ["AccountUtilizationByUser", "format=Accounts%20,Login,Used"], ["TopUsage", "topcount=1"], ["TopUsage", "group"], ["TopUsage", "accounts=other"]]
+REPORT_TRES = {"cpu": "cpuMs", "mem": "memoryMibMs", "node": "nodeMs", "billing": "cpuMs", "gres/gpu": "gpuMs"}
+
+
+def write_report_usage(real, rows, hour):
+    """Gives the real database the hourly sums that Mete has; without capacity it would report none."""
+    def insert(table, **values):
+        statement = f"insert into {table} (creation_time,mod_time,deleted,time_start,{','.join(values)}) values ({hour},{hour},0,{hour},{','.join(map(str, values.values()))})"
+        r = real.call("mariadb", "--no-defaults", "-uroot", "-S", f"{real.dir}/maria/m.sock", "slurm_acct_db", "-e", statement)
+        check(r.code == 0, r)
+    tres = {}
+    for line in real.call("sacctmgr", "-nP", "show", "tres", "format=type,name,id").out.splitlines():
+        kind, name, number = line.split("|")
+        tres[f"{kind}/{name}" if name else kind] = number
+    ids = {(account, user): number for number, account, user in
+           (line.split("|") for line in real.call("sacctmgr", "-nP", "show", "assoc", "format=id,account,user").out.splitlines())}
+    for name, key in REPORT_TRES.items():
+        insert("mete_usage_hour_table", id_tres=tres[name], count=2, alloc_secs=3600, idle_secs=3600)
+        for row in rows:
+            insert("mete_assoc_usage_hour_table", id=ids[row["account"], row["user"]], id_tres=tres[name], alloc_secs=(row[key] + 500) // 1000)
+
+
+def compare_reports(real):
+    """What jobs of two accounts used, in the words of both sreports; for the real one it was in one hour three days ago."""
+    with Mete("emulated:2xH100") as m:
+        env = {**os.environ, "METE_DATA": m.data, "TZ": "UTC"}
+        for words in (["add", "account", "ml"], ["add", "account", "sub", "parent=ml"], ["add", "account", "other"],
+                      ["add", "user", "root", "account=sub,other"]):
+            check(execute([METE, "sacctmgr", "-i", *words], env=env, stdin="").code == 0, words)
+            check(real.call("sacctmgr", "-i", *words).code == 0, words)
+        for account, gpus, seconds in (("other", 1, 4), ("sub", 2, 7), ("sub", 0, 2)):
+            words = ["-A", account, *([f"--gres=gpu:{gpus}"] if gpus else []), "--mem=64M", "-o", "/dev/null", "--wrap", f"sleep {seconds}"]
+            r = execute([METE, "sbatch", "--wait", *words], env=env, stdin="", cwd="/tmp")
+            check(r.code == 0, r)
+        wait(lambda: len(m.read("/apis/mete.dev/v1/accounting?states=COMPLETED&from=1h")["items"]) == 3, "all rows are there", 60)
+        report = m.read("/apis/mete.dev/v1/rollup?from=2h&to=2100-01-01")
+        hour = report["fromS"] // 86400 * 86400 - 3 * 86400  # the real one reports hours that are over
+        write_report_usage(real, report["rows"], hour)
+        past = [f"{key}={time.strftime('%Y-%m-%dT%H:00:00', time.gmtime(at))}" for key, at in (("start", hour), ("end", hour + 3600))]
+        calls = [[*o, "user" if r == "TopUsage" else "cluster", r] for r in REPORTS for o in REPORT_WORDS]
+        calls += [["-t", "seconds", "user" if r == "TopUsage" else "cluster", r, more] for r, more in REPORT_MORE]
+        for words in calls:
+            theirs = real.call("sreport", *words, *past)
+            ours = execute([METE, "sreport", *words, "start=now-2hours", "end=now+1hours"], env=env, stdin="")
+            equal((ours.code, without_energy(ours.out)), (theirs.code, without_energy(theirs.out)), words, ours, theirs)
+    print(f"sreport: {len(calls)} reports of the same history: the same texts")
+
+
+def without_energy(text):
+    """Without the line of the period, which differs, and without the last column where it is energy: the real one has none of gpus."""
+    lines = text.splitlines()
+    has_energy = any("Energy" in line for line in lines)
+    lines = [line for line in lines if " - 20" not in line]
+    return [re.sub(r"\|\d*$|\|\d*\|$| +\d+ $", "", line) for line in lines] if has_energy or (lines and "|" in lines[0] and "Used" not in lines[0]) else lines
+
+
+def delete_accounts(real):
+    for account in ("sub", "ml", "other"):
+        real.call("sacctmgr", "-i", "delete", "account", account)
+
+
 def main():
     missing = [name for name in PROGRAMS if not (shutil.which(name) or os.path.exists(f"/usr/sbin/{name}"))]
     check(not missing, f"missing: {missing}: apt-get install slurmctld slurm-client munge slurmdbd mariadb-server")
@@ -251,8 +316,9 @@ def main():
         real.stop("slurmctld")
         for user in ("ann", "bob"):
             real.call("sacctmgr", "-i", "delete", "user", user)
-        for account in ("sub", "ml"):
-            real.call("sacctmgr", "-i", "delete", "account", account)
+        delete_accounts(real)
+        compare_reports(real)
+        delete_accounts(real)
         path = f"{real.dir}/accounts.cfg"
         with open(path, "w") as f:
             f.write(make_accounts(1))
