@@ -316,23 +316,33 @@ static bool is_due(struct sjob_turn *t)
     return false;
 }
 
-bool sjob_turn_write(struct sjob_turn *t)
+/* Writes the turn's changes if they are due. False: the store refused them. */
+static bool turn_write_due(struct sjob_turn *t)
 {
-    struct sjob *j = t->job;
     AUTO(json_freep) json_t *patch = NULL;
     AUTO(err_freep) struct err *e = NULL;
     bool is_change = false;
 
+    if (t->job->dirty_ns != 0 && !is_due(t))
+        return true; /* a change waits already: the status is made with those that follow */
     fill_status(t);
-    patch = status_patch(j, t->status, &is_change);
-    if ((is_change || t->released.n > 0) && is_due(t)) {
-        e = turn_write_all(t, patch, is_change);
-        if (e) {
-            turn_refused(t, e);
-            return false;
-        }
+    patch = status_patch(t->job, t->status, &is_change);
+    if ((!is_change && t->released.n == 0) || !is_due(t))
+        return true;
+    e = turn_write_all(t, patch, is_change);
+    if (e)
+        turn_refused(t, e);
+    else
         turn_accept(t);
-    }
+    return !e;
+}
+
+bool sjob_turn_write(struct sjob_turn *t)
+{
+    struct sjob *j = t->job;
+
+    if (!turn_write_due(t))
+        return false;
     turn_kill(t);
     if (t->n_left > 0)
         sjob_turn_again(t, 0);
