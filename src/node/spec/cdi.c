@@ -228,7 +228,7 @@ void cdi_put_env(json_t *list, const char *variable)
     json_array_foreach (list, i, item) {
         const char *text = json_string_value(item);
 
-        if (text && str_starts_with(str_of(text), name)) {
+        if (text && strncmp(text, name.at, name.size) == 0) {
             (void)json_array_set_new(list, i, json_string(variable));
             return;
         }
