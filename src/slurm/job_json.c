@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "kinds/slurm/slurm_rows.h"
+#include "model/hostlist.h"
 
 json_t *slurm_number(bool is_set, int64_t n)
 {
@@ -149,6 +150,25 @@ static json_t *states_new(const json_t *row)
     return states;
 }
 
+/* What the job has on each of its nodes; cpus and memory are all in use. */
+static json_t *allocation_new(const json_t *row)
+{
+    json_t *list = json_array();
+    json_int_t cpus = json_int(row, "cpusMin", 1);
+    json_int_t memory = json_int(row, "memoryPerNode", 0);
+    AUTO(hostlist_done) struct hostlist names = {0};
+    AUTO(err_freep)
+    struct err *e =
+        hostlist_parse(str_of(text_or_empty(json_text(row, "nodes"))), HOSTLIST_MAX, &names);
+
+    for (size_t i = 0; !e && i < names.names.n; i++)
+        (void)json_array_append_new(
+            list, json_pack("{s:I,s:s,s:{s:I,s:I},s:{s:I,s:I}}", "index", (json_int_t)i, "name",
+                            names.names.at[i], "cpus", "count", cpus, "used", cpus, "memory",
+                            "used", memory, "allocated", memory)); /* fresh: cannot fail */
+    return list;
+}
+
 /* The nodes of a job that has them. */
 static json_t *resources_new(const json_t *row)
 {
@@ -162,7 +182,7 @@ static json_t *resources_new(const json_t *row)
     of_nodes = json_object_at(resources, "nodes");
     json_put_int(of_nodes, "count", json_int(row, "nodeCount", 1));
     json_put_text(of_nodes, "list", nodes);
-    json_put(of_nodes, "allocation", json_array());
+    json_put(of_nodes, "allocation", allocation_new(row));
     return resources;
 }
 
@@ -204,5 +224,20 @@ json_t *slurm_jobs_document(const json_t *rows, const struct slurm_view *v)
         json_array_append_new(jobs, job_document(json_array_get(rows, i)));
     document = slurm_document_new("jobs", jobs);
     json_put(document, "last_update", slurm_number(true, v->now_s));
+    return document;
+}
+
+json_t *slurm_accounts_document(const json_t *rows, const struct slurm_view *v)
+{
+    json_t *document = slurm_jobs_document(rows, v);
+    json_t *jobs = json_object_get(document, "jobs");
+
+    for (size_t i = 0; i < json_array_size(jobs); i++) {
+        const json_t *row = json_array_get(rows, i);
+        json_t *state = json_object_at(json_array_get(jobs, i), "state");
+
+        json_put(state, "current", states_new(row));
+        json_put_text(state, "reason", text_or_empty(json_text(row, "reason")));
+    }
     return document;
 }

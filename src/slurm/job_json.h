@@ -11,6 +11,10 @@
 /* {"jobs": [...], "meta", "errors", "warnings"}. New reference. */
 json_t *slurm_jobs_document(const json_t *rows, const struct slurm_view *v);
 
+/* The same for sacct: each job has its state also in the member of the accounting. New reference.
+ */
+json_t *slurm_accounts_document(const json_t *rows, const struct slurm_view *v);
+
 /* A document with "meta", "errors" and "warnings" around `member`, whose `value` is taken. New
  * reference. */
 json_t *slurm_document_new(const char *member, json_t *value);

@@ -525,7 +525,7 @@ void sacct_print(const struct sacct *s, const struct sacct_rows *from, const str
 
     view.keeps_unit = slurm_words_has(s->words, "noconvert");
     if (s->is_json) {
-        document = slurm_jobs_document(chosen, &view);
+        document = slurm_accounts_document(chosen, &view);
         slurm_document_add(document, false, out);
         return;
     }

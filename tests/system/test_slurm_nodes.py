@@ -248,6 +248,9 @@ def components_end_together(s, m):
 def components_of_a_command_line(s, nodes):
     out = s.ok("srun", "-l", "-n1", ":", "-N2", "-n2", "sh", "-c", "echo $SLURM_PROCID $SLURM_NTASKS")
     equal(sorted(out.splitlines()), [f"{r}: {r} 3" for r in range(3)])
+    out = s.ok("salloc", "-n1", ":", "-N2", "sh", "-c", "echo $SLURM_HET_SIZE $SLURM_JOB_NODELIST_HET_GROUP_1; " + s.links + "/srun --het-group=0-1 hostname")
+    equal(out.splitlines()[0], f"2 {','.join(nodes)}")
+    equal(len(out.splitlines()), 4)
     equal(s.call("srun", "-n1", "true", ":", "-n1", "sh", "-c", "exit 7").code, 7)
     for words, want in ((["-a0-1", "-n1", ":", "-n1"], "Invalid job array specification"),
                         (["-t1", ":", "-t2"], "components with another 'timeLimitMinutes'"),

@@ -13,7 +13,9 @@
 #include "cli/commands.h"
 #include "cli/slurm/allocate.h"
 #include "cli/term/output.h"
+#include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
+#include "slurm/submit_het.h"
 
 enum {
     EXIT_VALUE = 255,
@@ -25,6 +27,7 @@ struct salloc {
     struct slurm_submit submit;
     struct caller caller;
     struct slurm_option *options;
+    VEC(struct slurm_words) groups; /* of the components behind the first one */
     struct allocation allocation;
     pid_t pid;  /* of the command; 0: it does not run */
     int status; /* as from waitpid */
@@ -33,6 +36,9 @@ struct salloc {
 
 static void salloc_done(struct salloc *a)
 {
+    VEC_EACH (&a->groups, words)
+        slurm_words_done(words);
+    vec_done(&a->groups);
     allocation_done(&a->allocation);
     slurm_submit_done(&a->submit);
     caller_done(&a->caller);
@@ -52,6 +58,12 @@ static void salloc_say(const struct salloc *a, const char *fmt, ...)
         (void)fprintf(a->s.cli->err, "salloc: %s\n", text);
 }
 
+/* The words of the last component, which have the command. */
+static const struct slurm_words *salloc_last(const struct salloc *a)
+{
+    return a->groups.n > 0 ? &a->groups.at[a->groups.n - 1] : &a->s.words;
+}
+
 /* ---- the command ---- */
 
 /* Is it a variable of the job, and not of a script's one task? */
@@ -64,6 +76,27 @@ static bool is_job_variable(const char *name)
         if (text_equal(name, of_task[i]))
             return false;
     return text_starts_with(name, "SLURM_");
+}
+
+/* Sets the nodes of each component of a heterogeneous job; those of the first one are the job's. */
+static void salloc_put_components(const json_t *pod, const char *hosts)
+{
+    static const char *const names[] = {"SLURM_JOB_NODELIST", "SLURM_NODELIST"};
+    const char *counts = json_text_at(pod, "metadata", "annotations", SLURM_HET_ANNOTATION, NULL);
+
+    for (int64_t i = 0; counts && i < SLURM_HET_MAX; i++) {
+        AUTO_FREE char *nodes = slurm_het_nodes(hosts, counts, i);
+
+        if (!nodes)
+            return;
+        for (size_t k = 0; k < COUNT(names); k++) {
+            AUTO_FREE char *name = mem_format("%s_HET_GROUP_%" PRId64, names[k], i);
+
+            (void)setenv(name, nodes, 1); /* NOLINT(concurrency-mt-unsafe): one thread */
+            if (i == 0)
+                (void)setenv(names[k], nodes, 1); /* NOLINT(concurrency-mt-unsafe) */
+        }
+    }
 }
 
 /* Sets the variables of the job for the command: those that a script would have. */
@@ -92,6 +125,7 @@ static struct err *salloc_variables(struct salloc *a)
     }
     for (size_t i = 0; i < COUNT(names); i++)
         (void)setenv(names[i], hosts, 1); /* NOLINT(concurrency-mt-unsafe): one thread */
+    salloc_put_components(pod, hosts);
     return NULL;
 }
 
@@ -102,12 +136,13 @@ _Noreturn static void salloc_child(const struct salloc *a)
     const char *fallback = user && user->pw_shell ? user->pw_shell : "/bin/sh";
     const char *alone[] = {shell && *shell ? shell : fallback, NULL};
     const char **words = alone;
-    AUTO_FREE const char **given = mem_alloc((a->s.words.arguments.n + 1) * sizeof(*given));
+    const struct slurm_words *last = salloc_last(a);
+    AUTO_FREE const char **given = mem_alloc((last->arguments.n + 1) * sizeof(*given));
 
-    for (size_t i = 0; i < a->s.words.arguments.n; i++)
-        given[i] = a->s.words.arguments.at[i];
-    given[a->s.words.arguments.n] = NULL;
-    if (a->s.words.arguments.n > 0)
+    for (size_t i = 0; i < last->arguments.n; i++)
+        given[i] = last->arguments.at[i];
+    given[last->arguments.n] = NULL;
+    if (last->arguments.n > 0)
         words = given;
     for (int i = 1; i < NSIG; i++)
         (void)signal(i, SIG_DFL); /* fails for KILL, STOP and those of the C library */
@@ -194,7 +229,8 @@ static void salloc_on_signal(void *arg)
 
 static struct err *salloc_work(struct salloc *a)
 {
-    const char *program = a->s.words.arguments.n > 0 ? a->s.words.arguments.at[0] : "interactive";
+    const struct slurm_words *last = salloc_last(a);
+    const char *program = last->arguments.n > 0 ? last->arguments.at[0] : "interactive";
     const char *slash = strrchr(program, '/');
     int64_t immediate_s = json_int(a->submit.step, "immediate", -1);
 
@@ -223,6 +259,43 @@ static const char salloc_help[] =
     "Makes a job without a script, runs the command (a shell) here, and ends the job.\n"
     "docs/slurm.md lists the options; https://slurm.schedmd.com/salloc.html describes them.\n";
 
+/* A word ":" in the place of the command begins the next component. */
+static struct err *salloc_split(struct salloc *a)
+{
+    for (;;) {
+        const struct slurm_words *last = salloc_last(a);
+        struct slurm_words next = {0};
+
+        if (last->arguments.n == 0 || !text_equal(last->arguments.at[0], ":"))
+            return NULL;
+        TRY(slurm_words_parse(a->options, true, last->arguments.n - 1, last->arguments.at + 1,
+                              &next));
+        vec_add(&a->groups, next);
+    }
+}
+
+/* Adds the components behind the first one. */
+static struct err *salloc_apply_components(struct salloc *a)
+{
+    struct slurm_submit before = {0};
+    struct err *e = NULL;
+
+    for (size_t i = 0; !e && i < a->groups.n; i++) {
+        struct slurm_submit next;
+
+        slurm_submit_component_begin(i == 0 ? &a->submit : &before, &next);
+        e = slurm_submit_apply_variables(&next, slurm_variable);
+        if (!e)
+            e = slurm_submit_apply(&next, &a->groups.at[i]);
+        if (!e)
+            e = slurm_submit_component_end(&a->submit, &next);
+        slurm_submit_done(&before);
+        before = next;
+    }
+    slurm_submit_done(&before);
+    return e;
+}
+
 static struct err *salloc_apply(struct salloc *a)
 {
     a->submit.now_s = a->s.view.now_s;
@@ -231,6 +304,7 @@ static struct err *salloc_apply(struct salloc *a)
     a->submit.cwd = a->caller.cwd;
     TRY(slurm_submit_apply_variables(&a->submit, slurm_variable));
     TRY(slurm_submit_apply(&a->submit, &a->s.words));
+    TRY(salloc_apply_components(a));
     if (a->submit.cluster)
         return err_new(ERR_INVALID,
                        "'%s' can't be reached now, or it is an invalid entry for --cluster.",
@@ -247,7 +321,9 @@ static struct err *salloc_steps(struct salloc *a)
         return slurm_print_version(a->s.cli);
     if (slurm_words_has(&a->s.words, "help") || slurm_words_has(&a->s.words, "usage"))
         return output_write(a->s.cli, str_of(salloc_help));
-    e = caller_look(&a->caller);
+    e = salloc_split(a);
+    if (!e)
+        e = caller_look(&a->caller);
     if (!e)
         e = salloc_apply(a);
     for (size_t i = 0; !e && i < a->submit.warnings.n && !a->submit.is_quiet; i++)

@@ -89,6 +89,8 @@ static void put_options(json_t *all, const json_t *spec, const struct slurm_ask 
         put_count(all, "SLURM_NTASKS", ask->tasks);
         put_count(all, "SLURM_NPROCS", ask->tasks);
     }
+    if (json_bool(spec, "overcommit", false)) /* srun reads it, too */
+        put(all, "SLURM_OVERCOMMIT", "1");
     for (size_t i = 0; i < COUNT(texts); i++)
         put_filled(all, texts[i].name, json_text(spec, texts[i].key));
     for (size_t i = 0; i < COUNT(sizes); i++) {

@@ -160,6 +160,7 @@ static void prints_documents(void **state)
     AUTO(err_freep) struct err *e = print(words, &out, &path);
     AUTO(json_freep) json_t *document = NULL;
     const json_t *jobs;
+    const json_t *node;
 
     (void)state;
     assert_null(e);
@@ -172,6 +173,9 @@ static void prints_documents(void **state)
         "RUNNING");
     assert_string_equal(
         json_text_at(json_array_get(jobs, 1), "job_resources", "nodes", "list", NULL), "n1");
+    node = json_array_get(
+        json_at(json_array_get(jobs, 2), "job_resources", "nodes", "allocation", NULL), 1);
+    assert_string_equal(json_text(node, "name"), "n2");
     assert_true(json_bool_at(json_array_get(jobs, 0), "time_limit", "infinite", NULL));
     assert_string_equal(json_text_at(document, "meta", "slurm", "version", "major", NULL), "24");
     buf_done(&out);
