@@ -239,7 +239,10 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("SlurmdPort", DAEMONS),
     KEY_IGNORED("SlurmdSpoolDir", DAEMONS),
     KEY_IGNORED("SlurmdSyslogDebug", LOGS),
-    KEY_IGNORED("SlurmdTimeout", DAEMONS),
+    KEY_IGNORED(
+        "SlurmdTimeout",
+        "a node is lost 40 s after its last sign of life, and its jobs once they are proven "
+        "over: docs/slurm.md"),
     KEY_IGNORED("SlurmdUser", DAEMONS),
     KEY_IGNORED("SrunEpilog", SCRIPTS),
     KEY_IGNORED("SrunPortRange", LAUNCH),
