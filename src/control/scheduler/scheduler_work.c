@@ -374,7 +374,8 @@ struct tree_read {
     struct sched_pod *p;
 };
 
-/* A pod that is gone needs nothing: the watch says so soon. */
+/* A pod that is gone needs nothing: the watch says so soon. Nor does a pod that was evicted
+ * meanwhile: its resources stay with the workload that evicts it. */
 static void on_tree(void *arg, const json_t *object, const struct err *e)
 {
     struct tree_read *r = arg;
@@ -389,7 +390,7 @@ static void on_tree(void *arg, const json_t *object, const struct err *e)
         scheduler_put_pod(s, p->ns, p->name, object);
         return;
     }
-    if (p->tree || !p->work || p->work->is_gang ||
+    if (p->tree || !p->work || p->work->is_gang || p->work->phase == SCHED_WORK_LEAVING ||
         !text_equal(json_text_at(object, "metadata", "uid", NULL), p->uid))
         return;
     p->tree = json_incref((json_t *)(uintptr_t)object);
