@@ -1,23 +1,21 @@
 /* door_linux.c - mete.sock of a node of another machine: connections, and the bytes in both ways */
 
 #include <errno.h>
-#include <inttypes.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/list.h"
-#include "base/log.h"
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "client/stream.h"
 #include "node/session/door.h"
 
 enum {
     VISITS_MAX = 1024,
     VISITS_OF_UID_MAX = 256,
+    PATIENCE_S = 60,
     PIECE = 32768,
-    WAITING_MAX =
-        256 << 10 /* bytes that one side does not take: above them the other is not read */
+    WAITING_MAX = 256 << 10 /* bytes that a side does not take: above, the other is not read */
 };
 
 /* A connection of a client. */
@@ -29,10 +27,12 @@ struct visit {
     int fd;
     struct loop_io *io;
     struct stream *stream;
-    struct buf out;  /* for the client */
-    bool is_open;    /* the server has taken the connection */
-    bool is_ending;  /* only `out` is left */
-    bool is_waiting; /* the server reads too slowly */
+    struct buf out;              /* for the client */
+    struct loop_timer *patience; /* of a refusal, for the request; NULL: not refused */
+    bool is_heard;               /* of a refusal: the request has come, or a part of it */
+    bool is_open;                /* the server has taken the connection */
+    bool is_ending;              /* only `out` is left */
+    bool is_waiting;             /* the server reads too slowly */
 };
 
 struct door {
@@ -47,15 +47,25 @@ static void visit_free(struct visit *v)
     LIST_REMOVE(v->door->visits, v);
     v->door->n_visits--;
     stream_free(v->stream);
+    loop_timer_free(v->patience);
     loop_io_free(v->io);
     fd_close(v->fd);
     buf_done(&v->out);
     free(v);
 }
 
+/* A refusal waits for the request: a client whose connection ends before it has sent would not read
+ * why. */
+static bool is_unheard(const struct visit *v)
+{
+    return v->patience && !v->is_heard;
+}
+
 static void visit_want(struct visit *v)
 {
-    loop_io_want(v->io, v->is_open && !v->is_ending && !v->is_waiting, v->out.size > 0);
+    bool reads = v->is_open && !v->is_ending && !v->is_waiting;
+
+    loop_io_want(v->io, reads || is_unheard(v), v->out.size > 0 && !is_unheard(v));
 }
 
 /* False: the visit is over, and freed. */
@@ -82,7 +92,12 @@ static bool visit_flush(struct visit *v)
     return true;
 }
 
-/* Answers the client's request, of which nothing was read, and ends. */
+static void visit_on_patience(void *arg)
+{
+    visit_free(arg);
+}
+
+/* Answers the client's request, which is not read, and ends. */
 static void visit_refuse(struct visit *v, const struct err *e)
 {
     AUTO(json_freep)
@@ -96,6 +111,9 @@ static void visit_refuse(struct visit *v, const struct err *e)
                "Connection: close\r\n\r\n%s",
                err_http(e), strlen(text), text);
     v->is_ending = true;
+    v->patience = loop_timer_new(v->door->o.loop, visit_on_patience, v);
+    loop_timer_set(v->patience, PATIENCE_S * NS_PER_SEC);
+    visit_want(v);
 }
 
 /* ---- the server's side ---- */
@@ -130,10 +148,12 @@ static void visit_on_close(void *arg, const struct err *e)
 {
     struct visit *v = arg;
 
-    if (!v->is_open && e)
-        visit_refuse(v, e);
-    v->is_ending = true;
     stream_free(TAKE(v->stream));
+    if (!v->is_open && e) {
+        visit_refuse(v, e);
+        return;
+    }
+    v->is_ending = true;
     (void)visit_flush(v);
 }
 
@@ -150,6 +170,11 @@ static void visit_read(struct visit *v)
         visit_free(v);
         return;
     }
+    if (is_unheard(v)) {
+        v->is_heard = true;
+        visit_want(v);
+        return;
+    }
     stream_send(v->stream, (struct str){piece, (size_t)n});
     v->is_waiting = stream_backlog(v->stream) > WAITING_MAX;
     visit_want(v);
@@ -162,7 +187,7 @@ static void visit_on_ready(void *arg, int fd, bool readable, bool writable)
     (void)fd;
     if (writable && !visit_flush(v))
         return;
-    if (readable && v->stream)
+    if (readable && (v->stream || is_unheard(v)))
         visit_read(v);
 }
 
@@ -197,8 +222,6 @@ static struct err *visit_begin(struct visit *v)
                        "uid %u has no Slurm job on this node: the server is reached by "
                        "METE_KUBECONFIG",
                        v->uid);
-    if (d->n_visits > VISITS_MAX || door_count(d, v->uid) > VISITS_OF_UID_MAX)
-        return err_new(ERR_BUSY, "too many connections to the server from this node");
     buf_printf(&path, "/mete.dev/v1/node-door?uid=%u&namespace=", v->uid);
     client_add_escaped(&path, ns);
     buf_add_text(&path, "&pod=");
@@ -220,7 +243,8 @@ static void door_on_ready(void *arg, int fd, bool readable, bool writable)
     (void)writable;
     if (taken < 0)
         return; /* the client has gone */
-    if (getsockopt(taken, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
+    if (getsockopt(taken, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || d->n_visits >= VISITS_MAX ||
+        door_count(d, peer.uid) >= VISITS_OF_UID_MAX) {
         fd_close(taken);
         return;
     }
@@ -230,10 +254,8 @@ static void door_on_ready(void *arg, int fd, bool readable, bool writable)
     LIST_ADD(d->visits, v);
     d->n_visits++;
     e = visit_begin(v);
-    if (!e)
-        return;
-    visit_refuse(v, e);
-    (void)visit_flush(v);
+    if (e)
+        visit_refuse(v, e);
 }
 
 struct door *door_new(const struct door_options *o)
