@@ -304,21 +304,26 @@ struct conf_switch {
     const char *switches; /* below it; NULL: none */
     const struct slurm_conf_line *line;
     struct conf_switch *parent; /* NULL: a root */
+    struct conf_switch *next;   /* in the order of the file */
 };
 
 /* The switches of the file, by name and in its order. */
 struct conf_switches {
     struct conf_switch *by_name;
-    VEC(struct conf_switch *) all;
+    struct conf_switch *first;
+    struct conf_switch *last;
 };
 
 static void switches_done(struct conf_switches *s)
 {
-    VEC_EACH (&s->all, one) {
-        map_remove(handle, s->by_name, *one); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
-        free(*one);
+    struct conf_switch *one;
+    struct conf_switch *tmp;
+
+    map_each (handle, s->by_name, one, tmp) {
+        map_remove(handle, s->by_name, one); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+        free(one);
     }
-    vec_done(&s->all);
+    *s = (struct conf_switches){0};
 }
 
 static struct err *switch_read(const struct slurm_conf_line *line, struct slurm_conf_objects *made,
@@ -345,7 +350,7 @@ static struct err *switch_read(const struct slurm_conf_line *line, struct slurm_
     map_find_text(handle, to->by_name, name, one);
     if (one)
         return slurm_conf_wrong(line, "SwitchName=%s: the switch is there twice", name);
-    if (to->all.n == SWITCHES_MAX)
+    if (map_count(handle, to->by_name) == SWITCHES_MAX)
         return slurm_conf_wrong(line, "more than %d switches", SWITCHES_MAX);
     TRY(files_check_nodes(line, "Nodes", slurm_conf_get(line, "Nodes")));
     one = mem_alloc(sizeof(*one));
@@ -354,7 +359,11 @@ static struct err *switch_read(const struct slurm_conf_line *line, struct slurm_
                                 .switches = slurm_conf_get(line, "Switches"),
                                 .line = line};
     map_add(handle, to->by_name, one->name, strlen(one->name), one);
-    vec_add(&to->all, one);
+    if (to->last)
+        to->last->next = one;
+    else
+        to->first = one;
+    to->last = one;
     if (!one->nodes == !one->switches)
         return slurm_conf_wrong(
             line, "%s=%s: want Nodes= or Switches=", block ? "BlockName" : "SwitchName", name);
@@ -405,17 +414,17 @@ static struct err *switch_path(const struct conf_switch *leaf, char **ret)
 
 static struct err *switches_add(const struct conf_switches *s, struct slurm_conf_objects *to)
 {
-    VEC_EACH (&s->all, one)
-        if ((*one)->switches)
-            TRY(switch_join(s, *one));
-    VEC_EACH (&s->all, one) {
+    for (struct conf_switch *one = s->first; one; one = one->next)
+        if (one->switches)
+            TRY(switch_join(s, one));
+    for (const struct conf_switch *one = s->first; one; one = one->next) {
         AUTO_FREE char *path = NULL;
 
-        TRY(switch_path(*one, &path)); /* also where nodes are missing: a loop is an error */
-        if ((*one)->nodes)
+        TRY(switch_path(one, &path)); /* also where nodes are missing: a loop is an error */
+        if (one->nodes)
             (void)json_array_append_new(
                 files_list(to, "nodes"),
-                json_pack("{s:s,s:s}", "names", (*one)->nodes, "switches", path));
+                json_pack("{s:s,s:s}", "names", one->nodes, "switches", path));
     }
     return NULL;
 }
