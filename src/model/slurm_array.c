@@ -53,7 +53,8 @@ static struct err *array_read_indexes(struct str text, size_t end, struct index_
 struct err *slurm_array_parse(struct str text, size_t end, struct slurm_array *ret)
 {
     struct slurm_array a = {0};
-    struct str limit = text;
+    bool is_bracketed = text.size > 1 && text.at[0] == '[' && text.at[text.size - 1] == ']';
+    struct str limit = is_bracketed ? (struct str){text.at + 1, text.size - 2} : text;
     struct str indexes = str_cut(&limit, '%');
     struct err *e =
         array_read_indexes(indexes, end < INDEX_SET_MAX ? end : INDEX_SET_MAX, &a.indexes);

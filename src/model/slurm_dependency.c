@@ -48,8 +48,13 @@ static struct err *dependency_read_id(struct str text, struct slurm_dependency_i
     return num_parse_int64(minutes, 0, INT32_MAX, &item->minutes);
 }
 
+/* An item that is there already counts once. */
 static struct err *dependency_add(struct slurm_dependency *d, struct slurm_dependency_item item)
 {
+    VEC_EACH (&d->items, one)
+        if (one->type == item.type && one->id == item.id && one->index == item.index &&
+            one->minutes == item.minutes)
+            return NULL;
     if (d->items.n >= SLURM_DEPENDENCY_MAX)
         return err_new(ERR_INVALID, "more than %d items", SLURM_DEPENDENCY_MAX);
     vec_add(&d->items, item);
