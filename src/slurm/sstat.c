@@ -317,6 +317,7 @@ struct err *sstat_read(const struct slurm_words *words, struct sstat *ret)
     AUTO(buf_done) struct buf jobs = {0};
     AUTO(buf_done) struct buf ids = {0};
     AUTO_FREE char *list = NULL;
+    AUTO(err_freep) struct err *e = NULL;
     struct str rest;
 
     *ret = (struct sstat){.words = words};
@@ -331,7 +332,9 @@ struct err *sstat_read(const struct slurm_words *words, struct sstat *ret)
 
         buf_printf(&jobs, "%s" STR_FMT, jobs.size > 0 ? "," : "", STR_ARG(job));
     }
-    TRY(slurm_ids_parse(jobs.at, &ids));
+    e = slurm_ids_parse(jobs.at, &ids);
+    if (e)
+        return err_new(ERR_INVALID, "Bad job/step specified: %s", list);
     ret->ids = buf_steal(&ids);
     return NULL;
 }
