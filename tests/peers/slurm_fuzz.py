@@ -9,6 +9,7 @@ import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from fnmatch import fnmatchcase
 
 from harness import Mete, Result, check, wait
 from slurm_fields import CPUS, GPUS, SITE, Ours, Real, Theirs, shape_of
@@ -296,7 +297,7 @@ class Judge:
     def judge(self, kind, n, taken, different):
         left = []
         for case, what in different:
-            reason = next((i for i, (k, pattern, _) in enumerate(EXCEPTIONS) if k in (kind, "*") and re.search(pattern, f"{case}\n{what}")), None)
+            reason = next((i for i, (k, pattern, _) in enumerate(EXCEPTIONS) if fnmatchcase(kind, k) and re.search(pattern, f"{case}\n{what}")), None)
             if reason is None:
                 left.append(f"{kind}: {case!r}: {what}")
             else:
