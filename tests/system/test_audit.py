@@ -111,7 +111,7 @@ def test_each_command_leaves_its_line():
         done("reserve", "v", "--gpus", "1", "--start", "+1h", "--duration", "1h", "--user", "root")
         done("reserve", "rm", "v")
         done("requeue", "r")
-        done("logs", "r")
+        wait(lambda: m.mete("logs", "r").code == 0, "the second attempt has a log")
         found = left(m, before)
         for want in ("create pods default/r: 201", "create pods default/w: 201", "delete pods default/w: 200",
                      f"patch nodes {node}: 200", "create reservations v: 201", "delete reservations v: 200",

@@ -107,7 +107,7 @@ def every_request_has_a_timeout(m, door):
     within = "--request-timeout=30s"
     m.ok("apply", within, "-f", "-", stdin=pod("timely", "echo in time; exec sleep 1000"))
     m.ok("wait", within, "--for=condition=Ready", "pod/timely", "--timeout=600s")
-    equal(m.ok("logs", within, "timely"), "in time\n")
+    wait(lambda: m.ok("logs", within, "timely") == "in time\n", "the pod's line")
     equal(m.ok("exec", within, "timely", "--", "echo", "hello"), "hello\n")
     for words in (["get", "pods"], ["describe", "pod", "timely"], ["api-resources"], ["explain", "pod.spec"], ["version"],
                   ["get", "events"], ["label", "pod", "timely", "a=b"], ["delete", "pod", "timely", "--now"]):
