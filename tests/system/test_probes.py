@@ -260,7 +260,7 @@ def post_start_comes_before_running(m):
     check(m.phase("hooked") == "Pending", "not running before postStart is done")
     open(go, "w").close()
     m.ok("wait", "pod/hooked", "--for=condition=Ready", "--timeout=600s")
-    check(os.path.exists(second), "the next container came after it")
+    wait(lambda: os.path.exists(second), "the next container comes after it")
     m.ok("delete", "pod", "hooked", "--grace-period=0", "--force")
 
 
