@@ -168,6 +168,9 @@ char *slurm_node_patch_gres(const struct slurm_jobs *s, const struct slurm_node 
     put_modes(given, plan.modes, modes, metadata);
     if (plan.found >= plan.wanted)
         return NULL;
+    /* Replicas, and slices of the strategy `single`, count as gpus, too. */
+    if (plan.slices == 0 && slurm_capacity(n->object, GPU_RESOURCE) >= plan.wanted)
+        return NULL;
     return mem_format("gres/gpu count reported lower than configured (%" PRId64 " < %" PRId64 ")",
                       plan.found, plan.wanted);
 }

@@ -271,7 +271,9 @@ static int64_t take_part(const struct gres_wants *w, const struct gres_part *par
             if (part->gpu >= 0 ? g->minor == part->gpu : g->is_taken || n_free > w->whole)
                 is_placed = take_slice(g, part->profile);
         }
-        found += is_placed;
+        if (!is_placed)
+            break; /* the next one is like this one */
+        found++;
     }
     return found;
 }
@@ -305,8 +307,8 @@ void slurm_gres_plan(const struct slurm_gres_node *n, struct slurm_gres_plan *re
 
     read_wants(n, &w);
     read_gpus(n, &gpus);
-    *ret =
-        (struct slurm_gres_plan){.modes = json_object(), .wanted = w.whole + count_parts(&w, NULL)};
+    *ret = (struct slurm_gres_plan){.modes = json_object(), .slices = count_parts(&w, NULL)};
+    ret->wanted = w.whole + ret->slices;
     ret->found = take_present(&w, &gpus);
     take_shards(&w, &gpus);
     VEC_EACH (&w.parts, part)

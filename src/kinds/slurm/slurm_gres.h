@@ -25,6 +25,7 @@ struct slurm_gres_node {
 struct slurm_gres_plan {
     json_t *modes;  /* wishes for gpus, {"GPU-...": "slices=1g.10gb:7"} */
     int64_t wanted; /* gpus and slices */
+    int64_t slices; /* of these */
     int64_t found;  /* of these, those that the node has or can have */
 };
 
