@@ -425,7 +425,8 @@ def hostile_names(m, eve):
 
 def many_dependencies(m, eve):
     first = int(eve.submit("-H", "--wrap=true"))
-    for text in (":".join(["afterany"] + [str(first)] * 10000), ",".join([f"afterok:{first}"] * 10000)):
+    others = [first + i for i in range(10000)]  # each counts once
+    for text in (":".join(["afterany", *map(str, others)]), ",".join(f"afterok:{n}" for n in others)):
         r = eve.call("sbatch", "-D", "/tmp", "-d", text, "--wrap=true")
         check(r.code != 0 and "dependency" in r.err.lower() and len(r.err) < 3000, r.err[:500])
     # a job that waits for itself, or for one that does not exist yet
