@@ -61,7 +61,7 @@ EXCEPTIONS = {
     **keys(VERSION, "sacct of a *", "AllocGRES Extra FailedNode Licenses Planned PlannedCPU PlannedCPURAW QOSREQ ReqGRES Restarts StdErr StdIn StdOut"),
     **keys(UNMEASURED, "show node", "CPULoad FreeMem BootTime LastBusyTime OS"),
     **keys(UNMEASURED, "sinfo -*", "%e %O CPUsLoad FreeMem"),
-    **keys(UNMEASURED, "sacct of a *", "ConsumedEnergy* Ave* MaxDisk* MaxPages* MaxVMSize* SystemCPU UserCPU TRESUsage* ReqCPUFreq* Layout"),
+    **keys(UNMEASURED, "sacct of a *", "ConsumedEnergy* Ave* MaxDisk* MaxPages* MaxVMSize* SystemCPU UserCPU TotalCPU TRESUsage* ReqCPUFreq* Layout"),
     **keys("Mete measures jobs that end at once, too", "sacct of a step", "MaxRSS* MinCPU*"),
     **keys(PLACE, "*", "NodeAddr AllocNode:Sid AllocNodes %o %V Cluster Port"),
     **keys(NUMBERS, "sacct of a *", "AssocID QOSRAW ReservationId JobIDRaw"),
