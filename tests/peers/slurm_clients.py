@@ -6,6 +6,7 @@ torchx is its nightly package, whose status is that of `squeue --json`; `torchx 
 Not there: the package of Nextflow on PyPI downloads the program from a site of its own."""
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -351,7 +352,7 @@ def trains_and_begins_anew(site):
     check(not ended(), output())
     site.ok("scancel", "--signal=USR1", job)
     equal(wait(ended, "the second attempt ended", 300), "COMPLETED", output())
-    begun = sorted(line for line in output().splitlines() if line.startswith("begun"))
+    begun = sorted(re.findall(r"begun \d: rank \d of 8, node \d, step \d", output()))  # ranks may share a line
     equal(begun, [f"begun {again}: rank {r} of 8, node {r // 4}, step {again}" for again in range(2) for r in range(8)], output())
 
 
