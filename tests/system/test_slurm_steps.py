@@ -238,14 +238,16 @@ def ends_when_the_server_is_killed(s):
     check(p.returncode == 1 and re.search(r"srun: error: \S+: the connection to the tasks broke: ", err), p.returncode, err)
     wait(lambda: not os.path.exists(f"/proc/{task}"), "the task ended with the connection")
     wait(lambda: s.call("squeue", "-h", "-t", "all", "-n", "cut", "-o", "%T").out.strip() == "FAILED", "srun has ended its job", 120)
+    wait(lambda: srun(s, "true").code == 0, "the node has connected again")
 
 
 def ends_with_its_client(s):
-    p = started(s, "sh", "-c", "echo $$; exec sleep 1000")
-    task = int(p.stdout.readline())
+    p = started(s, "sh", "-c", "echo $$ $SLURM_JOB_ID; exec sleep 1000")
+    task, job = p.stdout.readline().split()
     p.kill()
     p.communicate()
     wait(lambda: not os.path.exists(f"/proc/{task}"), "the task of the killed srun ended", 60)
+    s.ok("scancel", job)  # it would hold its cpu for three minutes
 
 
 # Speaks PMI-1, and with an argument PMI-2: puts a value, waits for the others, gets theirs.
