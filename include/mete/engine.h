@@ -744,8 +744,8 @@ struct mete_evict_pair {
 };
 
 /*
- * Which workloads may evict which by their classes, in whatever queues and with whatever
- * priorities. A workload with a class evicts in its own queue by these rules only, and never by
+ * The rules by which classes of workloads evict other classes, in all queues and whatever the
+ * priorities are. A workload with a class evicts in its own queue by these rules only, and never by
  * `within` of the queue. Workloads within the nominal quotas of their queues are evicted only for
  * workloads that will be so, too. The pairs replace those of the call before; none: no evictions by
  * class.

@@ -1,9 +1,9 @@
 /*
  * report.c - reports: the namespaces that a caller may read, and answers that come later
  *
- * Callers that ask the same share a report. One that comes while a report is being made waits for
- * the next one, with all that come meanwhile: no answer is older than its request, and a thousand
- * clients that poll cost little more than one.
+ * Callers that ask the same share a report. A caller that comes while a report is being made
+ * waits for the next one, with all that come meanwhile: no answer is older than its request, and a
+ * thousand clients that poll cost little more than one.
  */
 
 #include "api/handlers.h"

@@ -2,7 +2,7 @@
  * rollup.h - hourly sums of accounting, so that a report over a year reads days, not attempts
  *
  * Each five minutes the sums of the attempts that ended are added to the hours that they ran in,
- * and what the nodes had, at a sample, counts for the time since the sample before. A day (UTC) is
+ * and the sizes of the nodes at a sample count for the time since the sample before. A day (UTC) is
  * an internal object, kept for ROLLUP_KEPT_DAYS:
  *
  *   accountingdays//DAY     {"groups":[{"account","user","namespace","hours":{"13":[...]}}],
@@ -10,7 +10,8 @@
  *                           ms; of the capacity, then those that were down, then the time known
  *   accountingdays//cursor  {"after"}: the key of the last row that the days have
  *
- * One transaction writes days and cursor. A report adds what ended since, and what runs.
+ * One transaction writes days and cursor. A report adds the attempts that ended since, and those
+ * that run.
  */
 #pragma once
 

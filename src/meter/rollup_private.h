@@ -41,7 +41,7 @@ struct rollup_day {
     int64_t capacity[DAY_HOURS][CAPACITY_SUMS];
 };
 
-/* What an attempt held. Texts are borrowed. */
+/* The resources that an attempt held. Texts are borrowed. */
 struct rollup_row {
     const char *account;
     const char *user;

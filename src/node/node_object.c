@@ -169,7 +169,7 @@ static void remove_devices(const json_t *present, json_t *list)
     }
 }
 
-/* What jobs may have of the amount `n`. */
+/* The part of the amount `n` that jobs may have. */
 static int64_t limit_offer(const json_t *offers, const char *member, int64_t n)
 {
     int64_t most = json_int(offers, member, n);

@@ -150,7 +150,7 @@ static json_t *states_new(const json_t *row)
     return states;
 }
 
-/* What the job has on each of its nodes; cpus and memory are all in use. */
+/* The resources of the job on each of its nodes; cpus and memory are all in use. */
 static json_t *allocation_new(const json_t *row)
 {
     json_t *list = json_array();

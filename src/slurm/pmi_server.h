@@ -26,7 +26,7 @@ struct pmi_options {
     const char *mapping; /* the nodes of ranks as MPICH has them; NULL: unknown */
     /* Sends `bytes` to a task. */
     void (*answer)(void *arg, size_t task, struct str bytes);
-    /* All tasks of the node wait: what they have put since the last fence goes to the other nodes.
+    /* The tasks of the node all wait: their values since the last fence go to the other nodes.
      * pmi_server_release follows, unless all ranks are here. */
     void (*fence)(void *arg, struct str data);
     /* A task asks for the end of the step. */

@@ -242,7 +242,7 @@ static int64_t rounded(__int128 n, int64_t by)
     return by > 0 ? (int64_t)((2 * n + by) / (2 * (__int128)by)) : 0;
 }
 
-/* What the cluster has of a tres in the period, in resource x seconds. */
+/* The capacity of the cluster in a tres over the period, in resource x seconds. */
 static int64_t sreport_total(const struct sreport_data *data, const struct sreport_tres *t)
 {
     const json_t *capacity = json_object_get(data->rollup, "capacity");

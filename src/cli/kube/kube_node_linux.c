@@ -108,7 +108,7 @@ static void on_plugin_watched(void *arg, const char *resource)
     (void)fflush(n->cli->out);
 }
 
-/* Where the files of machine and driver are. */
+/* Reads the flags that say where the files of machine and driver are. */
 static struct err *choose_roots(struct kube_node *n)
 {
     const char *machine_root = flag_text(n->cli->in, "machine-root");

@@ -1,8 +1,8 @@
 /*
  * kube_election.h - leader election by a Lease of the cluster, as client-go's leaderelection
  *
- * Of several instances the one leads that the Lease names. It renews the Lease each 2 s. Another
- * takes the Lease when it has not seen a change of it for 15 s by its own clock; the times in the
+ * The Lease names the instance that leads, which renews it each 2 s. Another instance takes the
+ * Lease when it has not seen a change of it for 15 s by its own clock; the times in the
  * Lease are for readers. A leader whose renewals have failed for 10 s has lost, and so has one
  * whose Lease is gone: it ends its work before another begins. The numbers are kube-scheduler's
  * defaults.

@@ -57,7 +57,7 @@ static struct slurm_held *held_find(const struct slurm_jobs *s, const char *key)
     return h;
 }
 
-/* What all components ask for; the model is that of the first one's gpus. */
+/* The sum of what the components ask for; the model is that of the first one's gpus. */
 static struct slurm_size size_of(const struct sjob *j)
 {
     const json_t *spec = json_object_get(j->object, "spec");
@@ -100,7 +100,7 @@ static void held_drop(struct slurm_jobs *s, struct slurm_held *h)
     free(h);
 }
 
-/* What the job may take from its start to its end. */
+/* The most that the job may take from its start to its end. */
 static struct slurm_size whole_minutes(const struct sjob *j)
 {
     const struct slurm_size size = size_of(j);

@@ -196,7 +196,7 @@ struct slurm_part {
     json_t *nodes; /* names, as the keys of an object; NULL: all nodes */
 };
 
-/* What became of elements of jobs since the controller's start. A value. */
+/* Counts of what became of elements of jobs since the controller's start. A value. */
 struct slurm_diag {
     int64_t since_ns; /* realtime */
     int64_t submitted;

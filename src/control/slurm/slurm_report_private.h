@@ -72,7 +72,7 @@ int64_t slurm_capacity(const json_t *node, const char *resource);
 /* Sets a text of trackable resources. */
 void slurm_put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_bytes, int64_t gpus);
 
-/* What pods hold of a node's gpus. {0} is nothing; the owner of the list frees it. */
+/* The gpus of a node that pods hold. {0} is nothing; the owner of the list frees it. */
 struct slurm_slices_held {
     char profile[MIG_NAME_SIZE];
     int64_t count;

@@ -341,7 +341,7 @@ static struct err *check_component(struct change *c)
 
 /* ---- heterogeneous jobs ---- */
 
-/* What is not available with components. */
+/* Refuses fields that are not available with components. */
 static struct err *check_het(const json_t *spec)
 {
     if (json_object_get(spec, "array"))

@@ -66,7 +66,7 @@ static bool is_gpu_held(const struct step_node *n, int64_t place)
     return n->held[place / 64] >> (place % 64) & 1;
 }
 
-/* What the step asks for in the pod, and the gpus that it was given there; NULL: nothing. */
+/* The request of the step in the pod, and the gpus that it was given there; NULL: nothing. */
 static const json_t *node_of_pod(const json_t *step, const char *pod, const json_t **ret_gpus)
 {
     const json_t *nodes = json_at(step, "spec", "nodes", NULL);

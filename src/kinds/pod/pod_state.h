@@ -26,7 +26,8 @@
                                           namespaces may have shares and replicas of one gpu */
 #define NODE_GPU_MODES  "mete.dev/gpu-modes"
 #define NODE_GPU_CONFIG "mete.dev/gpu-config"
-/* What jobs may have of a node, if less than it has: {"cpu": 4, "memoryBytes": 1073741824}. */
+/* The part of a node that jobs may have, if less than all: {"cpu": 4, "memoryBytes": 1073741824}.
+ */
 #define NODE_OFFERS "mete.dev/offers"
 /* Annotation of a node: what administrators say of its gpus, {"GPU-...": {"drained": REASON,
  * "resumed": the healthSince of the incident whose remedy is done}}. */

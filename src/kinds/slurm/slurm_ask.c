@@ -573,7 +573,7 @@ static bool has_model(const json_t *node, const char *model)
 
 bool slurm_ask_fits_node(const struct slurm_ask *ask, const json_t *node)
 {
-    /* What Slurm's files keep from jobs is in the capacity, and not allocatable. */
+    /* The part that Slurm's files keep from jobs is in the capacity, and not allocatable. */
     const char *list = json_at(node, "status", "allocatable", NULL) ? "allocatable" : "capacity";
 
     if (!json_at(node, "status", "capacity", NULL))

@@ -12,7 +12,7 @@
 bool slurm_gres_is_known(const char *name);
 #define SLURM_GRES_UNKNOWN "Mete has no such resource: jobs that ask for it are refused"
 
-/* What is known of a node. Borrowed; NULL: absent. */
+/* The facts of a node. Borrowed; NULL: absent. */
 struct slurm_gres_node {
     const char *gres;    /* Gres= of the node's line */
     const json_t *lines; /* of gres.conf that are about the node, an array of arrays */

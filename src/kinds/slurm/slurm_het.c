@@ -73,7 +73,7 @@ size_t slurm_het_of_rank(const struct slurm_het *h, int64_t rank, int64_t *ret_f
     return i;
 }
 
-/* Where the nodes of the component begin, and how many there are. False: the counts have no such
+/* Finds the first node of the component, and their number. False: the counts have no such
  * component. */
 static bool find_part(const char *counts, int64_t component, size_t *ret_first, size_t *ret_n)
 {

@@ -39,5 +39,5 @@ size_t slurm_het_of_rank(const struct slurm_het *h, int64_t rank, int64_t *ret_f
 /* The nodes of a component, cut from those of the job: `counts` has the numbers of nodes, "1,2".
  * The caller frees the text; NULL: the list is too short. */
 char *slurm_het_nodes(const char *nodes, const char *counts, int64_t component);
-/* Such counts. The caller frees them. */
+/* The text `counts` of slurm_het_nodes. The caller frees it. */
 char *slurm_het_counts(const struct slurm_het *h);

@@ -14,7 +14,7 @@
 
 #define SECONDS_A_MINUTE 60
 
-/* What the rules are made from. */
+/* The objects that the rules are made from. */
 struct preempt_site {
     const json_t *settings;
     const json_t *specs; /* of QOS or partitions, by name */

@@ -1,8 +1,8 @@
 /*
  * slurm_qos.h - the qualities of service whose limits hold for a job
  *
- * They are the QOS of its partition and its own. Where both have a limit, the partition's holds, or
- * the job's if that QOS has the flag OverPartQOS; in lists, resource by resource.
+ * These are the QOS of its partition and its own. Where both have a limit, the partition's holds,
+ * or the job's if that QOS has the flag OverPartQOS; in lists, resource by resource.
  */
 #pragma once
 

@@ -244,7 +244,7 @@ static struct candidate *leader_of(struct lease_world *w)
     return &w->candidates[i];
 }
 
-/* Those that have lost or were killed begin anew, as their supervisor does. */
+/* Candidates that have lost or were killed begin anew, as their supervisor has them. */
 static void revive(struct lease_world *w)
 {
     for (size_t i = 0; i < CANDIDATES; i++) {

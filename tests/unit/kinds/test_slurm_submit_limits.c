@@ -135,7 +135,7 @@ static struct target job_target(size_t slot, const char *sub, char name[16])
         .group = "mete.dev", .kind = "slurmjobs", .name = name, .sub = sub, .who = &ours};
 }
 
-/* One more element ends, or the job as a whole. */
+/* An element more ends, or the job as a whole. */
 static void end(struct run *r, size_t slot)
 {
     struct model_job *j = &r->jobs[slot];

@@ -431,7 +431,7 @@ static void world_close(struct pmi_world *w)
     free(w->abort);
 }
 
-/* What srun does: once all nodes have fenced, each gets what all have put. */
+/* The part of srun: once all nodes have fenced, each gets the values of all. */
 static void world_release(struct pmi_world *w)
 {
     AUTO(buf_done) struct buf all = {0};
@@ -557,7 +557,7 @@ static void pmi_refuses_by_name(void **state)
     world_close(&w);
 }
 
-/* Whatever a task sends, in whatever pieces, the server answers or refuses it. */
+/* The server answers or refuses whatever a task sends, in pieces of any size. */
 static void pmi_survives_hostile_tasks(void **state)
 {
     static const char *const words[] = {"cmd=init pmi_version=1 pmi_subversion=1\n",
