@@ -203,7 +203,7 @@ def preempts(s, m):
     s.ok("sacctmgr", "-i", "add", "qos", "low")
     s.ok("sacctmgr", "-i", "add", "qos", "over", "Preempt=low", "Flags=DenyOnLimit")
     low = s.submit("--gres=gpu:2", "--qos=low", "--open-mode=append", "-o", "low.out", "--wrap", "echo ${SLURM_RESTART_COUNT:-first}; sleep 1000")
-    s.wait_state(low, "RUNNING")
+    wait(lambda: os.path.exists(os.path.join(s.dir, "low.out")) and s.text("low.out") == "first\n", "the job's script runs")
     over = s.submit("--gres=gpu:2", "--qos=over", "--wrap", "sleep 1000")
     s.wait_state(over, "RUNNING")
     wait(lambda: s.states(low)[low] == "PENDING", "the preempted job waits again")
