@@ -10,6 +10,10 @@
 #define TYPE_YAML     "application/yaml"
 #define TYPE_PROTOBUF "application/vnd.kubernetes.protobuf"
 
+enum {
+    MANAGER_SIZE_MAX = 128
+};
+
 const char *body_type(const struct call *c)
 {
     const char *header = request_header(&c->x->request, "content-type");
@@ -81,6 +85,16 @@ struct err *body_parse(const struct call *c, json_t **ret, bool *ret_type_known)
     return NULL;
 }
 
+struct err *body_parse_yaml(const struct call *c, json_t **ret)
+{
+    struct str body = c->x->request.body;
+
+    if (body.size == 0)
+        return err_new(ERR_BAD_REQUEST, "request body is empty");
+    /* Most clients send JSON, which is YAML, too, and quicker to read. */
+    return *body.at == '{' ? parse_json(body, ret) : parse_yaml(body, ret);
+}
+
 struct err *body_parse_optional(const struct call *c, json_t **ret, bool *ret_type_known)
 {
     *ret_type_known = true;
@@ -115,6 +129,95 @@ static struct err *parse_dry_run(const struct call *c, bool *ret)
     return NULL;
 }
 
+/* ---- the manager of the written fields ---- */
+
+static struct err *bad_option(const char *options, const char *fault)
+{
+    return err_new(ERR_INVALID, "%s.meta.k8s.io \"\" is invalid: %s", options, fault);
+}
+
+/* The program's name in "kubectl/v1.36.3 (linux/amd64) ...", without control characters. */
+static const char *manager_of_agent(const struct call *c)
+{
+    const char *agent = text_or_empty(request_header(&c->x->request, "user-agent"));
+    AUTO(buf_done) struct buf name = {0};
+    struct str rest = {.at = agent, .size = strcspn(agent, "/")};
+
+    while (rest.size > 0) {
+        size_t size = str_utf8(rest);
+        bool is_shown =
+            size > 0 && (size > 1 || ((unsigned char)*rest.at >= ' ' && *rest.at != 127));
+
+        if (is_shown && name.size + size > MANAGER_SIZE_MAX)
+            break;
+        if (is_shown)
+            buf_add(&name, rest.at, size);
+        rest.at += size > 0 ? size : 1;
+        rest.size -= size > 0 ? size : 1;
+    }
+    return arena_strdup(c->arena, text_or_empty(name.at));
+}
+
+static const char *options_of(const struct call *c)
+{
+    const char *method = c->x->request.method;
+
+    return text_equal(method, "POST")  ? "CreateOptions"
+           : text_equal(method, "PUT") ? "UpdateOptions"
+                                       : "PatchOptions";
+}
+
+static struct err *check_manager(const struct call *c, const char *name)
+{
+    struct str rest = str_of(name);
+
+    if (rest.size > MANAGER_SIZE_MAX)
+        return bad_option(options_of(c), "fieldManager: Too long: may not be more than 128 bytes");
+    for (size_t size; rest.size > 0; rest = (struct str){rest.at + size, rest.size - size}) {
+        size = str_utf8(rest);
+        if (size == 0 || (unsigned char)*rest.at < ' ' || *rest.at == 127)
+            return bad_option(
+                options_of(c),
+                "fieldManager: Invalid value: has a character that cannot be printed");
+    }
+    return NULL;
+}
+
+static struct err *parse_manager(const struct call *c, const char **ret)
+{
+    const char *name = query_get(&c->query, "fieldManager");
+
+    *ret = NULL;
+    if (c->who.node)
+        return NULL; /* a process of Mete */
+    TRY(check_manager(c, text_or_empty(name)));
+    *ret = name && *name ? name : manager_of_agent(c);
+    return NULL;
+}
+
+struct err *apply_request(const struct call *c, json_t *warnings, struct objects_request *ret)
+{
+    const char *name = query_get(&c->query, "fieldManager");
+    const char *force = query_get(&c->query, "force");
+
+    if (!name || !*name)
+        return bad_option("PatchOptions",
+                          "fieldManager: Required value: is required for apply patch");
+    if (force && *force && !text_equal(force, "true") && !text_equal(force, "false"))
+        return err_new(ERR_BAD_REQUEST, "force: \"%.16s\": want true or false", force);
+    TRY(write_request(c, warnings, ret));
+    ret->manager = name;
+    ret->force = text_equal(force, "true");
+    return NULL;
+}
+
+struct err *check_unforced(const struct call *c)
+{
+    if (!query_get(&c->query, "force"))
+        return NULL;
+    return bad_option("PatchOptions", "force: Forbidden: may not be specified for non-apply patch");
+}
+
 struct err *write_request(const struct call *c, json_t *warnings, struct objects_request *ret)
 {
     struct objects_request r = {.kind = c->kind,
@@ -126,6 +229,7 @@ struct err *write_request(const struct call *c, json_t *warnings, struct objects
 
     TRY(parse_validation(c, &r.validation));
     TRY(parse_dry_run(c, &r.is_dry_run));
+    TRY(parse_manager(c, &r.manager));
     *ret = r;
     return NULL;
 }

@@ -10,6 +10,8 @@
 #include "api/handlers.h"
 #include "base/mem.h"
 
+#define TYPE_APPLY "application/apply-patch+yaml"
+
 /* An answer that waits for durability. The client may go before. */
 struct pending {
     struct exchange *x; /* NULL: the client has gone */
@@ -178,11 +180,45 @@ static bool parse_patch_type(const struct call *c, enum patch_type *ret)
         *ret = PATCH_JSON;
     else {
         reply_unsupported(c, "application/json-patch+json, application/merge-patch+json, "
-                             "application/strategic-merge-patch+json (server-side apply is not "
-                             "implemented yet)");
+                             "application/strategic-merge-patch+json, " TYPE_APPLY);
         return false;
     }
     return true;
+}
+
+/* An apply of an object that does not exist is a create, which needs that right, too. */
+static struct err *check_apply_creates(const struct call *c, const json_t *config)
+{
+    struct access a = {.verb = "create", .kind = c->kind, .ns = c->ns, .name = c->name};
+
+    TRY(check_node(c, config));
+    return authz_check(core_store(c->core), &c->who, &a);
+}
+
+static bool is_present(const struct call *c)
+{
+    return store_get_applied(core_store(c->core),
+                             objects_key(c->kind, text_or_empty(c->ns), c->name)) != NULL;
+}
+
+static struct err *handle_apply(struct call *c)
+{
+    bool is_new = !c->subresource && !is_present(c);
+    AUTO(pending_freep) struct pending *p = pending_new(c, is_new ? 201 : 200);
+    AUTO(json_freep) json_t *config = NULL;
+    AUTO(json_freep) json_t *made = NULL;
+    struct objects_request r = {0};
+
+    TRY(apply_request(c, p->warnings, &r));
+    TRY(body_parse_yaml(c, &config));
+    TRY(check_place(c, config));
+    if (is_new)
+        TRY(check_apply_creates(c, config));
+    TRY(objects_apply(core_objects(c->core), &r, config, write_on_durable, p, &made));
+    audit_changed_by_patch(c, config);
+    audit_decided(c, p->status, NULL);
+    pending_await(c, TAKE(p), made);
+    return NULL;
 }
 
 struct err *handle_patch(struct call *c)
@@ -193,8 +229,11 @@ struct err *handle_patch(struct call *c)
     struct objects_request r = {0};
     enum patch_type type = PATCH_MERGE;
 
+    if (text_equal(body_type(c), TYPE_APPLY))
+        return handle_apply(c);
     if (!parse_patch_type(c, &type))
         return NULL;
+    TRY(check_unforced(c));
     TRY(write_request(c, p->warnings, &r));
     TRY(json_parse(c->x->request.body, &patch));
     TRY(objects_patch(core_objects(c->core), &r, type, patch, write_on_durable, p, &made));

@@ -117,7 +117,6 @@ def what_is_not_there_is_refused_by_name(m):
     m.ok("apply", "-f", "-", stdin=pod("box", "exec sleep 1000"))
     m.wait_phase("box", "Running")
     for words, want in ((("debug", "box", "--image=host", "--", "true"), "pods/ephemeralcontainers is not implemented yet"),
-                        (("apply", "--server-side", "-f", "-"), "server-side apply is not implemented yet"),
                         (("create", "deployment", "d", "--image=host"), "could not find the requested resource"),
                         (("get", "services"), "doesn't have a resource type")):
         r = m.kubectl(*words, stdin=json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}))

@@ -71,7 +71,7 @@ const struct field job_spec_fields[] = {
           .max = INT32_MAX),
     F_INT("maxFailedIndexes", "The number of indexes that may fail.", .min = 0, .max = INT32_MAX),
     F_OBJECT("selector", label_selector_fields,
-             "The selector of the job's pods; set by the server."),
+             "The selector of the job's pods; set by the server.", .is_atomic = true),
     F_BOOL("manualSelector", "Whether the selector was written by hand.", .fallback = "false"),
     F_OBJECT("template", pod_template_fields, "The template of the job's pods.",
              .is_required = true),
@@ -109,7 +109,8 @@ static const struct field uncounted_fields[] = {
 };
 
 const struct field job_status_fields[] = {
-    F_LIST("conditions", &condition_item, "The state.", .merge_key = "type", .items_max = 64),
+    F_LIST("conditions", &condition_item, "The state.", .merge_key = "type", .items_max = 64,
+           .is_atomic = true),
     F_TIME("startTime", "The time when the job controller started or resumed the job."),
     F_TIME("completionTime", "The time of completion; absent if the job failed."),
     F_INT("active", "Waiting and running pods.", .min = 0, .max = INT32_MAX),

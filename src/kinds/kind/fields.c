@@ -27,7 +27,7 @@ static const struct field owner_reference_fields[] = {
     F_END,
 };
 static const struct field owner_reference_item =
-    F_OBJECT(NULL, owner_reference_fields, "An owner of the object.");
+    F_OBJECT(NULL, owner_reference_fields, "An owner of the object.", .is_atomic = true);
 
 const struct field object_meta_fields[] = {
     F_STRING("name", "The name, unique among the objects of its kind in its namespace.",

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "kinds/kind/shape.h"
 
 enum field_type {
     FIELD_STRING,
@@ -36,6 +37,10 @@ enum field_support {
                       `harmless` */
 };
 
+enum {
+    FIELD_LIST_KEYS_MAX = 2
+};
+
 struct field {
     const char *name;
     enum field_type type;
@@ -44,6 +49,9 @@ struct field {
     const struct field *item;   /* FIELD_LIST, FIELD_MAP */
     /* FIELD_LIST of objects: key of the strategic merge; NULL: replaced whole */
     const char *merge_key;
+    /* FIELD_LIST of objects: keys of the server-side apply, if they are not `merge_key` alone */
+    const char *list_keys[FIELD_LIST_KEYS_MAX];
+    bool is_atomic; /* object, map, list: a server-side apply replaces the value whole */
     bool is_required;
     bool is_set_list; /* FIELD_LIST of scalars: a strategic merge adds items (finalizers) */
     bool is_unique;   /* FIELD_LIST with a merge key: items have distinct keys */
@@ -61,6 +69,9 @@ struct field {
     const char *doc;
     struct err *(*check_key)(const char *key); /* FIELD_MAP */
 };
+
+/* The shape of a field of a table. */
+struct shape shape_of_field(const struct field *f);
 
 struct column {
     const char *name;
@@ -122,6 +133,15 @@ struct kind {
     bool checks_creation;               /* creations are checked by this version's schema, too */
     void (*to_kept)(json_t *object);
     void (*from_kept)(json_t *object);
+    struct shape shape; /* {0}: that of `fields` */
+    /*
+     * JSON of the object before its first write, without apiVersion, kind and metadata. NULL: {}.
+     * Members that Go's encoder writes for an empty object ({"spec":{}}) are in it: they belong to
+     * nobody, as in Kubernetes.
+     */
+    const char *zero;
+    /* Fields have no managers before the first server-side apply: for kinds with many writes. */
+    bool is_unmanaged;
 };
 
 /* All kinds, in the order of discovery. */

@@ -15,7 +15,7 @@ static const struct field spec_fields[] = {
     F("minAvailable", FIELD_INT_OR_STRING, "Pods that must stay: a number, or a percentage."),
     F("maxUnavailable", FIELD_INT_OR_STRING,
       "Pods that may be unavailable: a number, or a percentage."),
-    F_OBJECT("selector", label_selector_fields, "The budget's pods; {}: all."),
+    F_OBJECT("selector", label_selector_fields, "The budget's pods; {}: all.", .is_atomic = true),
     F_STRING("unhealthyPodEvictionPolicy",
              "Whether unready pods may be evicted regardless of the budget.", .values = policies),
     F_END,
@@ -119,6 +119,7 @@ static void budget_validate(const json_t *object, struct causes *causes)
 }
 
 const struct kind kind_budget = {
+    .zero = "{\"spec\":{},\"status\":{}}",
     .group = "policy",
     .version = "v1",
     .api_version = "policy/v1",

@@ -127,7 +127,7 @@ static const struct field results_fields[] = {
 
 static const struct field allocation_fields[] = {
     F_OBJECT("devices", results_fields, "The allocated devices."),
-    F_ANY("nodeSelector", "The node of the devices."),
+    F_ANY("nodeSelector", "The node of the devices.", .is_atomic = true),
     F_TIME("allocationTimestamp", "The time of the allocation."),
     F_END,
 };
@@ -143,7 +143,8 @@ static const struct field user_item = F_OBJECT(NULL, user_fields, "A user of the
 
 static const struct field status_fields[] = {
     F_OBJECT("allocation", allocation_fields, "The devices of the claim."),
-    F_LIST("reservedFor", &user_item, "The pods that use the claim.", .items_max = USERS_MAX),
+    F_LIST("reservedFor", &user_item, "The pods that use the claim.", .items_max = USERS_MAX,
+           .list_keys = {"uid"}),
     F_ANY("devices", "States of the devices, by their drivers; kept, not used."),
     F_END,
 };
@@ -392,6 +393,7 @@ static struct err *claim_template_validate_update(const json_t *before, const js
 }
 
 const struct kind kind_claim = {
+    .zero = "{\"spec\":{\"devices\":{\"requests\":null}},\"status\":{}}",
     .group = "resource.k8s.io",
     .version = "v1",
     .api_version = "resource.k8s.io/v1",
@@ -409,6 +411,7 @@ const struct kind kind_claim = {
 };
 
 const struct kind kind_claim_template = {
+    .zero = "{\"spec\":{\"metadata\":{},\"spec\":{\"devices\":{\"requests\":null}}}}",
     .group = "resource.k8s.io",
     .version = "v1",
     .api_version = "resource.k8s.io/v1",
@@ -423,6 +426,7 @@ const struct kind kind_claim_template = {
 };
 
 const struct kind kind_device_class = {
+    .zero = "{\"spec\":{}}",
     .group = "resource.k8s.io",
     .version = "v1",
     .api_version = "resource.k8s.io/v1",

@@ -38,7 +38,7 @@ static const struct field spec_fields[] = {
 };
 
 static const struct field active_item =
-    F_OBJECT(NULL, object_reference_fields, "A job that has not ended.");
+    F_OBJECT(NULL, object_reference_fields, "A job that has not ended.", .is_atomic = true);
 
 static const struct field status_fields[] = {
     F_LIST("active", &active_item, "Jobs that have not ended.", .items_max = 16 << 10),
@@ -161,6 +161,8 @@ static void cronjob_validate(const json_t *object, struct causes *causes)
 }
 
 const struct kind kind_cronjob = {
+    .zero = "{\"spec\":{\"schedule\":\"\",\"jobTemplate\":{\"metadata\":{},\"spec\":{\"template\":{"
+            "\"metadata\":{},\"spec\":{\"containers\":null}}}}},\"status\":{}}",
     .group = "batch",
     .version = "v1",
     .api_version = "batch/v1",

@@ -23,7 +23,7 @@ const struct field event_series_fields[] = {
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,
     F_OBJECT("involvedObject", object_reference_fields, "The object of the event.",
-             .is_required = true),
+             .is_required = true, .is_atomic = true),
     F_STRING("reason", "The reason in CamelCase, for programs.", .size_max = 1024),
     F_STRING("message", "The message for users.", .size_max = 8 << 10),
     F_OBJECT("source", event_source_fields, "The reporting component."),
@@ -34,7 +34,8 @@ static const struct field fields[] = {
     F_TIME("eventTime", "The first occurrence, in microseconds."),
     F_OBJECT("series", event_series_fields, "The event's series."),
     F_STRING("action", "The action on the object.", .size_max = 128),
-    F_OBJECT("related", object_reference_fields, "A second object of the event."),
+    F_OBJECT("related", object_reference_fields, "A second object of the event.",
+             .is_atomic = true),
     F_STRING("reportingComponent", "The reporting controller.", .size_max = 253),
     F_STRING("reportingInstance", "The instance of the controller.", .size_max = 128),
     F_END,
@@ -134,6 +135,7 @@ const char *const event_selectable[] = {
 };
 
 const struct kind kind_event = {
+    .is_unmanaged = true,
     .group = "",
     .version = "v1",
     .api_version = "v1",

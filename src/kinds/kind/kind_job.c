@@ -294,6 +294,8 @@ static struct err *job_validate_update(const json_t *before, const json_t *after
 }
 
 const struct kind kind_job = {
+    .zero =
+        "{\"spec\":{\"template\":{\"metadata\":{},\"spec\":{\"containers\":null}}},\"status\":{}}",
     .group = "batch",
     .version = "v1",
     .api_version = "batch/v1",

@@ -44,6 +44,7 @@ static json_t *lease_cells(const json_t *object, int64_t now_ns)
 }
 
 const struct kind kind_lease = {
+    .zero = "{\"spec\":{}}",
     .group = "coordination.k8s.io",
     .version = "v1",
     .api_version = "coordination.k8s.io/v1",

@@ -326,6 +326,7 @@ static void limits_validate(const json_t *object, struct causes *causes)
 }
 
 const struct kind kind_limits = {
+    .zero = "{\"spec\":{\"limits\":null}}",
     .group = "",
     .version = "v1",
     .api_version = "v1",

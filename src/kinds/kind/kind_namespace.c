@@ -73,6 +73,7 @@ static void namespace_set_defaults(json_t *object, const struct kind_context *c)
 static const char *const selectable[] = {"status.phase", NULL};
 
 const struct kind kind_namespace = {
+    .zero = "{\"spec\":{},\"status\":{}}",
     .group = "",
     .version = "v1",
     .api_version = "v1",

@@ -258,6 +258,7 @@ static struct err *node_validate_update(const json_t *before, const json_t *afte
 static const char *const selectable[] = {"spec.unschedulable", NULL};
 
 const struct kind kind_node = {
+    .zero = "{\"spec\":{},\"status\":{}}",
     .group = "",
     .version = "v1",
     .api_version = "v1",

@@ -93,6 +93,7 @@ static const char *const selectable[] = {
 };
 
 const struct kind kind_pod = {
+    .zero = "{\"spec\":{\"containers\":null},\"status\":{}}",
     .group = "",
     .version = "v1",
     .api_version = "v1",

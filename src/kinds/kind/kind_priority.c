@@ -103,6 +103,7 @@ static struct err *priority_validate_update(const json_t *before, const json_t *
 }
 
 const struct kind kind_priority = {
+    .zero = "{\"value\":0}",
     .group = "scheduling.k8s.io",
     .version = "v1",
     .api_version = "scheduling.k8s.io/v1",

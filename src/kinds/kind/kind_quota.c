@@ -37,8 +37,9 @@ static const struct field spec_fields[] = {
           "requests.nvidia.com/gpu, pods, count/jobs.batch, ...",
           .items_max = HARD_MAX),
     F_LIST("scopes", &scope_item, "Scopes of the counted pods; empty: all pods.",
-           .is_set_list = true, .items_max = EXPRESSIONS_MAX),
-    F_OBJECT("scopeSelector", selector_fields, "Scopes with conditions on the priority class."),
+           .is_set_list = true, .items_max = EXPRESSIONS_MAX, .is_atomic = true),
+    F_OBJECT("scopeSelector", selector_fields, "Scopes with conditions on the priority class.",
+             .is_atomic = true),
     F_END,
 };
 
@@ -292,6 +293,7 @@ static struct err *quota_validate_update(const json_t *before, const json_t *aft
 }
 
 const struct kind kind_quota = {
+    .zero = "{\"spec\":{},\"status\":{}}",
     .group = "",
     .version = "v1",
     .api_version = "v1",

@@ -10,7 +10,7 @@ static const struct field pull_secret_fields[] = {
     F_END,
 };
 static const struct field pull_secret_item =
-    F_OBJECT(NULL, pull_secret_fields, "A secret of the same namespace.");
+    F_OBJECT(NULL, pull_secret_fields, "A secret of the same namespace.", .is_atomic = true);
 
 static const struct field fields[] = {
     F_TYPE_AND_METADATA,

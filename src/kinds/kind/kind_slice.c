@@ -81,6 +81,7 @@ static json_t *slice_cells(const json_t *object, int64_t now_ns)
 static const char *const selectable[] = {"spec.nodeName", "spec.driver", NULL};
 
 const struct kind kind_slice = {
+    .zero = "{\"spec\":{}}",
     .group = "resource.k8s.io",
     .version = "v1",
     .api_version = "resource.k8s.io/v1",

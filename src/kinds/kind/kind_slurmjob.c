@@ -252,6 +252,7 @@ static void slurmjob_validate(const json_t *object, struct causes *causes)
 }
 
 const struct kind kind_slurmjob = {
+    .is_unmanaged = true,
     .group = "mete.dev",
     .version = "v1",
     .api_version = "mete.dev/v1",

@@ -116,6 +116,7 @@ static json_t *slurmstep_cells(const json_t *object, int64_t now_ns)
 }
 
 const struct kind kind_slurmstep = {
+    .is_unmanaged = true,
     .group = "mete.dev",
     .version = "v1",
     .api_version = "mete.dev/v1",

@@ -52,18 +52,33 @@ static void put_fields(json_t *schema, const struct field *fields)
     }
 }
 
+/* How a server-side apply merges the list. */
+static void put_list_type(json_t *schema, const struct field *f)
+{
+    const struct shape shape = shape_of_field(f);
+    const char *keys[SHAPE_KEYS_MAX];
+    size_t n;
+
+    if (shape_form(shape) != SHAPE_LIST_MAP) {
+        json_put_text(schema, "x-kubernetes-list-type",
+                      shape_form(shape) == SHAPE_SET ? "set" : "atomic");
+        return;
+    }
+    json_put_text(schema, "x-kubernetes-list-type", "map");
+    n = shape.ops->keys(shape.node, keys);
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(json_array_at(schema, "x-kubernetes-list-map-keys"),
+                                    json_string(keys[i]));
+}
+
 static void put_list(json_t *schema, const struct field *f)
 {
     put_type(schema, "array", NULL);
     json_put(schema, "items", format_field(f->item));
-    if (f->merge_key) {
-        json_put_text(schema, "x-kubernetes-patch-merge-key", f->merge_key);
+    put_list_type(schema, f);
+    json_put_text(schema, "x-kubernetes-patch-merge-key", f->merge_key);
+    if (f->merge_key || f->is_set_list)
         json_put_text(schema, "x-kubernetes-patch-strategy", "merge");
-    } else if (f->is_set_list) {
-        json_put_text(schema, "x-kubernetes-patch-strategy", "merge");
-    } else {
-        json_put_text(schema, "x-kubernetes-list-type", "atomic");
-    }
 }
 
 static void put_int(json_t *schema, const struct field *f)
@@ -131,6 +146,8 @@ static json_t *format_field(const struct field *f)
     put_by_type(schema, f);
     if (f->fallback)
         json_put(schema, "default", json_loads(f->fallback, JSON_DECODE_ANY, NULL));
+    if (f->is_atomic && (f->type == FIELD_OBJECT || f->type == FIELD_MAP))
+        json_put_text(schema, "x-kubernetes-map-type", "atomic");
     return schema;
 }
 

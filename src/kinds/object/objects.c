@@ -222,6 +222,8 @@ void change_done(struct change *c)
     json_decref(c->before);
     json_decref(c->after);
     json_decref(c->charged);
+    json_decref(c->given_managers);
+    json_decref(c->managers);
 }
 
 struct err *change_load(struct change *c, const char *name)
@@ -261,6 +263,13 @@ static struct err *put_after(struct change *c)
     AUTO_FREE char *text = json_format(ordered);
     size_t size = strlen(text);
 
+    if (size > OBJECT_BYTES_MAX && c->managers && !c->is_apply) {
+        /* Managers are the first to go, as in Kubernetes. */
+        json_decref(c->managers);
+        c->managers = NULL;
+        json_put_text(json_object_at(c->after, "metadata"), "managedFields", NULL);
+        return put_after(c);
+    }
     if (size > OBJECT_BYTES_MAX) {
         AUTO_FREE char *resource = resource_name(c->kind);
 
@@ -426,6 +435,7 @@ struct err *change_create(struct change *c, json_t *object)
 
     TRY(kind_decode(c->kind, object, r->validation, r->warnings));
     c->after = json_incref(object);
+    managed_create(c);
     TRY(create_rules(c));
     TRY(slurm_step_create_rules(c));
     TRY(check_absent(c));
@@ -441,6 +451,7 @@ struct err *change_create(struct change *c, json_t *object)
     TRY(admit_network_topology(c));
     TRY(admit_check(c));
     TRY(admit_claim(c));
+    managed_put(c);
     return meta_check_owners(c);
 }
 

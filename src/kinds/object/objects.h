@@ -74,7 +74,10 @@ struct objects_request {
     struct kind_context who;
     enum field_validation validation;
     bool is_dry_run;
-    json_t *warnings; /* array, may be NULL */
+    json_t *warnings;    /* array, may be NULL */
+    const char *manager; /* who owns the written fields; NULL: one of Mete's own processes, whose
+                            writes are tracked only where they change what others applied */
+    bool force;          /* of an apply: takes fields from other managers */
 };
 
 struct delete_options {
@@ -109,6 +112,11 @@ enum patch_type {
 struct err *objects_patch(struct objects *o, const struct objects_request *r, enum patch_type type,
                           const json_t *patch, store_done_fn done, void *arg,
                           json_t **ret) MUST_CHECK;
+
+/* Server-side apply: merges `config` into the object, or creates it. The request has a manager.
+ * ERR_CONFLICT: others own fields that have other values in `config`. */
+struct err *objects_apply(struct objects *o, const struct objects_request *r, const json_t *config,
+                          store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
 
 /* A write of objects_write_all. */
 struct objects_write {

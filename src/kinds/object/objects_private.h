@@ -46,14 +46,17 @@ struct change {
     struct kind_context who; /* with now_ns */
     struct store_key key;
     struct txn txn;
-    int64_t version; /* of the present object; 0: absent */
-    json_t *before;  /* the present object, without resourceVersion; NULL: absent */
-    json_t *after;   /* the new object; NULL: not yet known */
-    bool is_removal; /* `after` is the last state of a removed object */
-    bool is_put;     /* PUT: reserved names that the client left out stay */
-    int64_t job_id;  /* used when the transaction is accepted; 0: none */
-    int64_t job_ids; /* numbers from `job_id` on that it uses; 0: one */
-    json_t *charged; /* quotas after the transaction, array; NULL: none */
+    int64_t version;        /* of the present object; 0: absent */
+    json_t *before;         /* the present object, without resourceVersion; NULL: absent */
+    json_t *after;          /* the new object; NULL: not yet known */
+    bool is_removal;        /* `after` is the last state of a removed object */
+    bool is_put;            /* PUT: reserved names that the client left out stay */
+    int64_t job_id;         /* used when the transaction is accepted; 0: none */
+    int64_t job_ids;        /* numbers from `job_id` on that it uses; 0: one */
+    json_t *charged;        /* quotas after the transaction, array; NULL: none */
+    bool is_apply;          /* a server-side apply */
+    json_t *given_managers; /* managedFields that the client sent; NULL: none */
+    json_t *managers;       /* managedFields of `after`; NULL: none */
 };
 
 /* objects_pod_account.c: the pod's service account, registry passwords and token */
@@ -70,6 +73,10 @@ struct err *change_commit(struct change *c, store_done_fn done, void *arg, json_
 /* All steps before a commit: they leave the new, checked object in `after`. */
 struct err *change_create(struct change *c, json_t *object) MUST_CHECK;
 struct err *change_patch(struct change *c, enum patch_type type, const json_t *patch) MUST_CHECK;
+struct err *change_apply_config(struct change *c, const json_t *config) MUST_CHECK;
+/* Decodes and checks `c->after`, the wanted tree, against `c->before`. */
+struct err *change_replace(struct change *c) MUST_CHECK;
+struct err *change_check_subresource(const struct change *c) MUST_CHECK;
 /* The halves of change_commit: change_stage fills the transaction, change_accepted follows its
  * acceptance. */
 struct err *change_stage(struct change *c, bool *ret_is_write) MUST_CHECK;
@@ -94,6 +101,13 @@ void meta_make_name(struct change *c);
 struct err *meta_update(struct change *c) MUST_CHECK;
 struct err *meta_check_owners(const struct change *c) MUST_CHECK;
 bool meta_has_finalizers(const struct change *c, const json_t *object);
+
+/* objects_managed.c: managed_create follows the decoding of a new object; managed_take that of a
+ * wanted one, and managed_update the rules of metadata. managed_put ends a write. */
+void managed_create(struct change *c);
+void managed_take(struct change *c);
+void managed_update(struct change *c);
+void managed_put(struct change *c);
 
 /* objects_pod_security.c: privileges that only administrators may put into a PodSpec
  * (ERR_FORBIDDEN) */

@@ -12,7 +12,7 @@ static struct err *no_such_resource(void)
     return err_new(ERR_NOT_FOUND, "the server could not find the requested resource");
 }
 
-static struct err *check_subresource(const struct change *c)
+struct err *change_check_subresource(const struct change *c)
 {
     const char *sub = c->request->subresource;
 
@@ -95,6 +95,7 @@ static struct err *update_rules(struct change *c)
     TRY(meta_update(c));
     admit_keep_priority(c);
     TRY(kind_default(c->kind, c->after, &c->who));
+    managed_update(c);
     TRY(kind_validate(c->kind, c->after));
     TRY(admit_network_topology(c));
     TRY(admit_check(c));
@@ -108,17 +109,18 @@ static struct err *update_rules(struct change *c)
     return slurm_update_rules(c);
 }
 
-/* Decodes and checks `c->after`, the wanted tree, against `c->before`. */
-static struct err *change_replace(struct change *c)
+struct err *change_replace(struct change *c)
 {
     const struct objects_request *r = c->request;
 
     TRY(kind_decode(c->kind, c->after, r->validation, r->warnings));
     TRY(meta_check_body(c, c->after));
     TRY(meta_check_preconditions(c, c->after));
+    managed_take(c);
     TRY(update_rules(c));
     if (is_pod(c->kind))
         requeue_lost_in(c);
+    managed_put(c);
     c->is_removal = is_finished(c);
     return NULL;
 }
@@ -127,7 +129,7 @@ static struct err *change_update(struct change *c, json_t *object, store_done_fn
                                  json_t **ret)
 {
     TRY(change_load(c, c->request->name));
-    TRY(check_subresource(c));
+    TRY(change_check_subresource(c));
     if (!json_is_object(object))
         return err_new(ERR_BAD_REQUEST, "want a JSON object");
     c->is_put = true;
@@ -200,7 +202,7 @@ struct err *change_patch(struct change *c, enum patch_type type, const json_t *p
     AUTO(json_freep) json_t *patched = NULL;
 
     TRY(change_load(c, c->request->name));
-    TRY(check_subresource(c));
+    TRY(change_check_subresource(c));
     if (type != PATCH_JSON && !json_is_object(patch))
         return err_new(ERR_BAD_REQUEST, "want a JSON object as the patch");
     TRY(change_apply(c, type, patch, &patched));
@@ -222,6 +224,26 @@ struct err *objects_patch(struct objects *o, const struct objects_request *r, en
     }
     change_init(&c, o, r);
     e = change_patch(&c, type, patch);
+    if (!e)
+        e = change_commit(&c, done, arg, ret);
+    change_done(&c);
+    return e;
+}
+
+struct err *objects_apply(struct objects *o, const struct objects_request *r, const json_t *config,
+                          store_done_fn done, void *arg, json_t **ret)
+{
+    struct change c;
+    struct err *e;
+
+    if (r->kind->kept_as)
+        return err_new(ERR_UNIMPLEMENTED,
+                       "server-side apply of %s in %s is not implemented: apply in %s",
+                       r->kind->plural, r->kind->api_version, r->kind->kept_as->api_version);
+    change_init(&c, o, r);
+    e = change_check_subresource(&c);
+    if (!e)
+        e = change_apply_config(&c, config);
     if (!e)
         e = change_commit(&c, done, arg, ret);
     change_done(&c);

@@ -56,18 +56,20 @@ static const struct field preferred_term_item =
 
 static const struct field node_affinity_fields[] = {
     F_OBJECT("requiredDuringSchedulingIgnoredDuringExecution", node_selector_fields,
-             "Required conditions on the node."),
+             "Required conditions on the node.", .is_atomic = true),
     F_LIST("preferredDuringSchedulingIgnoredDuringExecution", &preferred_term_item,
            "Preferred nodes.", .items_max = TERMS_MAX),
     F_END,
 };
 
 static const struct field pod_term_fields[] = {
-    F_OBJECT("labelSelector", label_selector_fields, "The selected pods; absent: none."),
+    F_OBJECT("labelSelector", label_selector_fields, "The selected pods; absent: none.",
+             .is_atomic = true),
     F_LIST("namespaces", &string_item, "Namespaces of the selected pods; absent: the pod's own.",
            .items_max = KEYS_MAX),
     F_OBJECT("namespaceSelector", label_selector_fields,
-             "{}: the selected pods are in any namespace. Other selectors are refused."),
+             "{}: the selected pods are in any namespace. Other selectors are refused.",
+             .is_atomic = true),
     F_STRING("topologyKey", "The node label that defines domains.", .check = name_check_qualified),
     F_LIST("matchLabelKeys", &string_item,
            "Labels with the same value on the selected pods and this pod.", .items_max = KEYS_MAX),
@@ -112,7 +114,8 @@ static const struct field spread_fields[] = {
     F_STRING("whenUnsatisfiable",
              "DoNotSchedule, or ScheduleAnyway: prefer the domain that is least uneven.",
              .is_required = true, .values = actions),
-    F_OBJECT("labelSelector", label_selector_fields, "The selected pods; absent: none."),
+    F_OBJECT("labelSelector", label_selector_fields, "The selected pods; absent: none.",
+             .is_atomic = true),
     F_INT("minDomains", "With fewer domains than this, the fewest counts as 0."),
     F_STRING("nodeAffinityPolicy",
              "Honor: only nodes that match the pod's node affinity count. Default: Honor.",

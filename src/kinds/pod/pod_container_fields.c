@@ -32,10 +32,11 @@ static const struct field key_ref_fields[] = {
 };
 
 static const struct field value_from_fields[] = {
-    F_OBJECT("fieldRef", field_ref_fields, "A field of the pod."),
-    F_OBJECT("resourceFieldRef", resource_ref_fields, "A request or limit of a container."),
-    F_OBJECT("configMapKeyRef", key_ref_fields, "A key of a config map."),
-    F_OBJECT("secretKeyRef", key_ref_fields, "A key of a secret."),
+    F_OBJECT("fieldRef", field_ref_fields, "A field of the pod.", .is_atomic = true),
+    F_OBJECT("resourceFieldRef", resource_ref_fields, "A request or limit of a container.",
+             .is_atomic = true),
+    F_OBJECT("configMapKeyRef", key_ref_fields, "A key of a config map.", .is_atomic = true),
+    F_OBJECT("secretKeyRef", key_ref_fields, "A key of a secret.", .is_atomic = true),
     F_REFUSED("fileKeyRef", "A key in a file."),
     F_END,
 };
@@ -116,7 +117,7 @@ static const struct field container_fields[] = {
     F_LIST("args", &string_item, "Arguments; default: the image's.", .items_max = 4096),
     F_STRING("workingDir", "The working directory; default: the image's.", .size_max = 4095),
     F_LIST("ports", &port_item, "Ports of the container.", .merge_key = "containerPort",
-           .items_max = 128),
+           .items_max = 128, .list_keys = {"containerPort", "protocol"}),
     F_LIST("envFrom", &env_from_item, "Variables from whole objects.", .items_max = 64),
     F_LIST("env", &env_item, "Variables, in their order.", .merge_key = "name"),
     F_OBJECT("resources", resources_fields, "Requests and limits.", .fallback = "{}"),

@@ -27,8 +27,8 @@ static const struct field local_reference_fields[] = {
     F_STRING("name", "The name of the object.", .size_max = 253),
     F_END,
 };
-static const struct field pull_secret_item =
-    F_OBJECT(NULL, local_reference_fields, "A secret with a registry's password.");
+static const struct field pull_secret_item = F_OBJECT(
+    NULL, local_reference_fields, "A secret with a registry's password.", .is_atomic = true);
 
 static const struct field os_fields[] = {
     F_STRING("name", "linux.", .is_required = true, .values = systems),
@@ -84,7 +84,7 @@ const struct field pod_spec_fields[] = {
              .harmless = "\"ClusterFirst\"", .values = dns_policies),
     F_ANY("dnsConfig", "The DNS configuration.", .support = FIELD_IGNORED),
     F_MAP("nodeSelector", &label_value_item, "Labels that the node must have.",
-          .check_key = name_check_qualified, .items_max = 64),
+          .check_key = name_check_qualified, .items_max = 64, .is_atomic = true),
     F_STRING("serviceAccountName", "The pod's identity to the API.", .fallback = "\"default\"",
              .check = name_check_subdomain, .size_max = 253),
     F_STRING("serviceAccount", "The old name of serviceAccountName.", .size_max = 253),
@@ -124,7 +124,8 @@ const struct field pod_spec_fields[] = {
            .fallback = "true"),
     F_REFUSED("overhead", "The overhead of the runtime."),
     F_LIST("topologySpreadConstraints", &pod_spread_item, "Spread constraints.",
-           .merge_key = "topologyKey", .items_max = 32),
+           .merge_key = "topologyKey", .items_max = 32,
+           .list_keys = {"topologyKey", "whenUnsatisfiable"}),
     F_OBJECT("os", os_fields, "The operating system."),
     F_LIST("schedulingGates", &gate_item, "Gates that must be removed before the pod is scheduled.",
            .merge_key = "name", .is_unique = true, .items_max = 64),

@@ -44,8 +44,9 @@ static const struct field secret_fields[] = {
 
 static const struct field downward_file_fields[] = {
     F_STRING("path", "The file's path in the volume.", .is_required = true, .size_max = 4095),
-    F_OBJECT("fieldRef", field_ref_fields, "A field of the pod."),
-    F_OBJECT("resourceFieldRef", resource_ref_fields, "A request or limit of a container."),
+    F_OBJECT("fieldRef", field_ref_fields, "A field of the pod.", .is_atomic = true),
+    F_OBJECT("resourceFieldRef", resource_ref_fields, "A request or limit of a container.",
+             .is_atomic = true),
     F_INT("mode", "The file's permissions.", .min = 0, .max = 0777),
     F_END,
 };
