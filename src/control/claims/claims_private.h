@@ -91,8 +91,6 @@ struct cluster_answer claims_answer(struct claims *c, const char *key);
 json_t *claims_devices_of_node(struct claims_object *node);
 /* {"NODE": [device ...], ...} of all nodes, by name. Reads nodes that changed. A new object. */
 json_t *claims_inventory(struct claims *c);
-/* An attribute of a device: "uuid", "type", "profile". Borrowed or NULL. */
-const char *claims_attribute(const json_t *device, const char *name);
 /* The attribute of this qualified name, with its type: {"string": "..."}. Borrowed or NULL. */
 const json_t *claims_value(const json_t *device, const char *name);
 /* The device's text, by model/device.h. */

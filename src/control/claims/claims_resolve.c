@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "control/claims/claims_private.h"
+#include "kinds/kind/claim_device.h"
 #include "kinds/pod/pod_claims.h"
 #include "model/gpu_ask.h"
 
@@ -94,9 +95,9 @@ static bool is_accepted(const struct resolved *d, const struct claims_match *m)
 
 static void chosen_add(struct chosen *c, const struct claims_match *m)
 {
-    bool is_slice = text_equal(claims_attribute(m->device, "type"), "mig");
-    const char *uuid = claims_attribute(m->device, is_slice ? "parentUUID" : "uuid");
-    const char *profile = claims_attribute(m->device, "profile");
+    bool is_slice = text_equal(claim_device_text(m->device, "type"), "mig");
+    const char *uuid = claim_device_text(m->device, is_slice ? "parentUUID" : "uuid");
+    const char *profile = claim_device_text(m->device, "profile");
     int64_t start = json_int_at(m->device, "attributes", "start", "int", NULL);
 
     if (!uuid)
@@ -124,8 +125,8 @@ static int64_t starts_on(const struct resolving *r, const char *uuid, const char
             const json_t *device = json_array_get(devices, i);
             int64_t start = json_int_at(device, "attributes", "start", "int", NULL);
 
-            if (text_equal(claims_attribute(device, "parentUUID"), uuid) &&
-                text_equal(claims_attribute(device, "profile"), profile))
+            if (text_equal(claim_device_text(device, "parentUUID"), uuid) &&
+                text_equal(claim_device_text(device, "profile"), profile))
                 starts |= INT64_C(1) << (start & 15);
         }
     }
