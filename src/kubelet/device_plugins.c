@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/retry.h"
 #include "kubelet/grpc/grpc_client.h"
-#include "kubelet/grpc/grpc_server.h"
+#include "kubelet/grpc/grpc_message.h"
 #include "kubelet/kubelet_dir.h"
 #include "kubelet/plugin_choice.h"
 
@@ -48,31 +48,6 @@ struct device_plugins {
     struct device_plugin *list;
 };
 
-/* ---- messages ---- */
-
-/* The bytes of a message; the caller frees them. */
-static struct buf message_pack(const ProtobufCMessage *m)
-{
-    struct buf b = {.cap = (size_t)8 << 20};
-    size_t size = protobuf_c_message_get_packed_size(m);
-    AUTO_FREE uint8_t *bytes = mem_alloc(size + 1);
-
-    buf_add(&b, bytes, protobuf_c_message_pack(m, bytes));
-    return b;
-}
-
-static struct str buf_str(const struct buf *b)
-{
-    return (struct str){.at = text_or_empty(b->at), .size = b->size};
-}
-
-static void call_answer(struct grpc_call *call, const ProtobufCMessage *m)
-{
-    AUTO(buf_done) struct buf b = message_pack(m);
-
-    grpc_call_send(call, buf_str(&b));
-}
-
 /* ---- the list of devices ---- */
 
 static V1beta1__TopologyInfo *topology_new(struct arena *a, int numa_node)
@@ -109,7 +84,7 @@ static struct buf plugin_list(const struct device_plugin *p)
     list.devices = arena_alloc(a, (p->resource.devices.n + 1) * sizeof(*list.devices));
     VEC_EACH (&p->resource.devices, d)
         list.devices[list.n_devices++] = device_message(a, d);
-    return message_pack(&list.base);
+    return grpc_message_pack(&list.base);
 }
 
 static void plugin_tell(struct device_plugin *p)
@@ -142,7 +117,7 @@ static void on_options(void *arg, struct grpc_call *call, struct str message)
     (void)arg;
     (void)message;
     options.get_preferred_allocation_available = true;
-    call_answer(call, &options.base);
+    grpc_call_answer(call, &options.base);
     grpc_call_end(call, NULL);
 }
 
@@ -212,7 +187,7 @@ static void on_preferred(void *arg, struct grpc_call *call, struct str message)
         e = preferred_make(a, &p->resource, q->container_requests[i],
                            &answer.container_responses[answer.n_container_responses++]);
     if (!e)
-        call_answer(call, &answer.base);
+        grpc_call_answer(call, &answer.base);
     if (q)
         v1beta1__preferred_allocation_request__free_unpacked(q, NULL);
     grpc_call_end(call, e);
@@ -236,7 +211,7 @@ static void on_allocate(void *arg, struct grpc_call *call, struct str message)
     if (e)
         LOG(WARN, "allocation refused", S("resource", p->resource.name), E(e));
     else
-        call_answer(call, &answer.base);
+        grpc_call_answer(call, &answer.base);
     if (q)
         v1beta1__allocate_request__free_unpacked(q, NULL);
     grpc_call_end(call, e);
@@ -248,7 +223,7 @@ static void on_pre_start(void *arg, struct grpc_call *call, struct str message)
 
     (void)arg;
     (void)message;
-    call_answer(call, &empty.base);
+    grpc_call_answer(call, &empty.base);
     grpc_call_end(call, NULL);
 }
 
@@ -293,7 +268,7 @@ static void plugin_register(struct device_plugin *p, const struct file_mark *kub
     request.endpoint = p->endpoint;
     request.resource_name = p->resource.name;
     request.options = &options;
-    message = message_pack(&request.base);
+    message = grpc_message_pack(&request.base);
     p->kubelet = *kubelet;
     p->told_ns = loop_now_ns(p->all->o.loop);
     p->request =
@@ -413,6 +388,11 @@ static void plugin_take(struct device_plugin *p, struct plugin_resource *fresh)
     plugin_tell(p);
 }
 
+void device_plugins_set(struct device_plugins *all, const struct plugin_settings *settings)
+{
+    all->o.settings = *settings;
+}
+
 void device_plugins_update(struct device_plugins *all, const struct gpu *gpus, size_t n)
 {
     struct plugin_resources fresh = {0};
@@ -435,10 +415,37 @@ void device_plugins_update(struct device_plugins *all, const struct gpu *gpus, s
     plugin_resources_done(&fresh);
 }
 
+/* Two plugins would give each gpu twice: the sockets of NVIDIA's are "nvidia-gpu.sock",
+ * "nvidia-mig-1g.10gb.sock", ... */
+static struct err *check_others(const char *dir)
+{
+    char **names = NULL;
+    size_t n = 0;
+    struct err *e = dir_list(dir, &names, &n);
+
+    if (e && err_code(e) == ERR_NOT_FOUND) {
+        err_free(e);
+        return NULL;
+    }
+    for (size_t i = 0; i < n && !e; i++) {
+        AUTO_FREE char *path = mem_format("%s/%s", dir, names[i]);
+
+        if (text_starts_with(names[i], "nvidia-") && text_ends_with(names[i], ".sock") &&
+            grpc_server_answers(path))
+            e = err_new(ERR_CONFLICT,
+                        "%s: NVIDIA's device plugin serves this kubelet: remove it first", path);
+    }
+    names_free(names, n);
+    return e;
+}
+
 struct err *device_plugins_new(const struct device_plugins_options *o, struct device_plugins **ret)
 {
-    struct device_plugins *all = mem_alloc(sizeof(*all));
+    struct device_plugins *all = NULL;
     struct err *e;
+
+    TRY(check_others(o->dir));
+    all = mem_alloc(sizeof(*all));
 
     *all = (struct device_plugins){.o = *o,
                                    .dir = mem_strdup(o->dir),

@@ -23,11 +23,15 @@ struct device_plugins_options {
     void *arg;
 };
 
+/* ERR_CONFLICT: NVIDIA's device plugin serves the kubelet. */
 struct err *device_plugins_new(const struct device_plugins_options *o,
                                struct device_plugins **ret) MUST_CHECK;
 
 /* Removes the sockets: the kubelet then counts the devices as unhealthy. Accepts NULL. */
 void device_plugins_free(struct device_plugins *p);
+
+/* Counts for allocations from now on. */
+void device_plugins_set(struct device_plugins *p, const struct plugin_settings *settings);
 
 /* Takes the gpus as the node offers them (node/gpu_offer.h). A resource without devices keeps its
  * plugin: the kubelet then has none of it. */

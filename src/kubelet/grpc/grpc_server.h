@@ -36,6 +36,9 @@ void grpc_server_free(struct grpc_server *s);
 /* Is the socket in its place? Others may have removed or replaced it. */
 bool grpc_server_is_there(const struct grpc_server *s);
 
+/* Does a server listen on the socket at `path`? */
+bool grpc_server_answers(const char *path);
+
 void grpc_call_send(struct grpc_call *c, struct str message);
 
 /* Ends the call with the status of `e`, which is taken; NULL: OK. The call is then dead. */

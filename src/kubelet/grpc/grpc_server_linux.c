@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/unix_linux.h"
 #include "kubelet/grpc/grpc_conn_linux.h"
 #include "kubelet/grpc/grpc_server.h"
 #include "kubelet/grpc/grpc_text.h"
@@ -397,6 +398,14 @@ static ino_t inode_of(const char *path)
 bool grpc_server_is_there(const struct grpc_server *s)
 {
     return s->inode != 0 && inode_of(s->path) == s->inode;
+}
+
+bool grpc_server_answers(const char *path)
+{
+    AUTO(fd_closep) int fd = -1;
+    AUTO(err_freep) struct err *e = unix_connect(path, &fd);
+
+    return !e;
 }
 
 struct err *grpc_server_new(const struct grpc_server_options *o, struct grpc_server **ret)
