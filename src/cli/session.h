@@ -16,6 +16,10 @@ struct session;
 struct err *session_open(struct cli *c, struct session **ret) MUST_CHECK;
 /* As session_open for a given data directory: for `mete up` and `down`. */
 struct err *session_open_data(struct cli *c, const char *data_dir, struct session **ret) MUST_CHECK;
+/* As session_open for the API server of a cluster: --kubeconfig, the variables with kubeconfig
+ * files, the pod's service account; --data does not name it. ERR_NOT_FOUND: none of them is there.
+ */
+struct err *session_open_cluster(struct cli *c, struct session **ret) MUST_CHECK;
 /* As session_open for a server that `o` names; `o->loop` is set here. */
 struct err *session_open_server(struct cli *c, const struct client_options *o,
                                 struct session **ret) MUST_CHECK;

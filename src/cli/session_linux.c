@@ -301,6 +301,22 @@ struct err *session_open(struct cli *c, struct session **ret)
     return NULL;
 }
 
+struct err *session_open_cluster(struct cli *c, struct session **ret)
+{
+    static const char *const files[] = {"METE_KUBECONFIG", "KUBECONFIG", NULL};
+    AUTO_FREE char *url = cluster_url();
+    struct choice where = {.kubeconfig = flag_text(c->in, "kubeconfig"),
+                           .context = flag_text(c->in, "context")};
+
+    take_variable(&where, files);
+    if (where.kubeconfig)
+        return open_kubeconfig(c, &where, ret);
+    if (!url)
+        return err_new(ERR_NOT_FOUND, "no API server: want --kubeconfig FILE, $KUBECONFIG, or a "
+                                      "pod's service account");
+    return open_in_cluster(c, url, ret);
+}
+
 struct loop *session_loop(struct session *s)
 {
     return s->loop;

@@ -279,12 +279,20 @@ static bool add_found(void *arg, const char *container, const struct device *d)
     return true;
 }
 
+/* Do these holders of the gpu allow the plan? */
+static bool holders_allow(const struct gpu_partition *e, const struct found_holders *found)
+{
+    struct partition_plan plan = {0};
+    AUTO(err_freep)
+    struct err *problem = partition_plan_make(&e->gpu, &e->wish, found->list, found->n, &plan);
+
+    return !problem && memcmp(&plan, &e->plan, sizeof(plan)) == 0;
+}
+
 /* Do the pods that the server has bound here allow the plan? */
 static bool pods_allow(const struct gpu_partition *e, const json_t *pods)
 {
     AUTO_FREE struct found_holders *found = mem_alloc(sizeof(*found));
-    struct partition_plan plan = {0};
-    AUTO(err_freep) struct err *problem = NULL;
     json_t *pod;
     size_t i;
 
@@ -300,37 +308,59 @@ static bool pods_allow(const struct gpu_partition *e, const json_t *pods)
             if (!text_equal(found->list[k - 1].device.gpu, e->uuid))
                 found->list[k - 1] = found->list[--found->n];
     }
-    problem = partition_plan_make(&e->gpu, &e->wish, found->list, found->n, &plan);
-    return !problem && memcmp(&plan, &e->plan, sizeof(plan)) == 0;
+    return holders_allow(e, found);
+}
+
+/* Starts the plan, or looks again later: a pod has come, or nobody answered. */
+static void partition_checked(struct gpu_partitions *p, bool is_allowed)
+{
+    struct gpu_partition *entry = p->active;
+
+    if (is_allowed) {
+        partition_start(p, entry);
+        return;
+    }
+    p->active = NULL;
+    entry->phase = PHASE_IDLE;
+    loop_timer_set(p->timer, NS_PER_SEC);
+}
+
+static void on_holdings(void *arg, const struct err *e, const struct gpu_holding *list, size_t n)
+{
+    struct gpu_partitions *p = arg;
+    AUTO_FREE struct found_holders *found = mem_alloc(sizeof(*found));
+
+    for (size_t i = 0; i < n && found->n < GPU_SLICES_MAX; i++)
+        if (text_equal(list[i].device.gpu, p->active->uuid))
+            found->list[found->n++] = list[i];
+    partition_checked(p, !e && holders_allow(p->active, found));
 }
 
 static void on_pods(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct gpu_partitions *p = arg;
-    struct gpu_partition *entry = p->active;
     AUTO(err_freep) struct err *failed = client_error(e, reply);
     AUTO(json_freep) json_t *pods = NULL;
 
     p->call = NULL;
     if (!failed)
         failed = json_parse(reply->body, &pods);
-    if (!failed && pods_allow(entry, pods)) {
-        partition_start(p, entry);
-        return;
-    }
-    /* A pod has come, or the server did not answer: look again later. */
-    p->active = NULL;
-    entry->phase = PHASE_IDLE;
-    loop_timer_set(p->timer, NS_PER_SEC);
+    partition_checked(p, !failed && pods_allow(p->active, pods));
 }
 
 static void ask_for_pods(struct gpu_partitions *p, struct gpu_partition *e)
 {
-    AUTO_FREE char *path = mem_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", p->o.node);
-    const struct client_request r = {.method = "GET", .path = path};
+    AUTO_FREE char *path = NULL;
+    struct client_request r = {.method = "GET"};
 
     p->active = e;
     e->phase = PHASE_CHECKING;
+    if (p->o.holders.ask) {
+        p->o.holders.ask(p->o.holders.self, on_holdings, p);
+        return;
+    }
+    path = mem_format("/api/v1/pods?fieldSelector=spec.nodeName%%3D%s", p->o.node);
+    r.path = path;
     client_send(p->o.client, &r, on_pods, p, &p->call);
 }
 
@@ -362,7 +392,8 @@ void gpu_partitions_advance(struct gpu_partitions *p, const json_t *node)
         }
         if (!gpus && text)
             err_free(json_parse(str_of(text), &gpus)); /* damaged: not announced */
-        if (is_announced(gpus, e))
+        if (p->o.holders.ask ? p->o.holders.is_announced(p->o.holders.self, e->uuid)
+                             : is_announced(gpus, e))
             ask_for_pods(p, e);
     }
 }

@@ -27,11 +27,24 @@ struct partition_driver {
     void *self;
 };
 
+/* Who has which gpu, if the server's pods do not say it: on a cluster the kubelet does. */
+struct partition_holders {
+    /* Does a gpu that is out of service get no new pods by now? */
+    bool (*is_announced)(void *self, const char *uuid);
+    /* Finds the devices that pods hold; `done` is called once, later, and not after the free. */
+    void (*ask)(void *self,
+                void (*done)(void *arg, const struct err *e, const struct gpu_holding *list,
+                             size_t n),
+                void *arg);
+    void *self;
+};
+
 struct gpu_partitions_options {
     struct loop *loop;
-    struct client *client;
-    const char *node; /* its name */
-    const char *dir;  /* for the wishes on disk; made if missing */
+    struct client *client; /* this and `node` (its name): without `holders` */
+    const char *node;
+    struct partition_holders holders; /* {0}: the server's pods */
+    const char *dir;                  /* for the wishes on disk; made if missing */
     struct partition_driver driver;
     void (*changed)(void *arg); /* the state of a gpu has changed */
     void *arg;

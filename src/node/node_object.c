@@ -23,7 +23,7 @@ static void put_number(json_t *object, const char *key, int64_t value, const cha
     json_put_text(object, key, text);
 }
 
-static void put_gpu_labels(const struct node_facts *f, json_t *labels)
+void node_object_put_labels(const struct node_facts *f, json_t *labels)
 {
     static const char state_key[] = "nvidia.com/mig.config.state";
     const struct gpu_labels_facts l = {.gpus = f->gpus,
@@ -83,7 +83,7 @@ json_t *node_object_make(const struct node_facts *f, bool is_whole)
         AUTO(json_freep) json_t *gpus = gpus_format(f);
         AUTO_FREE char *text = json_format(gpus);
 
-        put_gpu_labels(f, labels);
+        node_object_put_labels(f, labels);
         json_put_text(json_object_at(meta, "annotations"), "mete.dev/gpus", text);
         if (f->driver && f->driver->driver_version[0])
             json_put_text(json_object_at(meta, "annotations"), "mete.dev/driver",
@@ -237,7 +237,7 @@ static void add_problem(const struct node_facts *f, json_t *status, const char *
 }
 
 /* Adds the conditions of the gpus: the worst gpu gives the reason, all are in the message. */
-static void add_gpu_problems(const struct node_facts *f, json_t *status)
+void node_object_put_conditions(const struct node_facts *f, json_t *status)
 {
     static const char *const reasons[] = {[GPU_HEALTHY] = "NoProblem",
                                           [GPU_DRAINED] = "NoProblem",
@@ -330,7 +330,7 @@ json_t *node_status_make(const struct node_facts *f)
     add_condition(f, status, "PIDPressure", false, "HasSufficientPID");
     add_condition(f, status, "Ready", true, "NodeReady");
     if (f->gpus_known && f->n_gpus > 0)
-        add_gpu_problems(f, status);
+        node_object_put_conditions(f, status);
     json_put(status, "images", f->images ? json_deep_copy(f->images) : json_array());
     add_address(status, "InternalIP", f->host->address);
     add_address(status, "Hostname", f->host->hostname);

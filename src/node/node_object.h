@@ -39,3 +39,8 @@ json_t *node_object_make(const struct node_facts *f, bool is_whole);
 bool node_object_has(const json_t *stored, const json_t *patch);
 /* {"status": ...}. A new reference. */
 json_t *node_status_make(const struct node_facts *f);
+
+/* The parts of both that are about gpus, for a Node of which a kubelet reports the rest. Needs
+ * known gpus. Labels that no longer hold become null. */
+void node_object_put_labels(const struct node_facts *f, json_t *labels);
+void node_object_put_conditions(const struct node_facts *f, json_t *status);

@@ -6,6 +6,7 @@
 Runs with Debian's Python, which has the library. Serves DIR/kubelet.sock; as a kubelet does, it first removes the sockets of
 plugins in DIR. Prints a JSON line for each registration ({"registered": RESOURCE, "endpoint", "version", "options"}) and for
 each list of devices ({"resource", "devices": [{"id", "health", "numa"}]}; "devices": null when the plugin ends the stream).
+Serves the API of PodResources beside DIR, too: {"pods": [PodResources]} sets its answer.
 Reads JSON lines {"call": METHOD, "resource", "request"} and prints {"answer"} or {"error", "code"}.
 """
 
@@ -55,6 +56,7 @@ class Kubelet:
 
     def __init__(self, directory, proto):
         self.dir = directory
+        self.proto = proto
         self.package, self.messages = messages_of(proto)
         self.channels = {}
         for name in os.listdir(directory):
@@ -101,8 +103,30 @@ class Kubelet:
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(f"{self.package}.Registration", {"Register": handler}),))
         server.add_insecure_port(f"unix://{os.path.join(self.dir, 'kubelet.sock')}")
         server.start()
+        pods = self.serve_pods()
         for line in sys.stdin:
-            self.call(json.loads(line))
+            order = json.loads(line)
+            if "pods" in order:
+                self.pods = order["pods"]
+            else:
+                self.call(order)
+        pods.stop(0)
+
+    def serve_pods(self):
+        package, messages = messages_of(self.proto.replace("deviceplugin", "podresources"))
+        self.pods = []
+
+        def answer(request, context):
+            return json_format.ParseDict({"pod_resources": self.pods}, messages["ListPodResourcesResponse"]())
+        handler = grpc.unary_unary_rpc_method_handler(answer, messages["ListPodResourcesRequest"].FromString,
+                                                      messages["ListPodResourcesResponse"].SerializeToString)
+        server = grpc.server(futures.ThreadPoolExecutor(1))
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("v1.PodResourcesLister", {"List": handler}),))
+        directory = os.path.join(os.path.dirname(self.dir), "pod-resources")
+        os.makedirs(directory, exist_ok=True)
+        server.add_insecure_port(f"unix://{os.path.join(directory, 'kubelet.sock')}")
+        server.start()
+        return server
 
 
 if __name__ == "__main__":

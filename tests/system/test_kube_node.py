@@ -6,9 +6,11 @@ import os
 import queue
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
+import urllib.request
 
 from harness import BUILD, METE, ROOT, check, equal, execute, patience, wait
 
@@ -63,6 +65,13 @@ class Kubelet:
         self.process.stdin.write(json.dumps({"call": method, "resource": resource, "request": request or {}}) + "\n")
         self.process.stdin.flush()
         return self.find(lambda line: "answer" in line or "error" in line, f"an answer of {method}")
+
+    def tell_pods(self, *pods):
+        """What the kubelet says of running pods: [(namespace, pod, container, resource, ids)]."""
+        self.process.stdin.write(json.dumps({"pods": [
+            {"namespace": ns, "name": pod, "containers": [{"name": container, "devices": [{"resource_name": resource, "device_ids": ids}]}]}
+            for ns, pod, container, resource, ids in pods]}) + "\n")
+        self.process.stdin.flush()
 
     def allocate(self, resource, *ids):
         return self.call("Allocate", resource, {"container_requests": [{"devices_ids": ids}]})
@@ -230,6 +239,43 @@ def test_kube_node_prefers_gpus_that_are_linked():
             equal(sorted(k.prefer("nvidia.com/gpu", ids, 2, [ids[3]])), sorted(ids[2:]))
     finally:
         os.remove(profile)
+
+
+def test_kube_node_shows_metrics_with_the_pods_of_gpus():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        port = s.getsockname()[1]
+
+    def page():
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+            return answer.read().decode().splitlines()
+        return []
+    n = Node("emulated:2xH100")
+    n.argv += ["--metrics", f"127.0.0.1:{port}", "--node-name", "n1"]
+    with n, kubelet(n) as k:
+        ids = [d["id"] for d in k.devices("nvidia.com/gpu")]
+        k.tell_pods(("team", "train-0", "main", "nvidia.com/gpu", [ids[1]]), ("team", "web", "main", "example.com/nic", ["nic-0"]))
+
+        def power(**labels):
+            return [line for line in page() if line.startswith("DCGM_FI_DEV_POWER_USAGE{") and all(f'{k}="{v}"' in line for k, v in labels.items())]
+        wait(lambda: power(namespace="team", pod="train-0", container="main", UUID=ids[1], Hostname="n1", gpu="1"), "the pod of the gpu", 60)
+        equal(len(power(UUID=ids[0])), 1)
+        check('pod="' not in power(UUID=ids[0])[0], "a gpu that no pod has")
+        wait(lambda: any(line.startswith("mete_gpus{") and 'state="held"' in line and line.endswith(" 1") for line in page()), "one is held")
+
+
+def test_kube_node_leaves_gpus_to_nvidias_plugin():
+    n = Node("emulated:2xH100")
+    other = os.path.join(n.plugins, "nvidia-gpu.sock")
+    try:
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(other)
+            s.listen()
+            r = execute(n.argv)
+            check(r.code != 0 and f"{other}: NVIDIA's device plugin serves this kubelet: remove it first" in r.err, r)
+        with n, kubelet(n) as k:  # its socket is left, but nobody listens
+            k.devices("nvidia.com/gpu")
+    finally:
+        shutil.rmtree(n.dir, ignore_errors=True)
 
 
 def test_kube_node_refuses_what_it_cannot_do():

@@ -16,6 +16,7 @@ static struct err *kube_run(struct cli *c)
 }
 
 static const char *const roles[] = {"node", "scheduler", NULL};
+static const char *const offers[] = {"plugin", "claims", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
 static const struct flag flags[] = {
@@ -33,6 +34,48 @@ static const struct flag flags[] = {
      .type = FLAG_TEXT,
      .value = "FILE",
      .doc = "configuration of NVIDIA's device plugin, version v1",
+     .fallback = ""},
+    {.name = "config-dir",
+     .type = FLAG_TEXT,
+     .value = "DIR",
+     .doc = "directory of such configurations (a mounted ConfigMap): the Node's label "
+            "nvidia.com/device-plugin.config names the file",
+     .fallback = ""},
+    {.name = "default-config",
+     .type = FLAG_TEXT,
+     .value = "NAME",
+     .doc = "file of --config-dir for a Node without the label; empty: the only file, if there is "
+            "one",
+     .fallback = ""},
+    {.name = "mig-config",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "mig-parted file: the Node's label nvidia.com/mig.config names the configuration; "
+            "empty: MIG instances stay as they are",
+     .fallback = ""},
+    {.name = "offer",
+     .type = FLAG_TEXT,
+     .value = "HOW",
+     .values = offers,
+     .doc = "how pods ask for the GPUs: plugin (resources such as nvidia.com/gpu) or claims "
+            "(resource.k8s.io)",
+     .fallback = "plugin"},
+    {.name = "labels",
+     .type = FLAG_TEXT,
+     .value = "WHERE",
+     .doc = "GPU Feature Discovery's labels: off, node (the role sets them, and the conditions of "
+            "GPUs, on the Node) or the path of a file for Node Feature Discovery",
+     .fallback = "off"},
+    {.name = "metrics",
+     .type = FLAG_TEXT,
+     .value = "HOST:PORT",
+     .doc = "address of the page /metrics: the GPUs under the names of dcgm-exporter, with the "
+            "pods that have them; empty: none",
+     .fallback = ""},
+    {.name = "node-name",
+     .type = FLAG_TEXT,
+     .value = "NAME",
+     .doc = "name of this node at the API server; empty: $NODE_NAME, else the host name",
      .fallback = ""},
     {.name = "gpus",
      .type = FLAG_TEXT,
@@ -73,14 +116,18 @@ const struct command command_kube = {
     .name = "kube",
     .arguments = "node|scheduler",
     .summary = "serve the GPUs of this machine to a kubelet, or schedule a Kubernetes cluster",
-    .doc = "node: registers a device plugin for each resource (nvidia.com/gpu, "
-           "nvidia.com/gpu.shared,\nnvidia.com/mig-*, those of other vendors) and writes a CDI "
-           "file. Names and ids are those of NVIDIA's\ndevice plugin. Prints the name of a "
-           "resource each time that the kubelet begins to watch its devices.\nscheduler: places "
-           "the pods of its schedulerName through the API server of --kubeconfig. Of several, one "
-           "leads.\nPrints \"ready\" when it leads and has read the cluster.",
+    .doc =
+        "node: registers a device plugin for each resource (nvidia.com/gpu, "
+        "nvidia.com/gpu.shared,\nnvidia.com/mig-*, those of other vendors) and writes a CDI "
+        "file. Names and ids are those of NVIDIA's\ndevice plugin. Prints the name of a "
+        "resource each time that the kubelet begins to watch its devices. With --offer claims "
+        "it is the driver\ngpu.nvidia.com of resource.k8s.io: publishes the GPUs as "
+        "ResourceSlices at the API server of --kubeconfig\nand prepares claims.\nscheduler: places "
+        "the pods of its schedulerName through the API server of --kubeconfig. Of several, one "
+        "leads.\nPrints \"ready\" when it leads and has read the cluster.",
     .examples = {{"kube node", "serves the GPUs, as root, beside a kubelet"},
                  {"kube node --config config.yaml", "with replicas of GPUs (time-slicing)"},
+                 {"kube node --offer claims", "serves the GPUs to ResourceClaims"},
                  {"kube scheduler --kubeconfig ~/.kube/config",
                   "places pods of schedulerName mete"},
                  {0}},

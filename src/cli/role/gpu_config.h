@@ -5,6 +5,9 @@
 #include "gpu/mig_config.h"
 #include "kubelet/plugin_answer.h"
 
+/* Reads a file with one document, YAML or JSON. A new tree. */
+struct err *gpu_document_read(const char *path, json_t **ret) MUST_CHECK;
+
 /* Reads the file; "": {0}. Logs the settings without effect. ERR_INVALID names the file and the
  * member. */
 struct err *gpu_config_read(const char *path, struct sharing_config *ret) MUST_CHECK;

@@ -10,8 +10,7 @@ enum {
     GPU_CONFIG_MAX = 1 << 20
 };
 
-/* Reads a file with one document. A new tree. */
-static struct err *document_load(const char *path, json_t **ret)
+struct err *gpu_document_read(const char *path, json_t **ret)
 {
     AUTO(json_freep) json_t *documents = NULL;
     AUTO(buf_done) struct buf b = {0};
@@ -31,7 +30,7 @@ static struct err *config_load(const char *path, json_t *warnings, struct sharin
 
     if (!*path)
         return NULL;
-    TRY(document_load(path, &document));
+    TRY(gpu_document_read(path, &document));
     e = sharing_config_parse(document, warnings, ret);
     return e ? err_wrap(e, "%s", path) : NULL;
 }
@@ -60,7 +59,7 @@ struct err *plugin_config_read(const char *path, struct sharing_config *ret_shar
     struct err *e = NULL;
 
     if (*path)
-        TRY(document_load(path, &document));
+        TRY(gpu_document_read(path, &document));
     e = plugin_settings_parse(document, warnings, ret);
     if (!e && document) {
         (void)json_object_del(json_object_get(document, "flags"), "plugin"); /* may be absent */
@@ -89,7 +88,7 @@ struct err *mig_config_read(const char *path, json_t **ret)
 
     if (!*path)
         return NULL;
-    TRY(document_load(path, &document));
+    TRY(gpu_document_read(path, &document));
     if (!json_is_object(json_object_get(document, "mig-configs")))
         return err_new(ERR_INVALID, "%s: mig-configs: want an object of named configurations",
                        path);

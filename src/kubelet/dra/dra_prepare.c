@@ -173,7 +173,7 @@ static void item_read(struct dra_item *item, const char *ns, const char *name, c
 
 static void item_take(struct dra_item *item, bool may_ask);
 
-/* Has the claim that holds the devices gone, or lost its allocation? */
+/* The claim that holds the devices may have gone, or lost its allocation: they are free then. */
 static void on_holder(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct dra_item *item = arg;

@@ -15,6 +15,16 @@ struct exporter *exporter_new(struct meter *meter)
     return e;
 }
 
+struct exporter *exporter_new_local(exporter_sample_fn fn, void *arg)
+{
+    struct exporter *e = mem_alloc(sizeof(*e));
+
+    e->sample = fn;
+    e->sample_arg = arg;
+    e->arena = arena_new();
+    return e;
+}
+
 void exporter_free(struct exporter *e)
 {
     if (!e)
@@ -50,7 +60,8 @@ void exporter_make(void *exporter, const struct metrics_question *q, struct buf 
         exporter_write_dcgm(e, &x, true);
     if (q->has_mete) {
         exporter_write_gpus(e, &x);
-        exporter_write_observed(e, &x);
+        if (e->meter)
+            exporter_write_observed(e, &x);
         for (size_t i = 0; i < e->n_sources; i++)
             e->sources[i].write(e->sources[i].arg, &x, q);
     }

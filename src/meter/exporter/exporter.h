@@ -14,6 +14,12 @@ struct exporter;
 
 /* The meter outlives the exporter. */
 struct exporter *exporter_new(struct meter *meter);
+/* The last sample of a device of this machine; NULL: there is no fresh one. Borrowed until the loop
+ * runs again. */
+typedef const struct gpu_sample *(*exporter_sample_fn)(void *arg, const char *uuid);
+/* Of the gpus of one machine alone, without a meter: without history, and without what containers
+ * use. */
+struct exporter *exporter_new_local(exporter_sample_fn fn, void *arg);
 void exporter_free(struct exporter *e); /* accepts NULL */
 
 /* The gpus of the pages to come; without a table the pages have none. */

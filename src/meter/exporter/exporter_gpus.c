@@ -255,9 +255,11 @@ void exporter_write_gpus(struct exporter *e, struct exposition *x)
     }
     write_states(x, &counts);
     write_largest(x, &counts);
+    vec_done(&counts);
+    if (!e->meter)
+        return;
     exposition_family(x, &history);
     exposition_add(x, "", (int64_t)meter_history_of(e->meter)->budget.used_bytes, 0);
     exposition_family(x, &history_max);
     exposition_add(x, "", (int64_t)meter_history_of(e->meter)->budget.max_bytes, 0);
-    vec_done(&counts);
 }

@@ -45,7 +45,9 @@ struct held_time {
 };
 
 struct exporter {
-    struct meter *meter;
+    struct meter *meter; /* NULL: one machine */
+    exporter_sample_fn sample;
+    void *sample_arg;
     struct device_table devices;
     struct metrics_source sources[EXPORTER_SOURCES_MAX];
     size_t n_sources;

@@ -132,6 +132,8 @@ static const struct gpu_sample *row_sample(const struct exporter *e, const struc
 
     if (!*uuid || row->gpu->health == GPU_NOT_ANSWERING || row->gpu->health == GPU_LOST)
         return NULL;
+    if (!e->meter)
+        return e->sample(e->sample_arg, uuid);
     return meter_gpu_sample(e->meter, row->node, uuid, &at_ns);
 }
 
@@ -142,7 +144,8 @@ static void add_device(struct exporter *e, const struct device_row *row,
     struct device_holder holder = {0};
     int64_t milli = 0;
     bool is_held = holder_of(row, slice, &holder, &milli);
-    const struct device_history *h = use_history_device(meter_history_of(e->meter), uuid);
+    const struct device_history *h =
+        e->meter ? use_history_device(meter_history_of(e->meter), uuid) : NULL;
 
     vec_add(&e->rows,
             (struct exported){
@@ -217,7 +220,8 @@ static void add_parts(struct exporter *e, const struct device_row *row,
     const char *uuid = slice ? slice->uuid : row->gpu->uuid;
     const struct container_gpu *c;
 
-    for (size_t i = 0; *uuid && (c = meter_container_gpu(e->meter, row->node, uuid, i)); i++)
+    for (size_t i = 0; e->meter && *uuid && (c = meter_container_gpu(e->meter, row->node, uuid, i));
+         i++)
         add_part(e, part_labels(e, row, slice, c), c);
 }
 
