@@ -103,6 +103,8 @@ static bool names_resource(const char *resource, const struct access *a)
 {
     size_t size = strlen(a->kind->plural);
 
+    if (a->kind->is_custom) /* the rules are of Mete's kinds; a custom one may have the same name */
+        return false;
     if (strncmp(resource, a->kind->plural, size) != 0)
         return false;
     if (!a->subresource)

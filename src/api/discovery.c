@@ -73,12 +73,19 @@ static void each_subresource(const struct kind *k,
                              json_t *into)
 {
     static const struct subresource status = {.name = "status", .verbs = "get patch update"};
+    static const struct subresource scale = {.name = "scale",
+                                             .group = "autoscaling",
+                                             .version = "v1",
+                                             .kind = "Scale",
+                                             .verbs = "get patch update"};
 
     for (size_t i = 0; i < COUNT(subresources); i++)
         if (is_of(&subresources[i], k))
             fn(into, k, &subresources[i]);
     if (k->has_status && !k->is_view)
         fn(into, k, &status);
+    if (scale_is_of(k))
+        fn(into, k, &scale);
 }
 
 static void put_words(json_t *object, const char *key, const char *words)
@@ -98,6 +105,8 @@ static void put_other_names(json_t *object, const struct kind *k)
 {
     if (k->is_of_all)
         json_put(object, "categories", json_pack("[s]", "all"));
+    for (size_t i = 0; k->categories && k->categories[i]; i++)
+        json_array_append_new(json_array_at(object, "categories"), json_string(k->categories[i]));
     for (size_t i = 0; i < COUNT(k->short_names); i++)
         if (k->short_names[i])
             json_array_append_new(json_array_at(object, "shortNames"),
@@ -108,8 +117,8 @@ static void put_other_names(json_t *object, const struct kind *k)
 static bool is_seen(size_t i, bool any_version)
 {
     for (size_t j = 0; j < i; j++)
-        if (text_equal(kinds[j]->group, kinds[i]->group) &&
-            (any_version || text_equal(kinds[j]->version, kinds[i]->version)))
+        if (text_equal(kinds_served(j)->group, kinds_served(i)->group) &&
+            (any_version || text_equal(kinds_served(j)->version, kinds_served(i)->version)))
             return true;
     return false;
 }
@@ -130,14 +139,14 @@ static json_t *group_of(const struct kind *k)
     json_t *group = json_object();
 
     json_put_text(group, "name", k->group);
-    for (size_t i = 0; i < kinds_count; i++) {
+    for (size_t i = 0; i < kinds_served_count(); i++) {
         json_t *version = NULL;
 
-        if (!text_equal(kinds[i]->group, k->group) || is_seen(i, false))
+        if (!text_equal(kinds_served(i)->group, k->group) || is_seen(i, false))
             continue;
         version = json_object();
-        json_put_text(version, "groupVersion", kinds[i]->api_version);
-        json_put_text(version, "version", kinds[i]->version);
+        json_put_text(version, "groupVersion", kinds_served(i)->api_version);
+        json_put_text(version, "version", kinds_served(i)->version);
         json_array_append(json_array_at(group, "versions"), version);
         if (!json_object_get(group, "preferredVersion"))
             json_put(group, "preferredVersion", json_incref(version));
@@ -182,11 +191,12 @@ static struct err *reply_resources(struct call *c, const char *group, const char
     AUTO(json_freep) json_t *list = list_typed("APIResourceList");
     json_t *resources = json_array_at(list, "resources");
 
-    for (size_t i = 0; i < kinds_count; i++) {
-        if (!text_equal(kinds[i]->group, group) || !text_equal(kinds[i]->version, version))
+    for (size_t i = 0; i < kinds_served_count(); i++) {
+        if (!text_equal(kinds_served(i)->group, group) ||
+            !text_equal(kinds_served(i)->version, version))
             continue;
-        json_put_text(list, "groupVersion", kinds[i]->api_version);
-        add_kind(resources, kinds[i]);
+        json_put_text(list, "groupVersion", kinds_served(i)->api_version);
+        add_kind(resources, kinds_served(i));
     }
     if (json_array_size(resources) == 0)
         return not_found_path();
@@ -196,12 +206,12 @@ static struct err *reply_resources(struct call *c, const char *group, const char
 
 static struct err *reply_group(struct call *c, const char *group)
 {
-    for (size_t i = 0; i < kinds_count; i++) {
+    for (size_t i = 0; i < kinds_served_count(); i++) {
         AUTO(json_freep) json_t *j = NULL;
 
-        if (!*group || !text_equal(kinds[i]->group, group))
+        if (!*group || !text_equal(kinds_served(i)->group, group))
             continue;
-        j = group_of(kinds[i]);
+        j = group_of(kinds_served(i));
         json_put_text(j, "kind", "APIGroup");
         json_put_text(j, "apiVersion", "v1");
         reply_json(c->x, 200, j, NULL);
@@ -275,10 +285,10 @@ static json_t *version_discovery(const struct kind *of)
     json_t *version = json_object();
 
     json_put_text(version, "version", of->version);
-    for (size_t i = 0; i < kinds_count; i++)
-        if (text_equal(kinds[i]->api_version, of->api_version))
+    for (size_t i = 0; i < kinds_served_count(); i++)
+        if (text_equal(kinds_served(i)->api_version, of->api_version))
             json_array_append_new(json_array_at(version, "resources"),
-                                  resource_discovery(kinds[i]));
+                                  resource_discovery(kinds_served(i)));
     json_put_text(version, "freshness", "Current");
     return version;
 }
@@ -288,9 +298,10 @@ static json_t *group_discovery(const struct kind *of)
     json_t *group = json_object();
 
     json_put_text(json_object_at(group, "metadata"), "name", *of->group ? of->group : NULL);
-    for (size_t i = 0; i < kinds_count; i++)
-        if (text_equal(kinds[i]->group, of->group) && !is_seen(i, false))
-            json_array_append_new(json_array_at(group, "versions"), version_discovery(kinds[i]));
+    for (size_t i = 0; i < kinds_served_count(); i++)
+        if (text_equal(kinds_served(i)->group, of->group) && !is_seen(i, false))
+            json_array_append_new(json_array_at(group, "versions"),
+                                  version_discovery(kinds_served(i)));
     return group;
 }
 
@@ -305,9 +316,9 @@ static void reply_aggregated(struct call *c, const char *version, bool is_core)
     json_put_text(list, "kind", "APIGroupDiscoveryList");
     json_put_text(list, "apiVersion", arena_format(c->arena, "apidiscovery.k8s.io/%s", version));
     (void)json_object_at(list, "metadata");
-    for (size_t i = 0; i < kinds_count; i++)
-        if ((*kinds[i]->group == '\0') == is_core && !is_seen(i, true))
-            json_array_append_new(items, group_discovery(kinds[i]));
+    for (size_t i = 0; i < kinds_served_count(); i++)
+        if ((*kinds_served(i)->group == '\0') == is_core && !is_seen(i, true))
+            json_array_append_new(items, group_discovery(kinds_served(i)));
     text = json_format(list);
     r.body = str_of(text);
     r.content_type = text_equal(version, "v2") ? AGGREGATED("v2") : AGGREGATED("v2beta1");
@@ -343,9 +354,9 @@ struct err *handle_apis(struct call *c)
         return NULL;
     }
     list = list_typed("APIGroupList");
-    for (size_t i = 0; i < kinds_count; i++)
-        if (*kinds[i]->group && !is_seen(i, true))
-            json_array_append_new(json_array_at(list, "groups"), group_of(kinds[i]));
+    for (size_t i = 0; i < kinds_served_count(); i++)
+        if (*kinds_served(i)->group && !is_seen(i, true))
+            json_array_append_new(json_array_at(list, "groups"), group_of(kinds_served(i)));
     reply_json(c->x, 200, list, NULL);
     return NULL;
 }

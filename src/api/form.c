@@ -54,10 +54,10 @@ static json_t *in_version(const struct form *f, const json_t *tree)
 
     if (f->reader && slurm_is_of_another(tree, f->reader))
         return slurm_hide(tree);
-    if (!f->kind->from_kept)
+    if (kind_reads_tree(f->kind, tree))
         return json_incref((json_t *)(uintptr_t)tree);
     own = json_deep_copy(tree);
-    f->kind->from_kept(own);
+    kind_from_kept(f->kind, own);
     return own;
 }
 
@@ -115,7 +115,7 @@ static bool form_is_text(const struct form *f, const struct store_object *o)
 {
     static const char label[] = "\"" SLURM_JOB_LABEL "\"";
 
-    if (f->as != AS_OBJECT || f->kind->from_kept)
+    if (f->as != AS_OBJECT || !kind_reads_as_stored(f->kind, o->bytes, o->version))
         return false;
     return !f->reader || (text_equal(f->kind->plural, "pods") &&
                           !memmem(o->bytes.at, o->bytes.size, label, sizeof(label) - 1));

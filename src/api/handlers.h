@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/core.h"
+#include "kinds/object/objects.h"
 
 /* discovery.c */
 struct err *handle_health(struct call *c);
@@ -28,6 +29,19 @@ struct err *handle_delete_collection(struct call *c);
 /* Deletes the call's object and answers, with `status` for success. */
 struct delete_options;
 struct err *delete_with(struct call *c, const struct delete_options *o, int status) MUST_CHECK;
+
+/* Reads the type of a patch. False: not supported, and the client was told which types are. */
+bool parse_patch_type(const struct call *c, enum patch_type *ret);
+/* Patches the call's object and answers with it, or with what `show` makes of it (a new reference;
+ * NULL: the object). */
+struct err *patch_with(struct call *c, enum patch_type type, const json_t *patch,
+                       json_t *(*show)(const struct call *c, const json_t *made)) MUST_CHECK;
+
+/* scale.c */
+bool scale_is_of(const struct kind *k);
+struct err *handle_get_scale(struct call *c);
+struct err *handle_update_scale(struct call *c);
+struct err *handle_patch_scale(struct call *c);
 
 /* reviews.c: for kinds that are questions (reviews) */
 struct err *handle_question(struct call *c);

@@ -79,8 +79,11 @@ static void add_begin(struct lister *l)
                             "v1\",\"items\":[");
         break;
     case AS_OBJECT:
-        buf_printf(&l->b, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"items\":[",
-                   l->form.kind->kind, l->form.kind->api_version);
+        if (l->form.kind->list_kind)
+            buf_printf(&l->b, "{\"kind\":\"%s\",", l->form.kind->list_kind);
+        else
+            buf_printf(&l->b, "{\"kind\":\"%sList\",", l->form.kind->kind);
+        buf_printf(&l->b, "\"apiVersion\":\"%s\",\"items\":[", l->form.kind->api_version);
         break;
     }
 }

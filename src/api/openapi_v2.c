@@ -117,9 +117,9 @@ static void add_document(struct buf *b)
     add_text(&info, INFO_TITLE, "Mete");
     add_text(&info, INFO_VERSION, "v1");
     add_message(b, DOCUMENT_INFO, &info);
-    for (size_t i = 0; i < kinds_count; i++) {
-        if (!kinds[i]->is_view)
-            add_path(&paths, kinds[i]);
+    for (size_t i = 0; i < kinds_served_count(); i++) {
+        if (!kinds_served(i)->is_view)
+            add_path(&paths, kinds_served(i));
     }
     add_message(b, DOCUMENT_PATHS, &paths);
 }

@@ -83,9 +83,9 @@ static const struct kind *find_kind(const char *group, const char *resource)
 {
     const struct kind *k = kind_find(group ? group : "", resource ? resource : "");
 
-    for (size_t i = 0; !k && !group && i < kinds_count; i++)
-        if (text_equal(kinds[i]->plural, resource))
-            k = kinds[i];
+    for (size_t i = 0; !k && !group && i < kinds_served_count(); i++)
+        if (text_equal(kinds_served(i)->plural, resource))
+            k = kinds_served(i);
     return k;
 }
 

@@ -103,6 +103,9 @@ const struct route routes[] = {
     SUB("GET", NULL, "status", "get", handle_get),
     SUB("PUT", NULL, "status", "update", handle_update),
     SUB("PATCH", NULL, "status", "patch", handle_patch),
+    SUB("GET", NULL, "scale", "get", handle_get_scale),
+    SUB("PUT", NULL, "scale", "update", handle_update_scale),
+    SUB("PATCH", NULL, "scale", "patch", handle_patch_scale),
     SUB("POST", "pods", "binding", "create", handle_create),
     SUB("PUT", "namespaces", "finalize", "update", handle_update),
     SUB("GET", "pods", "log", "get", handle_pod_log),
@@ -207,6 +210,8 @@ static bool resource_fits(const struct route *r, const struct route_match *m)
         return true;
     if (!text_equal(r->subresource, m->subresource))
         return false;
+    if (!r->plural && text_equal(r->subresource, "scale"))
+        return scale_is_of(m->kind);
     return r->plural || m->kind->has_status;
 }
 

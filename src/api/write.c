@@ -167,18 +167,21 @@ struct err *handle_update(struct call *c)
     return NULL;
 }
 
-/* Reads the type of a patch. False: not supported, and the client was told which types are. */
-static bool parse_patch_type(const struct call *c, enum patch_type *ret)
+bool parse_patch_type(const struct call *c, enum patch_type *ret)
 {
     const char *type = body_type(c);
 
     if (text_equal(type, "application/merge-patch+json"))
         *ret = PATCH_MERGE;
-    else if (text_equal(type, "application/strategic-merge-patch+json"))
+    else if (!c->kind->is_custom && text_equal(type, "application/strategic-merge-patch+json"))
         *ret = PATCH_STRATEGIC;
     else if (text_equal(type, "application/json-patch+json"))
         *ret = PATCH_JSON;
-    else {
+    else if (c->kind->is_custom) {
+        reply_unsupported(c,
+                          "application/json-patch+json, application/merge-patch+json, " TYPE_APPLY);
+        return false;
+    } else {
         reply_unsupported(c, "application/json-patch+json, application/merge-patch+json, "
                              "application/strategic-merge-patch+json, " TYPE_APPLY);
         return false;
@@ -221,12 +224,26 @@ static struct err *handle_apply(struct call *c)
     return NULL;
 }
 
-struct err *handle_patch(struct call *c)
+struct err *patch_with(struct call *c, enum patch_type type, const json_t *patch,
+                       json_t *(*show)(const struct call *c, const json_t *made))
 {
     AUTO(pending_freep) struct pending *p = pending_new(c, 200);
-    AUTO(json_freep) json_t *patch = NULL;
     AUTO(json_freep) json_t *made = NULL;
+    AUTO(json_freep) json_t *shown = NULL;
     struct objects_request r = {0};
+
+    TRY(write_request(c, p->warnings, &r));
+    TRY(objects_patch(core_objects(c->core), &r, type, patch, write_on_durable, p, &made));
+    audit_changed_by_patch(c, patch);
+    audit_decided(c, p->status, NULL);
+    shown = show ? show(c, made) : json_incref(made);
+    pending_await(c, TAKE(p), shown);
+    return NULL;
+}
+
+struct err *handle_patch(struct call *c)
+{
+    AUTO(json_freep) json_t *patch = NULL;
     enum patch_type type = PATCH_MERGE;
 
     if (text_equal(body_type(c), TYPE_APPLY))
@@ -234,13 +251,8 @@ struct err *handle_patch(struct call *c)
     if (!parse_patch_type(c, &type))
         return NULL;
     TRY(check_unforced(c));
-    TRY(write_request(c, p->warnings, &r));
     TRY(json_parse(c->x->request.body, &patch));
-    TRY(objects_patch(core_objects(c->core), &r, type, patch, write_on_durable, p, &made));
-    audit_changed_by_patch(c, patch);
-    audit_decided(c, p->status, NULL);
-    pending_await(c, TAKE(p), made);
-    return NULL;
+    return patch_with(c, type, patch, NULL);
 }
 
 /* The answer of a deletion, as in Kubernetes: a Status if the object has gone, the object if it is

@@ -24,6 +24,7 @@
 #include "cli/role/slurm_files.h"
 #include "control/control.h"
 #include "control/slurm/slurm_config.h"
+#include "kinds/custom/custom_kinds.h"
 #include "kinds/object/objects.h"
 #include "kinds/slurm/slurm_rows.h"
 #include "meter/exporter/exporter.h"
@@ -46,6 +47,7 @@ struct server {
     struct audit_files *audit;
     struct storage *storage;
     struct store *store;
+    struct custom_kinds *custom_kinds;
     struct objects *objects;
     struct control *control;
     struct slurm_config *slurm_config;
@@ -83,6 +85,7 @@ static void server_done(struct server *s)
     control_free(s->control);
     exporter_free(s->exporter);
     s->exporter = NULL;
+    custom_kinds_free(s->custom_kinds);
     store_free(s->store);
     objects_free(s->objects);
     storage_free(s->storage);
@@ -192,7 +195,7 @@ static struct err *open_store(struct server *s)
         objects.api_port = port;
     }
     s->objects = objects_new(&objects);
-    return NULL;
+    return custom_kinds_new(s->store, &s->custom_kinds);
 }
 
 /* Opens the meter: samples, usage and prices. */

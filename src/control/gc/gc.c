@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "control/gc/gc_private.h"
+#include "kinds/custom/custom_definition.h"
 
 enum {
     WORK_PER_TURN = 64,
@@ -14,7 +15,7 @@ static const int64_t retry_ns = NS_PER_SEC;
 
 static char *work_id(enum work_type type, const struct kind *k, const char *ns, const char *name)
 {
-    return mem_format("%d|%s|%s|%s", (int)type, k->plural, ns, name);
+    return mem_format("%d|%s|%s|%s|%s", (int)type, k->group, k->plural, ns, name);
 }
 
 static void work_free(struct work *w)
@@ -136,6 +137,8 @@ static struct err *do_work(struct gc *gc, const struct work *w, bool *ret_again)
         return gc_look_at_owner(gc, w);
     case WORK_NAMESPACE:
         return gc_look_at_namespace(gc, w, ret_again);
+    case WORK_DEFINITION:
+        return gc_look_at_definition(gc, w, ret_again);
     }
     return NULL;
 }
@@ -197,6 +200,17 @@ static void gc_on_put(struct gc *gc, const struct kind *k, const struct store_ob
         gc_enqueue(gc, WORK_OWNER, k, o->key.ns, o->key.name);
     if (text_equal(k->plural, "namespaces"))
         gc_enqueue(gc, WORK_NAMESPACE, k, "", o->key.name);
+    if (text_equal(k->plural, DEFINITION_PLURAL))
+        gc_enqueue(gc, WORK_DEFINITION, k, "", o->key.name);
+}
+
+/* Looks at the definition of a removed custom object: its deletion may wait for the object. */
+static void gc_wake_definition(struct gc *gc, const struct kind *k)
+{
+    AUTO_FREE char *name = mem_format("%s.%s", k->plural, k->group);
+
+    if (k->is_custom)
+        gc_enqueue(gc, WORK_DEFINITION, kind_find(DEFINITION_GROUP, DEFINITION_PLURAL), "", name);
 }
 
 static void gc_on_removed(struct gc *gc, const struct kind *k, const struct store_object *o)
@@ -211,6 +225,7 @@ static void gc_on_removed(struct gc *gc, const struct kind *k, const struct stor
         gc_wake_dependents(gc, json_text_at(object, "metadata", "uid", NULL));
     if (text_equal(k->plural, "nodes"))
         gc_node_seen(gc, o->key.name, false);
+    gc_wake_definition(gc, k);
     if (k->is_namespaced)
         gc_enqueue(gc, WORK_NAMESPACE, kind_find("", "namespaces"), "", o->key.ns);
 }

@@ -55,9 +55,9 @@ struct err *gc_look_at_namespace(struct gc *gc, const struct work *w, bool *ret_
     TRY(objects_decode(o, &ns));
     if (!json_at(ns, "metadata", "deletionTimestamp", NULL))
         return NULL;
-    for (size_t i = 0; i < kinds_count; i++) {
-        if (kinds[i]->is_namespaced && !kinds[i]->is_view)
-            TRY(empty_kind(gc, kinds[i], w->name, &count, &left));
+    for (size_t i = 0; i < kinds_served_count(); i++) {
+        if (kinds_served(i)->is_namespaced && !kinds_served(i)->is_view)
+            TRY(empty_kind(gc, kinds_served(i), w->name, &count, &left));
     }
     *ret_again = left == 0;
     if (count > 0 || json_array_size(json_at(ns, "spec", "finalizers", NULL)) == 0)

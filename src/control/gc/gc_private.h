@@ -12,7 +12,8 @@
 enum work_type {
     WORK_DEPENDENT,
     WORK_OWNER,
-    WORK_NAMESPACE
+    WORK_NAMESPACE,
+    WORK_DEFINITION
 };
 
 /* One object to look at; in the queue once, however often enqueued. */
@@ -129,6 +130,9 @@ struct err *gc_look_at_dependent(struct gc *gc, const struct work *w) MUST_CHECK
 struct err *gc_look_at_owner(struct gc *gc, const struct work *w) MUST_CHECK;
 /* gc_namespaces.c; `*ret_again`: more work remains. */
 struct err *gc_look_at_namespace(struct gc *gc, const struct work *w, bool *ret_again) MUST_CHECK;
+
+/* gc_definitions.c; `*ret_again`: more work remains. */
+struct err *gc_look_at_definition(struct gc *gc, const struct work *w, bool *ret_again) MUST_CHECK;
 
 /* gc_sweeps.c */
 void gc_sweeps_start(struct gc *gc);

@@ -39,8 +39,7 @@ void causes_done(struct causes *c)
     *c = (struct causes){0};
 }
 
-/* Adds a cause. `body`: the text after "FIELD: ". */
-static void cause_add(struct causes *c, const struct path *at, const char *reason, const char *body)
+void cause_add(struct causes *c, const struct path *at, const char *reason, const char *body)
 {
     struct buf field = {.cap = PATH_SHOWN_MAX};
     json_t *detail;
@@ -48,7 +47,10 @@ static void cause_add(struct causes *c, const struct path *at, const char *reaso
     c->n++;
     if (c->n > CAUSES_MAX)
         return;
-    path_add(&field, at);
+    if (at)
+        path_add(&field, at);
+    else
+        buf_add_text(&field, "<nil>");
     if (c->n > 1)
         buf_add_text(&c->text, ", ");
     buf_printf(&c->text, "%s: %s", field.at ? field.at : "", body);
@@ -91,6 +93,62 @@ void cause_invalid(struct causes *c, const struct path *at, const char *value, c
     AUTO_FREE char *body = mem_format("Invalid value: %s: %s", shown, detail);
 
     cause_add(c, at, "FieldValueInvalid", body);
+}
+
+/* The text of a value in an error, truncated. Heap. */
+static char *cause_show(const json_t *value)
+{
+    AUTO_FREE char *text = NULL;
+
+    if (!value || json_is_string(value))
+        return cause_quote(json_string_value(value));
+    text = json_format(value);
+    if (strlen(text) <= VALUE_SHOWN_MAX)
+        return TAKE(text);
+    return mem_format("%.*s...", VALUE_SHOWN_MAX, text);
+}
+
+void cause_invalid_json(struct causes *c, const struct path *at, const json_t *value,
+                        const char *detail)
+{
+    AUTO_FREE char *shown = cause_show(value);
+    AUTO_FREE char *body = mem_format("Invalid value: %s: %s", shown, detail);
+
+    cause_add(c, at, "FieldValueInvalid", body);
+}
+
+void cause_type_invalid(struct causes *c, const struct path *at, const char *value,
+                        const char *detail)
+{
+    AUTO_FREE char *shown = cause_quote(value);
+    AUTO_FREE char *body = mem_format("Invalid value: %s: %s", shown, detail);
+
+    cause_add(c, at, "FieldValueTypeInvalid", body);
+}
+
+void cause_unsupported_json(struct causes *c, const struct path *at, const json_t *value,
+                            const json_t *supported)
+{
+    AUTO_FREE char *shown = cause_show(value);
+    struct buf out = {.cap = 4096};
+
+    buf_printf(&out, "Unsupported value: %s: supported values: ", shown);
+    for (size_t i = 0; i < json_array_size(supported); i++) {
+        const json_t *one = json_array_get(supported, i);
+        AUTO_FREE char *text = json_is_string(one) ? NULL : json_format(one);
+
+        buf_printf(&out, "%s\"%s\"", i > 0 ? ", " : "", text ? text : json_string_value(one));
+    }
+    cause_add(c, at, "FieldValueNotSupported", out.at);
+    buf_done(&out);
+}
+
+void cause_duplicate_json(struct causes *c, const struct path *at, const json_t *value)
+{
+    AUTO_FREE char *shown = cause_show(value);
+    AUTO_FREE char *body = mem_format("Duplicate value: %s", shown);
+
+    cause_add(c, at, "FieldValueDuplicate", body);
 }
 
 void cause_invalid_int(struct causes *c, const struct path *at, int64_t value, const char *detail)

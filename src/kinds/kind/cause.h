@@ -51,11 +51,23 @@ void causes_done(struct causes *c);
 void cause_required(struct causes *c, const struct path *at, const char *detail);
 void cause_invalid(struct causes *c, const struct path *at, const char *value, const char *detail);
 void cause_invalid_int(struct causes *c, const struct path *at, int64_t value, const char *detail);
+/* The same for any JSON value (NULL: ""). The path NULL is of no field ("<nil>"). */
+void cause_invalid_json(struct causes *c, const struct path *at, const json_t *value,
+                        const char *detail);
+/* As cause_invalid, with the reason of a wrong type. */
+void cause_type_invalid(struct causes *c, const struct path *at, const char *value,
+                        const char *detail);
 void cause_unsupported(struct causes *c, const struct path *at, const char *value,
                        const char *const *supported);
+/* The same for JSON values; `supported` is an array. */
+void cause_unsupported_json(struct causes *c, const struct path *at, const json_t *value,
+                            const json_t *supported);
 void cause_unsupported_why(struct causes *c, const struct path *at, const char *value,
                            const char *const *supported, const char *why);
 void cause_duplicate(struct causes *c, const struct path *at, const char *value);
+void cause_duplicate_json(struct causes *c, const struct path *at, const json_t *value);
+/* A cause with a reason of the caller's choice; `body` is the text behind "FIELD: ". */
+void cause_add(struct causes *c, const struct path *at, const char *reason, const char *body);
 void cause_forbidden(struct causes *c, const struct path *at, const char *detail);
 void cause_too_long(struct causes *c, const struct path *at, size_t max_bytes);
 void cause_too_many(struct causes *c, const struct path *at, size_t found, size_t max);

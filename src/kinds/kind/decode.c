@@ -9,8 +9,9 @@
 
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "kinds/custom/custom_form.h"
 #include "kinds/kind/cause.h"
-#include "kinds/kind/kind.h"
+#include "kinds/kind/fields.h"
 #include "kinds/kind/value.h"
 #include "model/quantity.h"
 
@@ -100,20 +101,26 @@ static void decode_warn(struct decoding *d, const struct path *at, const char *f
     (void)json_array_append_new(d->warnings, json_string(text)); /* valid UTF-8: cannot fail */
 }
 
-static void note_unknown(struct decoding *d, const struct path *at)
+static void note_unknown_text(struct decoding *d, const char *path)
 {
-    AUTO(buf_done) struct buf path = {0};
     AUTO_FREE char *text = NULL;
 
     d->n_unknown++;
     if (d->how == VALIDATION_IGNORE || d->n_unknown > UNKNOWN_SHOWN_MAX)
         return;
-    path_add(&path, at);
-    text = mem_format("unknown field \"%s\"", path.at);
+    text = mem_format("unknown field \"%s\"", path);
     if (d->how == VALIDATION_STRICT)
         buf_printf(&d->unknown, "%s%s", d->n_unknown > 1 ? ", " : "", text);
     else if (d->warnings)
         (void)json_array_append_new(d->warnings, json_string(text)); /* as above */
+}
+
+static void note_unknown(struct decoding *d, const struct path *at)
+{
+    AUTO(buf_done) struct buf path = {0};
+
+    path_add(&path, at);
+    note_unknown_text(d, path.at);
 }
 
 static struct err *decode_quantity(const struct decoding *d, const struct path *at,
@@ -362,9 +369,51 @@ static struct err *unknown_fields(const struct decoding *d)
                    d->kind->kind, d->kind->version, d->kind->kind, d->unknown.at, more ? more : "");
 }
 
+static void warn_of_version(const struct decoding *d)
+{
+    const char *text = custom_form_deprecation(d->kind);
+    AUTO_FREE char *made = NULL;
+
+    if (!text || !d->warnings)
+        return;
+    if (!*text)
+        made = mem_format("%s %s is deprecated", d->kind->api_version, d->kind->kind);
+    (void)json_array_append_new(d->warnings, json_string(made ? made : text)); /* as above */
+}
+
+/* The table has the metadata of a custom object, its form has the rest. */
+static struct err *decode_custom(struct decoding *d, json_t *object)
+{
+    AUTO(json_freep) json_t *unknown = json_array();
+    json_t *metadata = json_object_get(object, "metadata");
+    const char *key;
+    json_t *value;
+    void *next;
+    size_t i;
+    size_t n;
+
+    json_object_foreach_safe (object, next, key, value) /* parts may be shared with others */
+        json_put(object, key, json_twin(value));
+    metadata = json_object_get(object, "metadata");
+    if (metadata && !json_is_object(metadata))
+        return wrong_type(d, PATH(NULL, "metadata"), metadata, "object");
+    if (metadata)
+        TRY(decode_object(d, object_meta_fields, PATH(NULL, "metadata"), metadata));
+    n = custom_form_shape(d->kind, object, unknown);
+    json_array_foreach (unknown, i, value)
+        note_unknown_text(d, json_string_value(value));
+    d->n_unknown += n - json_array_size(unknown);
+    warn_of_version(d);
+    TRY(unknown_fields(d));
+    value_set_defaults(d->kind->fields, object);
+    return NULL;
+}
+
 static struct err *decode_all(struct decoding *d, json_t *object)
 {
     TRY(decode_check_type(d->kind, object));
+    if (d->kind->is_custom)
+        return decode_custom(d, object);
     TRY(decode_object(d, d->kind->fields, NULL, object));
     TRY(unknown_fields(d));
     value_set_defaults(d->kind->fields, object);

@@ -7,6 +7,7 @@
 #include "base/json_pool.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "kinds/custom/custom_form.h"
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
@@ -71,34 +72,115 @@ enum {
     PATH_SIZE_MAX = 128
 };
 
+/* Kinds are looked up by name in every room: the custom ones, too, are one list of the process. */
+static struct {
+    const struct kind *const *served;
+    size_t n_served;
+    const struct kind *const *kept;
+    size_t n_kept;
+} custom;
+
+void kinds_set_custom(const struct kind *const *served, size_t n_served,
+                      const struct kind *const *kept, size_t n_kept)
+{
+    custom.served = served;
+    custom.n_served = n_served;
+    custom.kept = kept;
+    custom.n_kept = n_kept;
+}
+
+size_t kinds_served_count(void)
+{
+    return kinds_count + custom.n_served;
+}
+
+const struct kind *kinds_served(size_t i)
+{
+    return i < kinds_count ? kinds[i] : custom.served[i - kinds_count];
+}
+
 const struct kind *kind_kept(const struct kind *k)
 {
     return k->kept_as ? k->kept_as : k;
 }
 
+static bool is_resource(const struct kind *k, const char *group, const char *plural)
+{
+    return text_equal(k->plural, plural) && text_equal(k->group, group);
+}
+
 const struct kind *kind_find(const char *group, const char *plural)
 {
     for (size_t i = 0; i < kinds_count; i++)
-        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural))
+        if (is_resource(kinds[i], group, plural))
             return kind_kept(kinds[i]);
+    for (size_t i = 0; i < custom.n_kept; i++)
+        if (is_resource(custom.kept[i], group, plural))
+            return custom.kept[i];
     return NULL;
 }
 
 const struct kind *kind_find_version(const char *group, const char *version, const char *plural)
 {
-    for (size_t i = 0; i < kinds_count; i++)
-        if (text_equal(kinds[i]->group, group) && text_equal(kinds[i]->plural, plural) &&
-            text_equal(kinds[i]->version, version))
-            return kinds[i];
+    for (size_t i = 0; i < kinds_served_count(); i++) {
+        const struct kind *k = kinds_served(i);
+
+        if (is_resource(k, group, plural) && text_equal(k->version, version))
+            return k;
+    }
     return NULL;
 }
 
 const struct kind *kind_find_by_kind(const char *api_version, const char *kind)
 {
-    for (size_t i = 0; i < kinds_count; i++)
-        if (text_equal(kinds[i]->kind, kind) && text_equal(kinds[i]->api_version, api_version))
-            return kinds[i];
+    for (size_t i = 0; i < kinds_served_count(); i++) {
+        const struct kind *k = kinds_served(i);
+
+        if (text_equal(k->kind, kind) && text_equal(k->api_version, api_version))
+            return k;
+    }
     return NULL;
+}
+
+void kind_to_kept(const struct kind *k, json_t *object)
+{
+    if (k->to_kept)
+        k->to_kept(object);
+    else if (k->is_custom)
+        json_put_text(object, "apiVersion", kind_kept(k)->api_version);
+}
+
+void kind_from_kept(const struct kind *k, json_t *object)
+{
+    if (k->from_kept)
+        k->from_kept(object);
+    else if (k->is_custom)
+        custom_form_read(k, object);
+}
+
+bool kind_reads_as_stored(const struct kind *k, struct str text, int64_t version)
+{
+    static const char opening[] = "{\"apiVersion\":\"";
+    size_t head = sizeof(opening) - 1;
+    size_t size = strlen(k->api_version);
+
+    if (!k->is_custom)
+        return !k->from_kept;
+    return version >= custom_form_since(k) && text.size > head + size &&
+           memcmp(text.at + head, k->api_version, size) == 0 && text.at[head + size] == '"';
+}
+
+bool kind_reads_tree(const struct kind *k, const json_t *object)
+{
+    const char *version = json_text_at(object, "metadata", "resourceVersion", NULL);
+    int64_t number = 0;
+
+    if (!k->is_custom)
+        return !k->from_kept;
+    for (; version && *version >= '0' && *version <= '9' && number < INT64_MAX / 10; version++)
+        number = number * 10 + (*version - '0');
+    return number >= custom_form_since(k) &&
+           text_equal(json_text(object, "apiVersion"), k->api_version);
 }
 
 static bool is_selectable(const struct kind *k, const char *path)
@@ -133,15 +215,24 @@ static const char *selectable_none(const struct field *f)
     return f && f->type == FIELD_BOOL ? "false" : "";
 }
 
-/* Copies the JSON text of a string or a boolean to `scratch`. NULL: the value does not fit. */
-static const char *selectable_copy(const struct field *f, struct str text, char *scratch)
+/* Copies the JSON text of a string or a boolean (if `is_plain` also a number) to `scratch`. NULL:
+ * the value does not fit. */
+static const char *selectable_copy(const struct field *f, struct str text, bool is_plain,
+                                   char *scratch)
 {
     struct str value = {0};
 
     if (f && f->type == FIELD_BOOL)
         return str_equal(text, STR("true")) ? "true" : "false";
-    if (text.size > 0 && *text.at != '"')
+    if (text.size > 0 && *text.at != '"' && !is_plain)
         return "";
+    if (text.size > 0 && *text.at != '"') {
+        if (text.size >= SELECTABLE_SIZE || strchr("{[n", *text.at))
+            return "";
+        memcpy(scratch, text.at, text.size);
+        scratch[text.size] = '\0';
+        return scratch;
+    }
     if (!json_peek_string(text, &value) || value.size >= SELECTABLE_SIZE)
         return NULL;
     memcpy(scratch, value.at, value.size);
@@ -185,7 +276,7 @@ const char *kind_peek_selectable(const struct kind *k, struct str text, const ch
             return NULL;
         is_absent = found == PEEK_ABSENT;
     }
-    return is_absent ? selectable_none(field) : selectable_copy(field, text, scratch);
+    return is_absent ? selectable_none(field) : selectable_copy(field, text, k->is_custom, scratch);
 }
 
 const char *kind_selectable(const struct kind *k, const json_t *object, const char *path)
@@ -197,6 +288,8 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
 
     if (!is_selectable(k, path) || rest.size >= PATH_SIZE_MAX)
         return NULL;
+    if (k->is_custom && !text_starts_with(path, "metadata."))
+        return custom_form_selectable(k, object, path);
     if (k->kept_selectable)
         return kind_selectable(k->kept_as, object, kept_path(k, path));
     while (rest.at) {

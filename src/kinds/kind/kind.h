@@ -81,7 +81,8 @@ struct column {
     const char *doc;
 };
 
-struct causes; /* kinds/kind/cause.h */
+struct causes;      /* kinds/kind/cause.h */
+struct custom_form; /* kinds/custom/custom_form.h */
 
 /* The caller, as far as rules on objects care. */
 struct kind_context {
@@ -93,6 +94,10 @@ struct kind_context {
     int64_t host_uid;
 };
 
+enum {
+    KIND_SHORT_NAMES_MAX = 8
+};
+
 struct kind {
     const char *group; /* "" for core */
     const char *version;
@@ -100,8 +105,10 @@ struct kind {
     const char *kind;
     const char *plural;
     const char *singular;
-    const char *short_names[4];
-    bool is_of_all; /* part of the category "all" (`kubectl get all`) */
+    const char *short_names[KIND_SHORT_NAMES_MAX];
+    const char *list_kind;         /* NULL: the kind with "List" */
+    const char *const *categories; /* besides "all", NULL-terminated; NULL: none */
+    bool is_of_all;                /* part of the category "all" (`kubectl get all`) */
     bool is_namespaced;
     bool has_status;  /* has a status subresource: writes of spec leave status alone, and vice versa
                        */
@@ -142,11 +149,27 @@ struct kind {
     const char *zero;
     /* Fields have no managers before the first server-side apply: for kinds with many writes. */
     bool is_unmanaged;
+    /* A kind of a CustomResourceDefinition: `fields` are apiVersion, kind and metadata, and the
+     * form has the rest. Objects are stored as what the definition said when they were written. */
+    bool is_custom;
+    const struct custom_form *form; /* NULL: no custom kind, or its definition is gone */
 };
 
-/* All kinds, in the order of discovery. */
+/* Mete's own kinds, in the order of discovery. */
 extern const struct kind *const kinds[];
 extern const size_t kinds_count;
+
+/*
+ * All kinds that the process serves: its own ones, then custom ones, by group and version. The
+ * number changes when definitions do; a struct kind stays valid as long as the process lives.
+ */
+size_t kinds_served_count(void);
+const struct kind *kinds_served(size_t i);
+
+/* Sets the custom kinds: those that are served, and those in whose form objects are stored. The
+ * arrays are borrowed until the next call. For custom_kinds.c. */
+void kinds_set_custom(const struct kind *const *served, size_t n_served,
+                      const struct kind *const *kept, size_t n_kept);
 
 /* The kind in whose form objects of `k` are stored, usually `k`. */
 const struct kind *kind_kept(const struct kind *k);
@@ -155,6 +178,14 @@ const struct kind *kind_kept(const struct kind *k);
 const struct kind *kind_find(const char *group, const char *plural);
 const struct kind *kind_find_version(const char *group, const char *version, const char *plural);
 const struct kind *kind_find_by_kind(const char *api_version, const char *kind);
+
+/* Converts an object from this version to the stored one, and back. */
+void kind_to_kept(const struct kind *k, json_t *object);
+void kind_from_kept(const struct kind *k, json_t *object);
+/* Is the stored text what this version shows? `version` is that of the object in the store. */
+bool kind_reads_as_stored(const struct kind *k, struct str text, int64_t version);
+/* The same for a tree with its resourceVersion. */
+bool kind_reads_tree(const struct kind *k, const json_t *object);
 
 enum field_validation {
     VALIDATION_IGNORE,
@@ -174,6 +205,10 @@ struct err *kind_decode(const struct kind *k, json_t *object, enum field_validat
 struct err *kind_default(const struct kind *k, json_t *object,
                          const struct kind_context *c) MUST_CHECK;
 struct err *kind_validate(const struct kind *k, const json_t *object) MUST_CHECK;
+/* The same for an update of `before` (NULL: a creation), perhaps of the subresource "status" (NULL:
+ * of the object): custom kinds compare both. */
+struct err *kind_validate_update(const struct kind *k, const json_t *before, const json_t *object,
+                                 const char *subresource) MUST_CHECK;
 
 /* Is the key reserved: under mete.dev/, and not for users? docs/manifests.md lists the keys of
  * users. */

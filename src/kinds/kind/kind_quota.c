@@ -125,8 +125,8 @@ static void validate_hard(const char *resource, const json_t *value, const struc
 }
 
 /* Adds a cause that shows a list or an object as Kubernetes does. */
-static void cause_invalid_json(struct causes *causes, const struct path *at, const json_t *value,
-                               const char *detail)
+static void invalid_scopes(struct causes *causes, const struct path *at, const json_t *value,
+                           const char *detail)
 {
     AUTO_FREE char *text = json_format(value);
 
@@ -163,7 +163,7 @@ static void check_fits(const struct scopes *s, const char *scope)
 
     json_object_foreach (s->hard, resource, value) {
         if (quota_is_standard(resource) && !quota_scope_fits(scope, resource))
-            cause_invalid_json(s->causes, s->at, s->shown, "unsupported scope applied to resource");
+            invalid_scopes(s->causes, s->at, s->shown, "unsupported scope applied to resource");
     }
 }
 
@@ -171,7 +171,7 @@ static void check_pairs(const struct scopes *s)
 {
     if ((has_scope(s, "BestEffort") && has_scope(s, "NotBestEffort")) ||
         (has_scope(s, "Terminating") && has_scope(s, "NotTerminating")))
-        cause_invalid_json(s->causes, s->at, s->shown, "conflicting scopes");
+        invalid_scopes(s->causes, s->at, s->shown, "conflicting scopes");
 }
 
 static void validate_scopes(const json_t *spec, const struct path *at, struct causes *causes)
@@ -186,7 +186,7 @@ static void validate_scopes(const json_t *spec, const struct path *at, struct ca
         const char *scope = json_string_value(json_array_get(list, i));
 
         if (!quota_scope_is_known(scope))
-            cause_invalid_json(causes, s.at, list, "unsupported scope");
+            invalid_scopes(causes, s.at, list, "unsupported scope");
         check_fits(&s, scope);
         add_scope(&s, scope);
     }
@@ -219,9 +219,9 @@ static void validate_operator(const json_t *expression, const struct path *at,
     if (!text_equal(how, "Exists") && !text_equal(how, "DoesNotExist"))
         cause_invalid(causes, PATH(at, "operator"), how, "not a valid selector operator");
     else if (json_array_size(values) > 0)
-        cause_invalid_json(causes, PATH(at, "values"), values,
-                           "must be no value when `operator` is 'Exist' or 'DoesNotExist' for "
-                           "scope selector");
+        invalid_scopes(causes, PATH(at, "values"), values,
+                       "must be no value when `operator` is 'Exist' or 'DoesNotExist' for "
+                       "scope selector");
 }
 
 static void quota_validate_selector(const json_t *spec, const struct path *at,
@@ -287,8 +287,8 @@ static struct err *quota_validate_update(const json_t *before, const json_t *aft
 
     (void)c;
     if (!has_all(was, is) || !has_all(is, was))
-        cause_invalid_json(&causes, PATH(PATH(NULL, "spec"), "scopes"), is ? is : none,
-                           "field is immutable");
+        invalid_scopes(&causes, PATH(PATH(NULL, "spec"), "scopes"), is ? is : none,
+                       "field is immutable");
     return causes_err(&causes, "ResourceQuota", name ? name : "");
 }
 

@@ -11,6 +11,7 @@
 #include "base/fnv.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "kinds/custom/custom_form.h"
 #include "kinds/kind/kind.h"
 
 /* Recursive: objects hold objects. The tables bound the depth. */
@@ -151,13 +152,31 @@ static json_t *format_field(const struct field *f)
     return schema;
 }
 
+/* The schema of a definition, as it was written, with the members that every object has. */
+static json_t *format_custom(const struct kind *k)
+{
+    AUTO(json_freep) json_t *common = json_object();
+    json_t *schema =
+        k->form ? json_deep_copy(schema_source(custom_form_schema(k->form))) : json_object();
+    const char *key;
+    json_t *value;
+
+    put_fields(common, k->fields);
+    json_object_foreach (json_object_get(common, "properties"), key, value)
+        json_put(json_object_at(schema, "properties"), key, json_incref(value));
+    put_type(schema, "object", NULL);
+    return schema;
+}
+
 static json_t *format_kind(const struct kind *k)
 {
-    json_t *schema = json_object();
+    json_t *schema = k->is_custom ? format_custom(k) : json_object();
 
-    json_put_text(schema, "description", k->doc);
-    put_type(schema, "object", NULL);
-    put_fields(schema, k->fields);
+    if (!k->is_custom) {
+        json_put_text(schema, "description", k->doc);
+        put_type(schema, "object", NULL);
+        put_fields(schema, k->fields);
+    }
     (void)json_array_append_new(json_array_at(schema, "x-kubernetes-group-version-kind"),
                                 format_gvk(k));
     return schema;
@@ -185,7 +204,7 @@ static char *schema_name(const struct kind *k)
     struct str rest = str_of(k->group);
     struct str first = str_cut(&rest, '.');
 
-    if (rest.at && !text_ends_with(k->group, ".k8s.io"))
+    if (k->is_custom || (rest.at && !text_ends_with(k->group, ".k8s.io")))
         return reversed_name(k);
     if (first.size == 0)
         first = STR("core");
@@ -301,8 +320,8 @@ json_t *openapi_document(const char *group, const char *version)
     json_t *schemas = json_object();
     size_t n = 0;
 
-    for (size_t i = 0; i < kinds_count; i++) {
-        const struct kind *k = kinds[i];
+    for (size_t i = 0; i < kinds_served_count(); i++) {
+        const struct kind *k = kinds_served(i);
         AUTO_FREE char *name = schema_name(k);
 
         if (!text_equal(k->group, group) || !text_equal(k->version, version))
@@ -345,7 +364,7 @@ json_t *openapi_index(void)
     json_t *index = json_object();
     json_t *paths = json_object_at(index, "paths");
 
-    for (size_t i = 0; i < kinds_count; i++)
-        put_document(paths, kinds[i]);
+    for (size_t i = 0; i < kinds_served_count(); i++)
+        put_document(paths, kinds_served(i));
     return index;
 }

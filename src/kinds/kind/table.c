@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/stamp.h"
+#include "kinds/custom/custom_form.h"
 #include "kinds/kind/kind.h"
 
 static const struct column default_columns[] = {
@@ -29,7 +30,8 @@ static json_t *format_definitions(const struct kind *k)
         json_t *definition = json_object();
 
         json_put_text(definition, "name", column->name);
-        json_put_text(definition, "type", is_date(column) ? "string" : column->type);
+        json_put_text(definition, "type",
+                      is_date(column) && !k->is_custom ? "string" : column->type);
         json_put_text(definition, "format", column->format);
         json_put_text(definition, "description", column->doc);
         json_put_int(definition, "priority", column->priority);
@@ -69,8 +71,11 @@ static json_t *default_cells(const json_t *object)
 static json_t *format_cells(const struct kind *k, const json_t *object, int64_t now_ns)
 {
     const struct column *columns = columns_of(k);
-    json_t *cells = k->cells ? k->cells(object, now_ns) : default_cells(object);
+    json_t *cells;
 
+    if (k->is_custom && k->columns)
+        return custom_form_cells(k, object, now_ns);
+    cells = k->cells ? k->cells(object, now_ns) : default_cells(object);
     for (size_t i = 0; columns[i].name && i < json_array_size(cells); i++)
         if (is_date(&columns[i]))
             (void)json_array_set_new(cells, i, format_age(json_array_get(cells, i), now_ns));

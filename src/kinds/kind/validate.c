@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "kinds/custom/custom_form.h"
 #include "kinds/kind/cause.h"
 #include "kinds/kind/kind.h"
 #include "kinds/kind/value.h"
@@ -210,6 +211,12 @@ static void validate_annotations(struct causes *c, const json_t *metadata)
 
 struct err *kind_validate(const struct kind *k, const json_t *object)
 {
+    return kind_validate_update(k, NULL, object, NULL);
+}
+
+struct err *kind_validate_update(const struct kind *k, const json_t *before, const json_t *object,
+                                 const char *subresource)
+{
     AUTO(causes_done) struct causes causes = {0};
     const json_t *metadata = json_object_get(object, "metadata");
     const char *name = json_text(metadata, "name");
@@ -217,6 +224,9 @@ struct err *kind_validate(const struct kind *k, const json_t *object)
     validate_name(&causes, k, metadata);
     validate_annotations(&causes, metadata);
     validate_object(&causes, k->fields, NULL, object);
+    if (k->is_custom)
+        custom_form_validate(k, object, before,
+                             text_equal(subresource, "status") ? subresource : NULL, &causes);
     if (k->validate)
         k->validate(object, &causes);
     return causes_err(&causes, k->kind, name ? name : "");

@@ -235,7 +235,10 @@ struct err *change_load(struct change *c, const char *name)
     if (!o)
         return objects_not_found(c->kind, name);
     c->version = o->version;
-    return json_pool_parse(c->objects->pool, o->bytes, &c->before);
+    TRY(json_pool_parse(c->objects->pool, o->bytes, &c->before));
+    if (c->kind->is_custom) /* it may have been stored when another version was */
+        json_put_text(c->before, "apiVersion", kind_kept(c->kind)->api_version);
+    return NULL;
 }
 
 /* Puts apiVersion, kind and metadata first: objects_format relies on it. */
@@ -282,6 +285,11 @@ static struct err *put_after(struct change *c)
 
 static bool is_unchanged(const struct change *c)
 {
+    /* `before` shows a custom object in the version of today. */
+    if (c->before && c->kind->is_custom &&
+        !kind_reads_as_stored(kind_kept(c->kind),
+                              store_get_applied(c->objects->store, c->key)->bytes, c->version))
+        return false;
     return c->before && !c->is_removal && c->txn.ops.n == 0 && json_equal(c->before, c->after);
 }
 
@@ -422,7 +430,9 @@ static struct err *create_rules(struct change *c)
     TRY(check_namespace(c));
     TRY(kind_check_reserved(c->kind, NULL, c->after, &c->who));
     TRY(meta_create(c));
-    if (c->kind->has_status && !c->who.is_system)
+    if (c->kind->has_status && c->kind->is_custom)
+        json_put_text(c->after, "status", NULL);
+    else if (c->kind->has_status && !c->who.is_system)
         json_put(c->after, "status", json_object());
     if (is_namespace(c->kind))
         namespace_create_rules(c);
@@ -437,6 +447,7 @@ struct err *change_create(struct change *c, json_t *object)
     c->after = json_incref(object);
     managed_create(c);
     TRY(create_rules(c));
+    TRY(definition_create_rules(c));
     TRY(slurm_step_create_rules(c));
     TRY(check_absent(c));
     if (is_pod(c->kind))

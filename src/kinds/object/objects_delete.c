@@ -211,6 +211,7 @@ static struct err *deletion_run(struct deletion *d, store_done_fn done, void *ar
     TRY(slurm_partition_delete_rules(c));
     c->after = json_deep_copy(c->before);
     TRY(set_propagation(d));
+    definition_delete_rules(c);
     note_return(d);
     d->grace = choose_grace(d);
     c->is_removal = d->grace == 0 && may_go_at_once(d) && !meta_has_finalizers(c, c->after);

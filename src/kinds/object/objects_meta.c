@@ -146,7 +146,7 @@ struct err *meta_create(struct change *c)
     stamp_format(c->who.now_ns, now);
     json_put_text(metadata, "creationTimestamp", now);
     json_put_text(metadata, "generation", NULL);
-    if (json_object_get(c->after, "spec"))
+    if (c->kind->is_custom || json_object_get(c->after, "spec"))
         json_put_int(metadata, "generation", 1);
     return NULL;
 }
@@ -219,12 +219,31 @@ static void keep_reserved(const struct change *c, const json_t *was, json_t *is)
     }
 }
 
+/* Are all members equal that the generation counts: the spec, or of a custom object all but the
+ * metadata and a status of its own? */
+static bool has_same_content(const struct change *c)
+{
+    AUTO(json_freep) json_t *before = NULL;
+    AUTO(json_freep) json_t *after = NULL;
+
+    if (!c->kind->is_custom)
+        return json_equal(json_object_get(c->before, "spec"), json_object_get(c->after, "spec"));
+    before = json_copy(c->before);
+    after = json_copy(c->after);
+    json_put_text(before, "metadata", NULL);
+    json_put_text(after, "metadata", NULL);
+    if (c->kind->has_status) {
+        json_put_text(before, "status", NULL);
+        json_put_text(after, "status", NULL);
+    }
+    return json_equal(before, after);
+}
+
 static void count_generation(struct change *c, const json_t *was, json_t *is)
 {
     int64_t generation = json_int(was, "generation", 0);
 
-    if (generation > 0 &&
-        !json_equal(json_object_get(c->before, "spec"), json_object_get(c->after, "spec")))
+    if (generation > 0 && !has_same_content(c))
         json_put_int(is, "generation", generation + 1);
 }
 

@@ -139,6 +139,13 @@ bool pod_is_over(const json_t *pod);
 struct err *batch_create_rules(struct change *c) MUST_CHECK;
 struct err *batch_update_rules(struct change *c) MUST_CHECK;
 
+/* objects_definition.c: rules of CustomResourceDefinitions and of the creation of custom objects;
+ * other kinds pass */
+struct err *definition_create_rules(struct change *c) MUST_CHECK;
+struct err *definition_update_rules(struct change *c) MUST_CHECK;
+/* Before a deletion: keeps the definition until its objects are gone. */
+void definition_delete_rules(struct change *c);
+
 /* objects_slurm.c: rules of SlurmJobs, and of their pods' deletion; other kinds pass */
 bool is_slurm_job(const struct kind *k);
 struct err *slurm_create_rules(struct change *c) MUST_CHECK;

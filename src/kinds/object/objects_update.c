@@ -44,8 +44,10 @@ static void keep_all_but_status(struct change *c)
     json_t *after = json_twin(c->before);
     json_t *metadata = json_object_at(after, "metadata");
 
-    copy_member(wanted, metadata, "labels");
-    copy_member(wanted, metadata, "annotations");
+    if (!c->kind->is_custom) {
+        copy_member(wanted, metadata, "labels");
+        copy_member(wanted, metadata, "annotations");
+    }
     copy_member(c->after, after, "status");
     json_decref(c->after);
     c->after = after;
@@ -96,7 +98,7 @@ static struct err *update_rules(struct change *c)
     admit_keep_priority(c);
     TRY(kind_default(c->kind, c->after, &c->who));
     managed_update(c);
-    TRY(kind_validate(c->kind, c->after));
+    TRY(kind_validate_update(c->kind, c->before, c->after, c->request->subresource));
     TRY(admit_network_topology(c));
     TRY(admit_check(c));
     TRY(meta_check_owners(c));
@@ -104,6 +106,7 @@ static struct err *update_rules(struct change *c)
         TRY(c->kind->validate_update(c->before, c->after, &c->who));
     if (is_pod(c->kind))
         TRY(pod_update_rules(c));
+    TRY(definition_update_rules(c));
     TRY(batch_update_rules(c));
     TRY(slurm_step_update_rules(c));
     return slurm_update_rules(c);

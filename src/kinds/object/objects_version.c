@@ -24,7 +24,7 @@ struct err *version_take(const struct objects_request *r, json_t *object, bool i
     TRY(kind_decode(r->kind, object, r->validation, r->warnings));
     if (is_new && r->kind->checks_creation)
         TRY(kind_validate(r->kind, object));
-    r->kind->to_kept(object);
+    kind_to_kept(r->kind, object);
     return NULL;
 }
 
@@ -35,7 +35,7 @@ void version_give(const struct objects_request *r, json_t **object)
     if (!json_text(*object, "apiVersion") || !text_equal(json_text(*object, "kind"), r->kind->kind))
         return; /* a Status is no object of the kind */
     own = json_deep_copy(*object);
-    r->kind->from_kept(own);
+    kind_from_kept(r->kind, own);
     json_decref(*object);
     *object = own;
 }
@@ -54,7 +54,7 @@ struct err *version_patch(struct objects *o, const struct objects_request *r, en
     if (type != PATCH_JSON && !json_is_object(patch))
         return err_new(ERR_BAD_REQUEST, "want a JSON object as the patch");
     TRY(objects_decode(found, &tree));
-    r->kind->from_kept(tree);
+    kind_from_kept(r->kind, tree);
     if (type == PATCH_STRATEGIC)
         TRY(patch_strategic(r->kind, tree, patch, &patched));
     else if (type == PATCH_JSON)

@@ -108,10 +108,10 @@ bool quota_counts(const char *resource, const struct kind *k)
 
 const struct kind *quota_counted(const char *resource)
 {
-    for (size_t i = 0; i < kinds_count; i++)
-        if (kinds[i]->is_namespaced && !kinds[i]->is_view && !kinds[i]->kept_as &&
-            quota_counts(resource, kinds[i]))
-            return kinds[i];
+    for (size_t i = 0; i < kinds_served_count(); i++)
+        if (kinds_served(i)->is_namespaced && !kinds_served(i)->is_view &&
+            !kinds_served(i)->kept_as && quota_counts(resource, kinds_served(i)))
+            return kinds_served(i);
     return NULL;
 }
 

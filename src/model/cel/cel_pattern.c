@@ -26,16 +26,17 @@ struct follow {
     const struct follow *next;
 };
 
-struct pattern {
+struct cel_pattern {
     struct str text;
     int64_t *steps;
     unsigned depth;
     const char *fault;
 };
 
-static bool match_all(struct pattern *p, struct str re, const char *s, const struct follow *next);
+static bool match_all(struct cel_pattern *p, struct str re, const char *s,
+                      const struct follow *next);
 
-static bool fail(struct pattern *p, const char *what)
+static bool fail(struct cel_pattern *p, const char *what)
 {
     if (!p->fault)
         p->fault = what;
@@ -79,7 +80,7 @@ static size_t group_size(struct str re)
 }
 
 /* The size of the first atom; 0 with a fault. */
-static size_t atom_size(struct pattern *p, struct str re)
+static size_t atom_size(struct cel_pattern *p, struct str re)
 {
     size_t n = re.at[0] == '['    ? class_size(re)
                : re.at[0] == '('  ? group_size(re)
@@ -101,7 +102,7 @@ static bool is_word(unsigned char c)
 }
 
 /* Does the escape "\c" stand for `b`? */
-static bool escape_has(struct pattern *p, char c, unsigned char b)
+static bool escape_has(struct cel_pattern *p, char c, unsigned char b)
 {
     switch (c) {
     case 'd':
@@ -128,7 +129,7 @@ static bool escape_has(struct pattern *p, char c, unsigned char b)
 }
 
 /* Does the class "[...]" have `b`? */
-static bool class_has(struct pattern *p, struct str re, unsigned char b)
+static bool class_has(struct cel_pattern *p, struct str re, unsigned char b)
 {
     bool is_not = re.at[1] == '^';
     bool has = false;
@@ -151,7 +152,7 @@ static bool class_has(struct pattern *p, struct str re, unsigned char b)
 }
 
 /* Does an atom that is no group stand for the byte at `s`? */
-static bool atom_has(struct pattern *p, struct str atom, const char *s)
+static bool atom_has(struct cel_pattern *p, struct str atom, const char *s)
 {
     unsigned char b;
 
@@ -166,9 +167,10 @@ static bool atom_has(struct pattern *p, struct str atom, const char *s)
 }
 
 /* Goes on at `s` with what follows. */
-static bool match_next(struct pattern *p, const char *s, const struct follow *next);
+static bool match_next(struct cel_pattern *p, const char *s, const struct follow *next);
 
-static bool match_atom(struct pattern *p, struct str atom, const char *s, const struct follow *next)
+static bool match_atom(struct cel_pattern *p, struct str atom, const char *s,
+                       const struct follow *next)
 {
     size_t prefix = atom.size > 2 && atom.at[1] == '?' ? 3 : 1;
 
@@ -182,7 +184,7 @@ static bool match_atom(struct pattern *p, struct str atom, const char *s, const 
 }
 
 /* The next round of a repeat, or the rest behind it. */
-static bool match_round(struct pattern *p, const char *s, const struct follow *f)
+static bool match_round(struct cel_pattern *p, const char *s, const struct follow *f)
 {
     struct follow again = *f;
     bool is_empty = f->began_at == s && f->least == 0;
@@ -195,7 +197,7 @@ static bool match_round(struct pattern *p, const char *s, const struct follow *f
     return f->least == 0 && match_all(p, f->rest, s, f->next);
 }
 
-static bool match_next(struct pattern *p, const char *s, const struct follow *next)
+static bool match_next(struct cel_pattern *p, const char *s, const struct follow *next)
 {
     bool yes;
 
@@ -220,7 +222,7 @@ static size_t read_count(struct str re, size_t at, unsigned *ret)
 }
 
 /* Reads "{n}", "{n,}" or "{n,m}"; returns its size, 0 with a fault. */
-static size_t read_bounds(struct pattern *p, struct str re, struct follow *f)
+static size_t read_bounds(struct cel_pattern *p, struct str re, struct follow *f)
 {
     size_t at = read_count(re, 1, &f->least);
 
@@ -240,7 +242,7 @@ static size_t read_bounds(struct pattern *p, struct str re, struct follow *f)
 }
 
 /* Reads the repeat behind an atom; returns its size. */
-static size_t read_repeat(struct pattern *p, struct str re, struct follow *f)
+static size_t read_repeat(struct cel_pattern *p, struct str re, struct follow *f)
 {
     char c = '\0';
     size_t n = 1;
@@ -262,7 +264,7 @@ static size_t read_repeat(struct pattern *p, struct str re, struct follow *f)
 }
 
 /* A sequence without "|" outside groups. */
-static bool match_sequence(struct pattern *p, struct str re, const char *s,
+static bool match_sequence(struct cel_pattern *p, struct str re, const char *s,
                            const struct follow *next)
 {
     struct follow f = {.next = next};
@@ -283,12 +285,12 @@ static bool match_sequence(struct pattern *p, struct str re, const char *s,
 }
 
 /* The size of what begins at `i`: an atom that may hide a "|", or one byte. */
-static size_t pattern_step(struct pattern *p, struct str re, size_t i)
+static size_t pattern_step(struct cel_pattern *p, struct str re, size_t i)
 {
     return i < re.size && strchr("([\\", re.at[i]) ? atom_size(p, tail(re, i)) : 1;
 }
 
-static bool match_alternatives(struct pattern *p, struct str re, const char *s,
+static bool match_alternatives(struct cel_pattern *p, struct str re, const char *s,
                                const struct follow *next)
 {
     size_t begin = 0;
@@ -303,7 +305,8 @@ static bool match_alternatives(struct pattern *p, struct str re, const char *s,
     return false;
 }
 
-static bool match_all(struct pattern *p, struct str re, const char *s, const struct follow *next)
+static bool match_all(struct cel_pattern *p, struct str re, const char *s,
+                      const struct follow *next)
 {
     bool yes;
 
@@ -318,7 +321,7 @@ static bool match_all(struct pattern *p, struct str re, const char *s, const str
 
 struct err *cel_pattern_matches(struct str pattern, struct str text, int64_t *steps, bool *ret)
 {
-    struct pattern p = {.text = {text.at ? text.at : "", text.size}};
+    struct cel_pattern p = {.text = {text.at ? text.at : "", text.size}};
     bool yes = false;
 
     p.steps = steps;

@@ -1,0 +1,127 @@
+/* scale.c - the subresource scale: the number of replicas of an object, whatever its kind */
+
+#include "api/body.h"
+#include "api/handlers.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "kinds/custom/custom_form.h"
+#include "kinds/custom/custom_path.h"
+#include "kinds/object/objects.h"
+
+bool scale_is_of(const struct kind *k)
+{
+    struct custom_scale s = {0};
+
+    return k->is_custom && custom_form_scale(k, &s);
+}
+
+static int64_t count_at(const struct custom_path *path, const json_t *object)
+{
+    const json_t *value = custom_path_find(path, object);
+
+    return json_is_integer(value) ? json_integer_value(value) : 0;
+}
+
+/* The Scale of an object. New reference. */
+static json_t *scale_show(const struct call *c, const json_t *object)
+{
+    static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion",
+                                       "creationTimestamp"};
+    struct custom_scale s = {0};
+    const json_t *metadata = json_object_get(object, "metadata");
+    json_t *scale = json_object();
+    const json_t *selector;
+
+    json_put_text(scale, "kind", "Scale");
+    json_put_text(scale, "apiVersion", "autoscaling/v1");
+    for (size_t i = 0; i < COUNT(kept); i++)
+        json_put_text(json_object_at(scale, "metadata"), kept[i], json_text(metadata, kept[i]));
+    if (!custom_form_scale(c->kind, &s))
+        return scale;
+    json_put_int(json_object_at(scale, "spec"), "replicas", count_at(s.spec, object));
+    json_put_int(json_object_at(scale, "status"), "replicas", count_at(s.status, object));
+    selector = s.selector ? custom_path_find(s.selector, object) : NULL;
+    if (json_is_string(selector))
+        json_put_text(json_object_at(scale, "status"), "selector", json_string_value(selector));
+    return scale;
+}
+
+/* The durable object, in the call's version. */
+static struct err *load(const struct call *c, json_t **ret)
+{
+    const struct store_object *o =
+        store_get(core_store(c->core), objects_key(c->kind, text_or_empty(c->ns), c->name));
+
+    if (!o)
+        return objects_not_found(c->kind, c->name);
+    TRY(objects_decode(o, ret));
+    kind_from_kept(c->kind, *ret);
+    return NULL;
+}
+
+struct err *handle_get_scale(struct call *c)
+{
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *scale = NULL;
+
+    TRY(load(c, &object));
+    scale = scale_show(c, object);
+    reply_json(c->x, 200, scale, NULL);
+    return NULL;
+}
+
+/* Writes what a Scale asks for. */
+static struct err *put_scale(struct call *c, const json_t *scale)
+{
+    const json_t *replicas = json_at(scale, "spec", "replicas", NULL);
+    const char *version = json_text_at(scale, "metadata", "resourceVersion", NULL);
+    AUTO(json_freep) json_t *patch = json_object();
+    struct custom_scale s = {0};
+
+    if (replicas && !json_is_integer(replicas))
+        return err_new(ERR_BAD_REQUEST, "spec.replicas: want a whole number");
+    if (!custom_form_scale(c->kind, &s))
+        return not_found_path();
+    custom_path_put(s.spec, patch, json_integer(json_integer_value(replicas)));
+    if (version)
+        json_put_text(json_object_at(patch, "metadata"), "resourceVersion", version);
+    c->subresource = NULL; /* the replicas are a part of the object */
+    return patch_with(c, PATCH_MERGE, patch, scale_show);
+}
+
+struct err *handle_update_scale(struct call *c)
+{
+    AUTO(json_freep) json_t *scale = NULL;
+    bool is_known = false;
+
+    TRY(body_parse(c, &scale, &is_known));
+    if (!is_known)
+        return NULL;
+    if (json_text(scale, "kind") && !text_equal(json_text(scale, "kind"), "Scale"))
+        return err_new(ERR_BAD_REQUEST, "the request body is a %.64s: want autoscaling/v1 Scale",
+                       json_text(scale, "kind"));
+    return put_scale(c, scale);
+}
+
+struct err *handle_patch_scale(struct call *c)
+{
+    AUTO(json_freep) json_t *patch = NULL;
+    AUTO(json_freep) json_t *object = NULL;
+    AUTO(json_freep) json_t *before = NULL;
+    AUTO(json_freep) json_t *scale = NULL;
+    enum patch_type type = PATCH_MERGE;
+
+    if (!parse_patch_type(c, &type))
+        return NULL;
+    TRY(json_parse(c->x->request.body, &patch));
+    if (type != PATCH_JSON && !json_is_object(patch))
+        return err_new(ERR_BAD_REQUEST, "want a JSON object as the patch");
+    TRY(load(c, &object));
+    before = scale_show(c, object);
+    json_put_text(json_object_at(before, "metadata"), "resourceVersion", NULL);
+    if (type == PATCH_JSON)
+        TRY(patch_json(before, patch, &scale));
+    else
+        TRY(patch_merge(before, patch, &scale));
+    return put_scale(c, scale);
+}

@@ -1,0 +1,175 @@
+"""Custom resources: definitions that people install, and objects of theirs, by kubectl and by the API."""
+
+import json
+
+from harness import KUBECTL, Mete, check, equal, wait
+
+WIDGETS = "/apis/shop.example.com/v1/namespaces/default/widgets"
+
+DEFINITION = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: widgets.shop.example.com
+spec:
+  group: shop.example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, shortNames: [wg], categories: [all]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources:
+      status: {}
+      scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}
+    selectableFields: [{jsonPath: .spec.color}]
+    additionalPrinterColumns:
+    - {name: Color, type: string, jsonPath: .spec.color}
+    - {name: Replicas, type: integer, jsonPath: .spec.replicas}
+    - {name: Ready, type: string, jsonPath: '.status.conditions[?(@.type=="Ready")].status'}
+    - {name: Age, type: date, jsonPath: .metadata.creationTimestamp}
+    schema:
+      openAPIV3Schema:
+        description: A widget of the shop.
+        type: object
+        required: [spec]
+        properties:
+          spec:
+            type: object
+            required: [color]
+            properties:
+              color: {type: string, enum: [red, green], description: What it looks like.}
+              replicas: {type: integer, minimum: 0, maximum: 10, default: 1}
+              name: {type: string, pattern: '^[a-z]+$', maxLength: 8}
+              port: {x-kubernetes-int-or-string: true}
+              parts:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [id]
+                items:
+                  type: object
+                  required: [id]
+                  properties: {id: {type: string}, weight: {type: number}}
+              anything: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          status:
+            type: object
+            properties:
+              replicas: {type: integer}
+              selector: {type: string}
+              conditions:
+                type: array
+                items:
+                  type: object
+                  properties: {type: {type: string}, status: {type: string}}
+"""
+
+
+def widget(object_name, **spec):
+    return json.dumps({"apiVersion": "shop.example.com/v1", "kind": "Widget", "metadata": {"name": object_name},
+                       "spec": {"color": "red", **spec}})
+
+
+def install(m):
+    m.ok("apply", "-f", "-", stdin=DEFINITION)
+    m.ok("wait", "--for=condition=Established", "crd/widgets.shop.example.com", "--timeout=60s")
+
+
+def test_custom_objects_by_kubectl():
+    with Mete() as m:
+        install(m)
+        objects_are_checked_shaped_and_shown(m)
+        discovery_and_explain_know_the_kind(m)
+        status_and_scale_are_subresources(m)
+        watches_and_selectors_follow(m)
+        owners_take_their_dependents_with_them(m)
+        a_restart_serves_them_again(m)
+        a_definition_takes_its_objects_with_it(m)
+
+
+def objects_are_checked_shaped_and_shown(m):
+    check("created" in m.ok("apply", "-f", "-", stdin=widget("one", parts=[{"id": "a", "weight": 1.5}])))
+    spec = m.object("widget", "one")["spec"]
+    equal(spec, {"color": "red", "replicas": 1, "parts": [{"id": "a", "weight": 1.5}]})
+    check("unchanged" in m.ok("apply", "-f", "-", stdin=widget("one", parts=[{"id": "a", "weight": 1.5}])))
+    check("configured" in m.ok("apply", "-f", "-", stdin=widget("one", replicas=2)))
+    head, row = m.ok("get", "wg").splitlines()
+    equal(head.split(), ["NAME", "COLOR", "REPLICAS", "READY", "AGE"])
+    equal(row.split()[:3], ["one", "red", "2"])
+    check("Widget" in m.ok("describe", "widget", "one"))
+    r = m.kubectl("apply", "-f", "-", stdin=widget("two", colour="blue"))
+    check(r.code == 1 and 'unknown field "spec.colour"' in r.err, r)
+    refused = m.kubectl("apply", "-f", "-", stdin=widget("two", color="blue", replicas=11, name="LONG",
+                                                         parts=[{"id": "a"}, {"id": "a"}]))
+    for words in ('spec.color: Unsupported value: "blue": supported values: "red", "green"',
+                  "spec.replicas: Invalid value: 11: spec.replicas in body should be less than or equal to 10",
+                  "spec.name: Invalid value: \"LONG\": spec.name in body should match '^[a-z]+$'",
+                  'spec.parts[1]: Duplicate value: {"id":"a"}'):
+        check(words in refused.err, words, refused)
+    r = m.kubectl("apply", "-f", "-", stdin=widget("two", replicas="many"))
+    check('spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string"' in r.err, r)
+    m.ok("apply", "-f", "-", stdin=widget("two", port="http", anything={"deep": {"er": [1, {"a": 2}]}}))
+    equal(m.object("widget", "two")["spec"]["anything"], {"deep": {"er": [1, {"a": 2}]}})
+    m.ok("patch", "widget", "two", "--type=merge", "-p", '{"spec":{"port":80}}')
+    equal(m.object("widget", "two")["spec"]["port"], 80)
+    m.ok("patch", "widget", "two", "--type=json", "-p", '[{"op":"remove","path":"/spec/port"}]')
+    r = m.kubectl("patch", "widget", "two", "--type=strategic", "-p", "{}")
+    check(r.code == 1, r)
+
+
+def discovery_and_explain_know_the_kind(m):
+    check("widgets" in m.ok("api-resources", "--api-group=shop.example.com"))
+    check("widget.shop.example.com/one" in m.ok("get", "all", "-o", "name"))
+    out = m.ok("explain", "widget.spec.color")
+    check("What it looks like." in out and "red" in out, out)
+
+
+def status_and_scale_are_subresources(m):
+    m.ok("patch", "widget", "one", "--subresource=status", "--type=merge", "-p",
+         '{"status":{"replicas":2,"selector":"app=one","conditions":[{"type":"Ready","status":"True"}]}}')
+    equal(m.ok("get", "wg", "one", "--no-headers").split()[3], "True")
+    m.ok("patch", "widget", "one", "--type=merge", "-p", '{"status":{"replicas":7}}')
+    equal(m.object("widget", "one")["status"]["replicas"], 2)
+    generation = m.object("widget", "one")["metadata"]["generation"]
+    m.ok("scale", "widget/one", "--replicas=5")
+    found = m.object("widget", "one")
+    equal((found["spec"]["replicas"], found["metadata"]["generation"]), (5, generation + 1))
+    scale = m.read(WIDGETS + "/one/scale")
+    equal((scale["kind"], scale["apiVersion"], scale["spec"], scale["status"]),
+          ("Scale", "autoscaling/v1", {"replicas": 5}, {"replicas": 2, "selector": "app=one"}))
+    r = m.kubectl("scale", "widget/one", "--replicas=50")
+    check("spec.replicas" in r.err and "should be less than or equal to 10" in r.err, r)
+
+
+def watches_and_selectors_follow(m):
+    follow = m.spawn([KUBECTL, "get", "widgets", "-w", "--no-headers"])
+    check(follow.stdout.readline().startswith("one"))
+    check(follow.stdout.readline().startswith("two"))
+    m.ok("patch", "widget", "two", "--type=merge", "-p", '{"spec":{"color":"green"}}')
+    equal(follow.stdout.readline().split()[:2], ["two", "green"])
+    follow.terminate()
+    follow.communicate()
+    equal(m.ok("get", "widgets", "--field-selector=spec.color=green", "-o", "name"), "widget.shop.example.com/two\n")
+
+
+def owners_take_their_dependents_with_them(m):
+    uid = m.object("widget", "two")["metadata"]["uid"]
+    owner = {"apiVersion": "shop.example.com/v1", "kind": "Widget", "name": "two", "uid": uid}
+    m.ok("apply", "-f", "-", stdin=json.dumps({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-two", "ownerReferences": [owner]}}))
+    m.ok("delete", "widget", "two")
+    wait(lambda: not m.read("/api/v1/namespaces/default/configmaps/of-two"), "the dependent to go")
+
+
+def a_restart_serves_them_again(m):
+    m.stop()
+    m.start()
+    equal(m.ok("get", "widgets", "-o", "name"), "widget.shop.example.com/one\n")
+
+
+def a_definition_takes_its_objects_with_it(m):
+    m.ok("delete", "crd", "widgets.shop.example.com", "--timeout=60s")
+    check(m.read(WIDGETS) is None)
+    r = m.kubectl("get", "widgets")
+    check(r.code == 1 and "widgets" in r.err, r)
+    install(m)
+    equal(m.ok("get", "widgets", "-o", "name"), "")
