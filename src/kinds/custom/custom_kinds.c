@@ -79,6 +79,7 @@ static void slot_clear(struct slot *s)
     struct kind *k = &s->kind;
 
     k->form = NULL;
+    k->shape = (struct shape){0};
     k->columns = NULL;
     k->selectable = NULL;
     k->categories = NULL;
@@ -146,6 +147,7 @@ static void put_form(struct slot *s, const json_t *definition, json_t *version, 
     s->doc = mem_strdup(doc ? doc : "");
     k->doc = s->doc;
     k->form = s->form;
+    k->shape = schema_shape(custom_form_schema(s->form));
     k->columns = custom_form_columns(s->form);
     k->selectable = custom_form_selectables(s->form);
     k->has_status = custom_form_has_status(s->form);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "kinds/kind/cause.h"
+#include "kinds/kind/shape.h"
 
 struct schema;
 
@@ -54,3 +55,6 @@ void schema_validate(const struct schema *s, const json_t *object, const json_t 
 /* The type at a path of property names ("spec.state"): "string", "integer", "boolean" ...; NULL: no
  * such property. */
 const char *schema_type_at(const struct schema *s, const char *path);
+
+/* How the objects merge in a server-side apply; valid as long as the schema. */
+struct shape schema_shape(const struct schema *s);

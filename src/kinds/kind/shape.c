@@ -30,6 +30,11 @@ static enum shape_form undeclared_form(const void *node)
 
 static const struct shape_ops undeclared = {.form = undeclared_form};
 
+struct shape shape_undeclared(void)
+{
+    return (struct shape){.ops = &undeclared};
+}
+
 /* ---- a field of a table ---- */
 
 static const struct shape_ops field_ops;

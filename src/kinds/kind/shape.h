@@ -46,6 +46,9 @@ enum shape_form shape_form(struct shape s);
 struct shape shape_member(struct shape s, const char *name, bool *ret_is_named);
 struct shape shape_item(struct shape s);
 
+/* The shape of a member that a schema does not have. */
+struct shape shape_undeclared(void);
+
 struct kind;
 
 /* The shape of a kind's objects. */

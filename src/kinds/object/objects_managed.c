@@ -29,6 +29,17 @@ static void ignore(struct managing *m, const char *parent, const char *name)
     fieldset_add(a, parent ? fieldset_below(a, &m->ignored, &up) : &m->ignored, &e);
 }
 
+/* A custom object has other members than its table. */
+static void ignore_members(struct managing *m, json_t *object)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (object, key, value)
+        if (!text_equal(key, "metadata") && !text_equal(key, "status"))
+            ignore(m, NULL, key);
+}
+
 /* A write of the object leaves the status alone; one of the status leaves all else. */
 static void ignore_unwritten(const struct change *c, struct managing *m)
 {
@@ -42,6 +53,11 @@ static void ignore_unwritten(const struct change *c, struct managing *m)
     for (const struct field *f = c->kind->fields; f->name; f++)
         if (!text_equal(f->name, "metadata") && !text_equal(f->name, "status"))
             ignore(m, NULL, f->name);
+    if (c->kind->is_custom) {
+        ignore(m, NULL, "spec");
+        ignore_members(m, c->before);
+        ignore_members(m, c->after);
+    }
     for (size_t i = 0; i < COUNT(metadata); i++)
         ignore(m, "metadata", metadata[i]);
 }
