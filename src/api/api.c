@@ -6,7 +6,12 @@
 #include "api/core.h"
 #include "api/metrics.h"
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "http/http.h"
+
+enum {
+    NODE_WAIT_S = 10 /* nodes try to connect again each 5 s (node/session/uplink.c) */
+};
 
 struct api {
     struct core *core;
@@ -38,6 +43,7 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .token_revoked = api_on_token_revoked,
                                 .revoked_arg = a,
                                 .audit = o->audit,
+                                .node_wait_ns = NODE_WAIT_S * NS_PER_SEC,
                                 .audits_reads = o->audits_reads,
                                 .audit_keep_ns = o->audit_keep_ns,
                                 .make_link = o->make_link,

@@ -92,7 +92,7 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     c->rest_arg = o->rest_arg;
     c->arena = arena_new();
     c->requests = requests_new(o->loop);
-    c->links = node_links_new();
+    c->links = node_links_new(o->loop, o->node_wait_ns);
     if (o->signing_key_file)
         e = signing_key_load(o->signing_key_file, &c->signing_key);
     auth.signing_key = c->signing_key;

@@ -38,6 +38,7 @@ struct core_options {
     void *revoked_arg;
     const struct audit_log *audit; /* borrowed; NULL: requests are not recorded */
     bool audits_reads;             /* record all reads, too */
+    int64_t node_wait_ns;          /* of nodestream.h */
     int64_t audit_keep_ns;         /* age at which lines of the audit are removed; 0: never */
 };
 

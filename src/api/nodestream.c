@@ -7,6 +7,7 @@
 #include "access/authz.h"
 #include "api/handlers.h"
 #include "api/nodestats.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -32,10 +33,19 @@ struct link {
 
 struct node_links {
     struct link *all;
+    struct node_stream *waiting; /* list: for nodes that have not connected since the start */
+    size_t n_waiting;
+    struct loop_timer *timer; /* the end of the wait */
+    bool is_waiting;          /* requests to nodes that are not connected wait */
 };
 
 struct node_stream {
-    struct link *link;
+    struct node_links *links;
+    struct link *link; /* NULL: waits for its node */
+    char *node;        /* while it waits */
+    char *open;
+    struct node_stream *prev; /* in links->waiting */
+    struct node_stream *next;
     uint32_t id;
     size_t credit; /* bytes that the node may still send */
     struct lane lane;
@@ -47,11 +57,6 @@ struct node_stream {
     void *arg;
     struct map_handle handle; /* in link->streams */
 };
-
-struct node_links *node_links_new(void)
-{
-    return mem_alloc(sizeof(struct node_links));
-}
 
 static struct link *find_link(const struct node_links *l, const char *name)
 {
@@ -69,10 +74,22 @@ static struct node_stream *find_stream(const struct link *link, uint32_t id)
     return s;
 }
 
+/* The stream waits no longer. */
+static void stream_leave(struct node_stream *s)
+{
+    LIST_REMOVE(s->links->waiting, s);
+    s->links->n_waiting--;
+}
+
 static void stream_free(struct node_stream *s)
 {
-    map_remove(handle, s->link->streams, s);
+    if (s->link)
+        map_remove(handle, s->link->streams, s);
+    else
+        stream_leave(s);
     buf_done(&s->lane.out);
+    free(s->node);
+    free(s->open);
     free(s);
 }
 
@@ -103,11 +120,36 @@ static void link_close(struct link *link, const char *why)
     link_free(link, why);
 }
 
+/* Ends the streams whose nodes have not connected. */
+static void links_on_timer(void *arg)
+{
+    struct node_links *l = arg;
+
+    l->is_waiting = false;
+    while (l->waiting) {
+        AUTO_FREE char *why = mem_format("node \"%s\" is not connected", l->waiting->node);
+
+        stream_end(l->waiting, 503, why);
+    }
+}
+
+struct node_links *node_links_new(struct loop *loop, int64_t wait_ns)
+{
+    struct node_links *l = mem_alloc(sizeof(*l));
+
+    *l = (struct node_links){.is_waiting = wait_ns > 0};
+    l->timer = loop_timer_new(loop, links_on_timer, l);
+    if (wait_ns > 0)
+        loop_timer_set(l->timer, wait_ns);
+    return l;
+}
+
 void node_links_free(struct node_links *l)
 {
     if (!l)
         return;
-    assert(!l->all); /* all connections ended before */
+    assert(!l->all && !l->waiting); /* all connections ended before */
+    loop_timer_free(l->timer);
     free(l);
 }
 
@@ -135,6 +177,8 @@ static bool lane_is_full(void *arg)
 
 static void stream_flush(struct node_stream *s)
 {
+    if (!s->link)
+        return;
     (void)lane_flush(&s->lane, s->id, &(struct lane_way){lane_data, lane_is_full, s->link});
     if (s->is_ended && !s->is_end_sent && s->lane.out.size == 0) {
         link_send(s->link, s->id, FRAME_END, STR("{\"code\":200}"));
@@ -291,6 +335,50 @@ static void on_close(void *arg)
     link_free(link, "the node's connection ended");
 }
 
+/* Returns the next free odd number; numbers repeat only after a wrap. */
+static uint32_t free_id(struct link *link)
+{
+    do {
+        link->last_id = link->last_id == 0 ? 1 : link->last_id + 2;
+    } while (find_stream(link, link->last_id));
+    return link->last_id;
+}
+
+/* Opens a stream at its node. */
+static void stream_begin(struct node_stream *s, struct link *link)
+{
+    s->link = link;
+    s->id = free_id(link);
+    map_add(handle, link->streams, &s->id, sizeof(s->id), s);
+    link_send(link, s->id, FRAME_OPEN, str_of(s->open));
+    free(TAKE(s->open));
+}
+
+static struct node_stream *find_waiting(struct node_links *l, const char *node)
+{
+    struct node_stream *s = NULL;
+
+    LIST_EACH (l->waiting, s)
+        if (text_equal(s->node, node))
+            return s;
+    return NULL;
+}
+
+/* Opens the streams that have waited for this node; a callback may end streams. */
+static void link_take_waiting(struct link *link)
+{
+    struct node_stream *s;
+
+    while ((s = find_waiting(link->links, link->name))) {
+        stream_leave(s);
+        stream_begin(s, link);
+        if (s->lane.out.size > 0)
+            stream_resume(s);
+        else
+            stream_flush(s);
+    }
+}
+
 void node_links_add(struct node_links *l, const char *name, struct exchange *x)
 {
     struct link *former = find_link(l, name);
@@ -308,15 +396,7 @@ void node_links_add(struct node_links *l, const char *name, struct exchange *x)
     link->channel->arg = link;
     map_add(handle, l->all, link->name, strlen(link->name), link);
     LOG(INFO, "node stream opened", S("node", name));
-}
-
-/* Returns the next free odd number; numbers repeat only after a wrap. */
-static uint32_t free_id(struct link *link)
-{
-    do {
-        link->last_id = link->last_id == 0 ? 1 : link->last_id + 2;
-    } while (find_stream(link, link->last_id));
-    return link->last_id;
+    link_take_waiting(link);
 }
 
 struct err *node_stream_open(struct node_links *l, const struct node_stream_options *o,
@@ -326,24 +406,29 @@ struct err *node_stream_open(struct node_links *l, const struct node_stream_opti
     AUTO_FREE char *text = json_format(o->open);
     struct node_stream *s;
 
-    if (!link)
+    if (!link && !l->is_waiting)
         return err_new(ERR_UNAVAILABLE, "node \"%s\" is not connected", o->node);
-    if (map_count(handle, link->streams) >= STREAMS_MAX)
+    if ((link ? map_count(handle, link->streams) : l->n_waiting) >= STREAMS_MAX)
         return err_new(ERR_UNAVAILABLE, "node \"%s\" has %d open streams, try again later", o->node,
                        (int)STREAMS_MAX);
     if (strlen(text) > FRAME_PAYLOAD_MAX)
         return err_new(ERR_BAD_REQUEST, "the request to node \"%s\" is too large", o->node);
     s = mem_alloc(sizeof(*s));
-    *s = (struct node_stream){.link = link,
-                              .id = free_id(link),
+    *s = (struct node_stream){.links = l,
+                              .node = mem_strdup(o->node),
+                              .open = TAKE(text),
                               .credit = FRAME_CREDIT_FIRST,
                               .lane = lane_new(),
                               .on_data = o->on_data,
                               .on_drain = o->on_drain,
                               .on_end = o->on_end,
                               .arg = o->arg};
-    map_add(handle, link->streams, &s->id, sizeof(s->id), s);
-    link_send(link, s->id, FRAME_OPEN, str_of(text));
+    if (link) {
+        stream_begin(s, link);
+    } else {
+        LIST_ADD(l->waiting, s);
+        l->n_waiting++;
+    }
     *ret = s;
     return NULL;
 }
@@ -362,7 +447,8 @@ void node_stream_taken(struct node_stream *s, size_t size)
 
 void node_stream_cancel(struct node_stream *s)
 {
-    link_send(s->link, s->id, FRAME_CANCEL, STR(""));
+    if (s->link)
+        link_send(s->link, s->id, FRAME_CANCEL, STR(""));
     stream_free(s);
 }
 

@@ -8,13 +8,16 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/loop.h"
 #include "base/str.h"
 #include "http/request.h"
 
 struct node_links;
 struct node_stream;
 
-struct node_links *node_links_new(void);
+/* During the first `wait_ns` a stream to a node that is not connected waits for the node: after a
+ * restart of the server its nodes need a moment to connect again. 0: such a stream is refused. */
+struct node_links *node_links_new(struct loop *loop, int64_t wait_ns);
 void node_links_free(struct node_links *l); /* accepts NULL */
 
 /* Takes over the connection of node `name`; ends an earlier connection of that node, and its
@@ -32,7 +35,8 @@ struct node_stream_options {
     void *arg;
 };
 
-/* ERR_UNAVAILABLE: the node is not connected, or has too many streams. */
+/* ERR_UNAVAILABLE: the node is not connected, or has too many streams. A stream that waits for its
+ * node takes data as others, and ends with 503 if the node does not come. */
 struct err *node_stream_open(struct node_links *l, const struct node_stream_options *o,
                              struct node_stream **ret) MUST_CHECK;
 

@@ -2,7 +2,9 @@
 
 #include "api_world.h"
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "client/frames.h"
+#include "sim_loop.h"
 #include "test.h"
 
 struct log_world {
@@ -11,13 +13,18 @@ struct log_world {
     size_t read;        /* bytes of the server that the node has read */
 };
 
-static void log_world_init(struct log_world *l)
+static void log_world_init_waiting(struct log_world *l, int64_t wait_ns)
 {
-    *l = (struct log_world){0};
+    *l = (struct log_world){.a.node_wait_ns = wait_ns};
     api_world_init(&l->a, NULL);
     world_add_node(&l->a.w, "n1", 2);
     world_must(world_add_pod(&l->a.w, "default", "p", 0));
     world_must(world_bind(&l->a.w, "default", "p", "n1"));
+}
+
+static void log_world_init(struct log_world *l)
+{
+    log_world_init_waiting(l, 0);
 }
 
 static struct asked *connect_node(struct log_world *l)
@@ -237,6 +244,56 @@ static void refuses_by_name(void **state)
     api_world_done(&l.a);
 }
 
+static void a_request_after_the_start_waits_for_its_node(void **state)
+{
+    AUTO(asked_freep) struct asked *link = NULL;
+    AUTO(asked_freep) struct asked *first = NULL;
+    AUTO(asked_freep) struct asked *second = NULL;
+    struct asked *gone;
+    uint32_t ids[2];
+    struct log_world l;
+
+    (void)state;
+    log_world_init_waiting(&l, 10 * NS_PER_SEC);
+    first = ask_log(&l, "");
+    gone = ask_log(&l, "?tailLines=1");
+    second = ask_log(&l, "?tailLines=2");
+    assert_int_equal(first->status, 0);
+    asked_close(gone); /* its client waits no longer */
+    asked_free(gone);
+    link = connect_node(&l);
+    for (int i = 0; i < 2; i++)
+        ids[i] = next_frame(&l, FRAME_OPEN).stream;
+    for (int i = 0; i < 2; i++) {
+        node_sends(&l, ids[i], FRAME_DATA, i == 0 ? "one" : "two");
+        node_sends(&l, ids[i], FRAME_END, "{\"code\":200}");
+    }
+    assert_string_equal(first->body.at, "one");
+    assert_string_equal(second->body.at, "two");
+    asked_close(link);
+    api_world_done(&l.a);
+}
+
+static void a_node_that_does_not_come_is_not_connected(void **state)
+{
+    AUTO(asked_freep) struct asked *waiting = NULL;
+    AUTO(json_freep) json_t *got = NULL;
+    struct log_world l;
+
+    (void)state;
+    log_world_init_waiting(&l, 10 * NS_PER_SEC);
+    waiting = ask_log(&l, "");
+    sim_loop_advance(l.a.w.loop, 9 * NS_PER_SEC);
+    assert_int_equal(waiting->status, 0);
+    sim_loop_advance(l.a.w.loop, 2 * NS_PER_SEC);
+    assert_int_equal(waiting->status, 503);
+    got = asked_json(waiting);
+    assert_string_equal(json_text(got, "message"), "node \"n1\" is not connected");
+    json_decref(api_expect(&l.a, 503,
+                           (struct question){.target = "/api/v1/namespaces/default/pods/p/log"}));
+    api_world_done(&l.a);
+}
+
 static void only_the_node_itself_opens_its_stream(void **state)
 {
     static const struct claim_asker askers[] = {
@@ -266,6 +323,8 @@ int main(void)
         cmocka_unit_test(a_node_that_breaks_the_rules_is_disconnected),
         cmocka_unit_test(a_second_connection_replaces_the_first),
         cmocka_unit_test(refuses_by_name),
+        cmocka_unit_test(a_request_after_the_start_waits_for_its_node),
+        cmocka_unit_test(a_node_that_does_not_come_is_not_connected),
         cmocka_unit_test(only_the_node_itself_opens_its_stream),
     };
 

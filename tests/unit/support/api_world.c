@@ -165,6 +165,7 @@ void api_world_init_signing(struct api_world *a, const char *users, const char *
     o.objects = a->w.objects;
     o.take_stats = a->take_stats;
     o.stats_arg = a->stats_arg;
+    o.node_wait_ns = a->node_wait_ns;
     o.reports = a->report;
     o.n_reports = a->report ? 1 : 0;
     assert_null(core_new(&o, &a->core));

@@ -38,6 +38,7 @@ struct api_world {
     /* Set before api_world_init: takes samples of nodes; NULL: nodes are not asked. */
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
+    int64_t node_wait_ns;              /* the same, of nodestream.h */
     const struct report_maker *report; /* the same; NULL: there are no reports */
     struct core *core;
 };
