@@ -397,6 +397,8 @@ static struct err *binding_check_pod(const struct ledger_pod *pod, const json_t 
                        pod_node(tree));
     if (pod_is_terminal(tree))
         return err_new(ERR_CONFLICT, "pod %s has ended", pod->name);
+    if (json_text_at(tree, "metadata", "annotations", SLURM_OUTDATED_ANNOTATION, NULL))
+        return err_new(ERR_CONFLICT, "pod %s is of an older request of its job", pod->name);
     if (pod_claims_wait(tree))
         return err_new(ERR_CONFLICT, "pod %s %s", pod->name, pod_claims_wait(tree));
     if (pod->claims &&

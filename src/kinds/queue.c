@@ -97,6 +97,15 @@ static struct err *priority_parse(const char *text, int64_t *ret)
     return num_parse_int64(str_of(text), -PRIORITY_MAX, PRIORITY_MAX, ret);
 }
 
+int64_t queue_since_ns(const json_t *pod)
+{
+    const char *text = annotation(pod, QUEUE_SINCE);
+    int64_t ns =
+        stamp_or(text ? text : json_text_at(pod, "metadata", "creationTimestamp", NULL), 0);
+
+    return ns < 0 ? 0 : ns;
+}
+
 int32_t queue_priority(const json_t *pod)
 {
     const char *text = annotation(pod, QUEUE_PRIORITY);

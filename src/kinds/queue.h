@@ -13,6 +13,8 @@
 #define QUEUE_KUEUE_LABEL "kueue.x-k8s.io/queue-name" /* label: the same, from Kueue */
 #define QUEUE_HOLD        "mete.dev/hold"             /* annotation: "user" or "admin" */
 #define QUEUE_NOT_BEFORE  "mete.dev/not-before"       /* annotation: a time, RFC 3339 */
+#define QUEUE_SINCE \
+    "mete.dev/queued-since" /* annotation of our own: the pod waits since this time, RFC 3339 */
 #define QUEUE_PRIORITY \
     "mete.dev/priority" /* annotation: a number in place of the pod's spec.priority */
 #define QUEUE_RESERVATION \
@@ -40,6 +42,9 @@ void queue_amount_format(const char *resource, int64_t amount, char ret[QUANTITY
 /* Does a queue admit workloads of this namespace, by its `namespaces` or its `namespaceSelector`? A
  * queue with neither admits all. */
 bool queue_lets_in(const json_t *queue, const json_t *ns);
+
+/* Since when the pod waits: the annotation, else its creation. Realtime; 0: unknown. */
+int64_t queue_since_ns(const json_t *pod);
 
 /* The priority of a waiting pod in its queue: the annotation, else spec.priority. */
 int32_t queue_priority(const json_t *pod);

@@ -88,6 +88,28 @@ void slurm_bytes_format(int64_t bytes, char ret[SLURM_AMOUNT_TEXT_SIZE])
     (void)snprintf(ret, SLURM_AMOUNT_TEXT_SIZE, "%" PRId64 "%s", bytes, units[unit]);
 }
 
+void slurm_unit_format(int64_t bytes, char unit, char ret[SLURM_AMOUNT_TEXT_SIZE])
+{
+    static const char units[] = "KMGTP";
+    unsigned shift = 10 * (unsigned)(strchr(units, unit) - units + 1);
+    int64_t whole = bytes >> shift;
+    int64_t rest = bytes - (whole << shift);
+    /* In hundredths, rounded as printf does, but without doubles. */
+    int64_t cents = ((rest >> (shift - 10)) * 100 + 512) >> 10;
+
+    if (cents == 100) {
+        whole++;
+        cents = 0;
+    }
+    if (bytes == 0)
+        (void)snprintf(ret, SLURM_AMOUNT_TEXT_SIZE, "0");
+    else if (rest == 0)
+        (void)snprintf(ret, SLURM_AMOUNT_TEXT_SIZE, "%" PRId64 "%c", whole, unit);
+    else
+        (void)snprintf(ret, SLURM_AMOUNT_TEXT_SIZE, "%" PRId64 ".%02" PRId64 "%c", whole, cents,
+                       unit);
+}
+
 /* ---- generic resources ---- */
 
 static bool is_number_like(struct str s)

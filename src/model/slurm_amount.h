@@ -27,6 +27,9 @@ void slurm_memory_format(int64_t mib, char ret[SLURM_AMOUNT_TEXT_SIZE]);
  * less than a KiB: "500". */
 void slurm_bytes_format(int64_t bytes, char ret[SLURM_AMOUNT_TEXT_SIZE]);
 
+/* Bytes in the unit K, M, G, T or P, as sacct --units: "97.66M", "3G"; 0: "0". */
+void slurm_unit_format(int64_t bytes, char unit, char ret[SLURM_AMOUNT_TEXT_SIZE]);
+
 struct slurm_gres {
     char *name; /* "gpu", "shard", "mps"; owned */
     char *type; /* "h100"; owned; NULL: any */

@@ -17,6 +17,7 @@ struct slurm_view {
     int64_t now_s;
     zone_fn zone;    /* NULL: UTC */
     bool keeps_unit; /* --noconvert: memory stays in M */
+    char unit;       /* of memory: K, M, G, T or P; 0: the one that suits */
 };
 
 typedef void (*slurm_cell_fn)(const json_t *row, const struct slurm_view *v, struct buf *out);

@@ -202,14 +202,27 @@ static struct err *sacct_make_paths(struct sacct *s, const char *user)
 static struct err *sacct_refuse(const struct slurm_words *w)
 {
     static const char *const refused[] = {
-        "associations", "batch-script", "completion",    "constraints",   "env-vars", "file",
-        "flags",        "group",        "ncpus",         "nnodes",        "reason",   "wckeys",
-        "units",        "truncate",     "timelimit-max", "timelimit-min",
+        "associations", "batch-script", "completion", "constraints",   "env-vars",
+        "file",         "flags",        "group",      "ncpus",         "nnodes",
+        "reason",       "wckeys",       "truncate",   "timelimit-max", "timelimit-min",
     };
 
     for (size_t i = 0; i < COUNT(refused); i++)
         if (slurm_words_has(w, refused[i]))
             return err_new(ERR_INVALID, "--%s is not available yet", refused[i]);
+    return NULL;
+}
+
+/* --units */
+static struct err *sacct_read_unit(struct sacct *s)
+{
+    const char *unit = slurm_words_value(s->words, "units");
+
+    if (!unit)
+        return NULL;
+    if (!*unit || unit[1] || !strchr("KMGTPkmgtp", *unit))
+        return err_new(ERR_INVALID, "Invalid type specified: want K, M, G, T or P of --units");
+    s->unit = (char)(*unit & ~0x20);
     return NULL;
 }
 
@@ -223,6 +236,7 @@ static struct err *sacct_read_options(struct sacct *s, const char *(*find)(const
     if (s->words->arguments.n > 0)
         return err_new(ERR_INVALID, "Unknown arguments:\n %s", s->words->arguments.at[0]);
     TRY(sacct_refuse(s->words));
+    TRY(sacct_read_unit(s));
     s->delimiter = delimiter ? delimiter : "|";
     s->ends_with_delimiter = slurm_words_has(s->words, "parsable");
     s->is_parsable = s->ends_with_delimiter || slurm_words_has(s->words, "parsable2");
@@ -510,6 +524,33 @@ static json_t *sacct_with_steps(const json_t *jobs, const json_t *steps)
     return rows;
 }
 
+/* Gives each job the highest end of its steps; both lists are in the order of jobs. */
+static void sacct_put_derived(const json_t *jobs, const json_t *steps)
+{
+    size_t first = 0;
+    json_t *job;
+    size_t i;
+
+    json_array_foreach ((json_t *)(uintptr_t)jobs, i, job) {
+        int64_t id = json_int(job, "jobId", 0);
+        int64_t worst = 0;
+
+        while (first < json_array_size(steps) &&
+               json_int(json_array_get(steps, first), "jobId", 0) < id)
+            first++;
+        for (size_t k = first; k < json_array_size(steps); k++) {
+            const json_t *step = json_array_get(steps, k);
+            int64_t end = json_int(step, "exitCode", 0) * 256 + json_int(step, "exitSignal", 0);
+
+            if (json_int(step, "jobId", 0) != id)
+                break;
+            worst = end > worst ? end : worst;
+        }
+        json_put_int(job, "derivedExitCode", worst / 256);
+        json_put_int(job, "derivedExitSignal", worst % 256);
+    }
+}
+
 void sacct_print(const struct sacct *s, const struct sacct_rows *from, const struct slurm_view *v,
                  struct buf *out)
 {
@@ -523,7 +564,9 @@ void sacct_print(const struct sacct *s, const struct sacct_rows *from, const str
     AUTO(json_freep) json_t *document = NULL;
     struct slurm_view view = *v;
 
-    view.keeps_unit = slurm_words_has(s->words, "noconvert");
+    sacct_put_derived(chosen, steps);
+    view.unit = s->unit;
+    view.keeps_unit = slurm_words_has(s->words, "noconvert") && !view.unit;
     if (s->is_json) {
         document = slurm_accounts_document(chosen, &view);
         slurm_document_add(document, false, out);

@@ -27,6 +27,7 @@ struct sacct {
     bool is_parsable; /* -p or -P */
     bool ends_with_delimiter;
     bool has_duplicates; /* -D: all attempts of a job */
+    char unit;           /* of --units; 0: none */
     bool is_json;
     bool is_expanded; /* a row for each waiting element */
 };

@@ -53,17 +53,32 @@ static int compare_items(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* An item of a list of trackable resources, with its memory in the unit of the view. */
+static char *tres_item(struct str item, const struct slurm_view *v)
+{
+    struct str value = item;
+    struct str name = str_cut(&value, '=');
+    char text[SLURM_AMOUNT_TEXT_SIZE];
+    AUTO(err_freep) struct err *e = NULL;
+    int64_t mib = 0;
+
+    if (!v->unit || !value.at || !str_equal(name, STR("mem")))
+        return mem_strndup(item.at, item.size);
+    e = slurm_memory_parse(value, &mib);
+    if (e)
+        return mem_strndup(item.at, item.size);
+    slurm_unit_format(mib << 20, v->unit, text);
+    return mem_format("mem=%s", text);
+}
+
 /* Adds "billing=2,cpu=2,mem=1G": the trackable resources in the order of their names. */
-static void add_sorted_tres(const char *tres, struct buf *out)
+static void add_sorted_tres(const char *tres, const struct slurm_view *v, struct buf *out)
 {
     VEC(char *) items = {0};
     struct str rest = str_of(text_or_empty(tres));
 
-    while (rest.at && rest.size > 0) {
-        struct str item = str_cut(&rest, ',');
-
-        vec_add(&items, mem_strndup(item.at, item.size));
-    }
+    while (rest.at && rest.size > 0)
+        vec_add(&items, tres_item(str_cut(&rest, ','), v));
     if (items.n > 0)
         qsort(items.at, items.n, sizeof(*items.at), compare_items);
     for (size_t i = 0; i < items.n; i++) {
@@ -103,9 +118,8 @@ OF_JOB(stdin, "stdin")
 
 static void field_requested(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
-    (void)v;
     if (!step_of(row))
-        add_sorted_tres(json_text(row, "tresRequested"), out);
+        add_sorted_tres(json_text(row, "tresRequested"), v, out);
 }
 
 static void field_qos(const json_t *row, const struct slurm_view *v, struct buf *out)
@@ -189,7 +203,8 @@ static void field_derived_exit(const json_t *row, const struct slurm_view *v, st
 {
     (void)v;
     if (!step_of(row))
-        buf_printf(out, "%" PRId64 ":0", json_int(row, "derivedExitCode", 0));
+        buf_printf(out, "%" PRId64 ":%" PRId64, json_int(row, "derivedExitCode", 0),
+                   json_int(row, "derivedExitSignal", 0));
 }
 
 static bool has_started(const json_t *row)
@@ -235,9 +250,8 @@ static void field_alloc_tres(const json_t *row, const struct slurm_view *v, stru
 {
     const char *tres = json_text(row, "tresAllocated");
 
-    (void)v;
     if (has_started(row))
-        add_sorted_tres(tres ? tres : json_text(row, "tresRequested"), out);
+        add_sorted_tres(tres ? tres : json_text(row, "tresRequested"), v, out);
 }
 
 /* "gres:gpu:2" of the former fields ReqGRES and AllocGRES: gpus of the text "...,gres/gpu=2". */
@@ -277,11 +291,14 @@ static void field_alloc_gres(const json_t *row, const struct slurm_view *v, stru
 static void field_req_memory(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
     char text[SLURM_AMOUNT_TEXT_SIZE];
+    int64_t mib = json_int(row, "memoryPerNode", 0);
 
-    (void)v;
     if (step_of(row))
         return;
-    slurm_memory_format(json_int(row, "memoryPerNode", 0), text);
+    if (v->unit)
+        slurm_unit_format(mib << 20, v->unit, text);
+    else
+        slurm_memory_format(mib, text);
     buf_add_text(out, text);
 }
 

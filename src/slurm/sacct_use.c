@@ -26,13 +26,22 @@ static bool has_use(const json_t *row, const char *key)
     return is_step(row) && json_object_get(row, key);
 }
 
+static void bytes_format(int64_t bytes, const struct slurm_view *v,
+                         char ret[SLURM_AMOUNT_TEXT_SIZE])
+{
+    if (v->unit)
+        slurm_unit_format(bytes, v->unit, ret);
+    else
+        slurm_bytes_format(bytes, ret);
+}
+
 void sacct_max_rss(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
     char text[SLURM_AMOUNT_TEXT_SIZE];
 
     if (!has_use(row, "memoryPeakBytes"))
         return;
-    slurm_bytes_format(json_int(row, "memoryPeakBytes", 0), text);
+    bytes_format(json_int(row, "memoryPeakBytes", 0), v, text);
     if (v->keeps_unit)
         buf_printf(out, "%" PRId64, json_int(row, "memoryPeakBytes", 0));
     else
@@ -180,7 +189,7 @@ static void tres_usage(const json_t *row, const struct slurm_view *v, enum tres_
         tres_add(row, "energy", number, value, out);
     }
     if (has_use(row, "gpuMemoryPeakBytes")) {
-        slurm_bytes_format(json_int(row, "gpuMemoryPeakBytes", 0), amount);
+        bytes_format(json_int(row, "gpuMemoryPeakBytes", 0), v, amount);
         tres_add(row, "gres/gpumem", amount, value, out);
     }
     if (has_use(row, "gpuBusyNs")) {
@@ -189,7 +198,7 @@ static void tres_usage(const json_t *row, const struct slurm_view *v, enum tres_
         tres_add(row, "gres/gpuutil", number, value, out);
     }
     if (has_use(row, "memoryPeakBytes")) {
-        slurm_bytes_format(json_int(row, "memoryPeakBytes", 0), amount);
+        bytes_format(json_int(row, "memoryPeakBytes", 0), v, amount);
         tres_add(row, "mem", amount, value, out);
     }
 }

@@ -157,7 +157,9 @@ static void show_job_state(const struct record *r)
                is_timeout ? SIGTERM : json_int(r->row, "exitSignal", 0));
     if (r->show->is_detailed) {
         next_line(r);
-        buf_printf(r->out, "DerivedExitCode=%" PRId64 ":0", json_int(r->row, "derivedExitCode", 0));
+        buf_printf(r->out, "DerivedExitCode=%" PRId64 ":%" PRId64,
+                   json_int(r->row, "derivedExitCode", 0),
+                   json_int(r->row, "derivedExitSignal", 0));
     }
 }
 

@@ -43,8 +43,8 @@ static bool is_request(const char *key)
 /* Members that mean the script, which the first component runs. */
 static bool is_of_script(const char *key)
 {
-    static const char *const keys[] = {"stdin",   "stdout", "stderr",   "openMode",  "workDir",
-                                       "comment", "signal", "mailUser", "components"};
+    static const char *const keys[] = {"stdin",   "stdout", "stderr",   "openMode", "workDir",
+                                       "comment", "signal", "mailType", "mailUser", "components"};
 
     for (size_t i = 0; i < COUNT(keys); i++)
         if (text_equal(keys[i], key))

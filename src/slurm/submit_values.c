@@ -379,25 +379,32 @@ struct err *submit_mail_type(struct slurm_submit *s, const struct submit_option 
                              const char *value)
 {
     static const char *const types[] = {
-        "NONE",        "BEGIN",         "END",           "FAIL",
-        "REQUEUE",     "ALL",           "STAGE_OUT",     "INVALID_DEPEND",
-        "TIME_LIMIT",  "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50",
-        "ARRAY_TASKS",
-    };
+        "NONE",          "BEGIN",         "END",          "FAIL",           "REQUEUE",
+        "ALL",           "TIME_LIMIT",    "ARRAY_TASKS",  "INVALID_DEPEND", "STAGE_OUT",
+        "TIME_LIMIT_90", "TIME_LIMIT_80", "TIME_LIMIT_50"};
+    const size_t n_sent = 9; /* those behind are never sent */
     struct str rest = str_of(value);
+    struct buf list = {0};
+    AUTO_FREE char *text = NULL;
 
     while (rest.at) {
         struct str type = str_cut(&rest, ',');
-        bool is_known = false;
+        size_t i = 0;
 
-        for (size_t i = 0; i < COUNT(types); i++)
-            is_known = is_known || (type.size == strlen(types[i]) &&
-                                    strncasecmp(type.at, types[i], type.size) == 0);
-        if (!is_known)
+        while (i < COUNT(types) &&
+               (type.size != strlen(types[i]) || strncasecmp(type.at, types[i], type.size) != 0))
+            i++;
+        if (i == COUNT(types)) {
+            buf_done(&list);
             return invalid_option(o);
+        }
+        if (i >= n_sent)
+            submit_warn(s, o, "no mail is sent for STAGE_OUT and parts of the time limit");
+        else if (i > 0)
+            buf_printf(&list, "%s%s", list.size > 0 ? "," : "", types[i]);
     }
-    if (strcasecmp(value, "NONE") != 0)
-        submit_warn(s, o, "mail is not available yet, none is sent");
+    text = buf_steal(&list);
+    json_put_text(s->spec, o->key, *text ? text : NULL);
     return NULL;
 }
 

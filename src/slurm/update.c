@@ -2,6 +2,7 @@
 
 #include "slurm/update.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -9,6 +10,7 @@
 #include "base/num.h"
 #include "base/stamp.h"
 #include "model/index_set.h"
+#include "model/slurm_amount.h"
 #include "model/slurm_time.h"
 
 /* A patch at the version of the object. */
@@ -121,7 +123,13 @@ enum update_type {
     UPDATE_MINUTES,
     UPDATE_MOMENT,
     UPDATE_BOOL,
-    UPDATE_THROTTLE
+    UPDATE_THROTTLE,
+    UPDATE_MEMORY,
+    UPDATE_NODES,
+    UPDATE_SHARED,
+    UPDATE_SWITCHES,
+    UPDATE_PRIORITY,
+    UPDATE_END
 };
 
 static const struct {
@@ -133,21 +141,46 @@ static const struct {
     {"ArrayTaskThrottle", "limit", UPDATE_THROTTLE},
     {"Comment", "comment", UPDATE_TEXT},
     {"Deadline", "deadline", UPDATE_MOMENT},
+    {"CPUsPerTask", "cpusPerTask", UPDATE_NUMBER},
     {"Dependency", "dependency", UPDATE_TEXT},
     {"EligibleTime", "beginTime", UPDATE_MOMENT},
+    {"EndTime", "timeLimitMinutes", UPDATE_END},
+    {"ExcNodeList", "excludeNodes", UPDATE_TEXT},
+    {"Features", "constraint", UPDATE_TEXT},
+    {"Gres", "gres", UPDATE_TEXT},
     {"JobName", "name", UPDATE_TEXT},
+    {"Licenses", "licenses", UPDATE_TEXT},
     {"MinCPUsNode", "cpusMin", UPDATE_NUMBER},
+    {"MinMemoryCPU", "memoryPerCpu", UPDATE_MEMORY},
+    {"MinMemoryNode", "memoryPerNode", UPDATE_MEMORY},
+    {"MinTmpDiskNode", "tmpPerNode", UPDATE_MEMORY},
     {"Name", "name", UPDATE_TEXT},
     {"Nice", "nice", UPDATE_NUMBER},
+    {"NodeList", "nodeList", UPDATE_TEXT},
+    {"NumNodes", NULL, UPDATE_NODES},
     {"NumTasks", "tasks", UPDATE_NUMBER},
+    {"OverSubscribe", "exclusive", UPDATE_SHARED},
     {"Partition", "partition", UPDATE_TEXT},
+    {"Prefer", "prefer", UPDATE_TEXT},
+    {"Priority", "priority", UPDATE_PRIORITY},
     {"QOS", "qos", UPDATE_TEXT},
+    {"ReqNodeList", "nodeList", UPDATE_TEXT},
+    {"ReqNodes", NULL, UPDATE_NODES},
+    {"ReqProcs", "tasks", UPDATE_NUMBER},
     {"Requeue", "requeue", UPDATE_BOOL},
     {"ReservationName", "reservation", UPDATE_TEXT},
+    {"Shared", "exclusive", UPDATE_SHARED},
     {"StartTime", "beginTime", UPDATE_MOMENT},
+    {"StdErr", "stderr", UPDATE_TEXT},
+    {"StdIn", "stdin", UPDATE_TEXT},
+    {"StdOut", "stdout", UPDATE_TEXT},
+    {"Switches", "switches", UPDATE_SWITCHES},
+    {"TasksPerNode", "tasksPerNode", UPDATE_NUMBER},
     {"TimeLimit", "timeLimitMinutes", UPDATE_MINUTES},
     {"TimeMin", "timeMinMinutes", UPDATE_MINUTES},
+    {"TresPerNode", "gres", UPDATE_TEXT},
     {"WCKey", "wckey", UPDATE_TEXT},
+    {"WorkDir", "workDir", UPDATE_TEXT},
 };
 
 /* "90", "+30", "-10": a limit, or a change of the job's limit. */
@@ -179,6 +212,97 @@ static struct err *update_moment(const char *key, const char *value, int64_t now
     return NULL;
 }
 
+/* "16G": of the three requests for memory one remains. */
+static struct err *update_memory(const char *key, const char *value, json_t *spec)
+{
+    static const char *const kinds[] = {"memoryPerNode", "memoryPerCpu", "memoryPerGpu"};
+    AUTO_FREE char *text = NULL;
+    int64_t mib = 0;
+
+    TRY(slurm_memory_parse(str_of(value), &mib));
+    text = mem_format("%" PRId64 "Mi", mib);
+    for (size_t i = 0; i < COUNT(kinds) && text_starts_with(key, "memory"); i++)
+        json_put(spec, kinds[i], json_null());
+    json_put_text(spec, key, text);
+    return NULL;
+}
+
+/* "2" or "1-3" */
+static struct err *update_nodes(const char *value, json_t *spec)
+{
+    struct str most = str_of(value);
+    struct str least = str_cut(&most, '-');
+    int64_t first = 0;
+    int64_t last = 0;
+
+    TRY(num_parse_int64(least, 1, INT32_MAX, &first));
+    last = first;
+    if (most.at)
+        TRY(num_parse_int64(most, first, INT32_MAX, &last));
+    json_put_int(spec, "nodesMin", first);
+    json_put_int(spec, "nodesMax", last);
+    return NULL;
+}
+
+/* "YES", "NO": a job that does not share has its nodes alone. */
+static struct err *update_shared(const char *key, const char *value, json_t *spec)
+{
+    bool is_yes =
+        strcasecmp(value, "YES") == 0 || strcasecmp(value, "OK") == 0 || text_equal(value, "1");
+
+    if (!is_yes && strcasecmp(value, "NO") != 0 && !text_equal(value, "0"))
+        return err_new(ERR_INVALID, "want YES or NO");
+    json_put(spec, key, is_yes ? json_null() : json_true());
+    return NULL;
+}
+
+/* "2@10:00": no job waits for switches. */
+static struct err *update_switches(const char *key, const char *value, json_t *spec)
+{
+    struct str rest = str_of(value);
+    int64_t n = 0;
+
+    TRY(num_parse_int64(str_cut(&rest, '@'), 0, INT32_MAX, &n));
+    json_put_int(spec, key, n);
+    return NULL;
+}
+
+/* 0 holds the job; "INFINITE" gives it back to its factors. */
+static struct err *update_priority(const char *key, const char *value, json_t *spec)
+{
+    int64_t n = 0;
+
+    if (strcasecmp(value, "INFINITE") == 0 || text_equal(value, "-1")) {
+        json_put(spec, key, json_null());
+        json_put_text(spec, "hold", "none");
+        return NULL;
+    }
+    TRY(num_parse_int64(str_of(value), 0, UINT32_MAX - 1, &n));
+    if (n == 0)
+        json_put_text(spec, "hold", "user");
+    else
+        json_put_int(spec, key, n);
+    return NULL;
+}
+
+/* The limit with which the job that runs ends at this time. */
+static struct err *update_end(const json_t *job, const char *key, const char *value, int64_t now_s,
+                              zone_fn zone, json_t *spec)
+{
+    int64_t started_ns = stamp_or(json_text_at(job, "status", "startTime", NULL), 0);
+    int64_t at_s = 0;
+    int64_t minutes;
+
+    TRY(slurm_moment_parse(str_of(value), now_s, zone, true, &at_s));
+    minutes = (at_s - started_ns / NS_PER_SEC + 59) / 60;
+    if (started_ns == 0)
+        return err_new(ERR_INVALID, "the job has not started: want TimeLimit");
+    if (at_s < now_s || minutes < 1)
+        return err_new(ERR_INVALID, "Invalid EndTime value");
+    json_put_int(spec, key, minutes);
+    return NULL;
+}
+
 static struct err *update_one(const json_t *job, size_t i, const char *value, int64_t now_s,
                               zone_fn zone, json_t *spec)
 {
@@ -193,6 +317,18 @@ static struct err *update_one(const json_t *job, size_t i, const char *value, in
         return update_minutes(job, key, value, spec);
     case UPDATE_MOMENT:
         return update_moment(key, value, now_s, zone, spec);
+    case UPDATE_MEMORY:
+        return update_memory(key, value, spec);
+    case UPDATE_NODES:
+        return update_nodes(value, spec);
+    case UPDATE_SHARED:
+        return update_shared(key, value, spec);
+    case UPDATE_SWITCHES:
+        return update_switches(key, value, spec);
+    case UPDATE_PRIORITY:
+        return update_priority(key, value, spec);
+    case UPDATE_END:
+        return update_end(job, key, value, now_s, zone, spec);
     case UPDATE_NUMBER:
     case UPDATE_BOOL:
     case UPDATE_THROTTLE:

@@ -71,6 +71,7 @@ def test_slurm_partitions():
         shows_the_partitions(s, node)
         takes_jobs_by_the_rules(s, node)
         changes_while_jobs_wait(s, node)
+        changes_requests_that_wait(s, node)
         reserves_nodes(s, node)
         reads_again(s, node)
 
@@ -161,6 +162,33 @@ def changes_while_jobs_wait(s, node):
     s.ok("scontrol", "delete", "PartitionName=own")
     s.refused("Partition own not found\n", "scontrol", "show", "partition", "own")
     s.refused("slurm_update error: Invalid partition name specified\n", "scontrol", "update", "PartitionName=own", "State=UP")
+
+
+def changes_requests_that_wait(s, node):
+    """The node has one cpu, which a job holds: others wait with a pod each, which is made anew."""
+    s.ok("sacctmgr", "-i", "add", "qos", "high")
+    holder = s.ok("sbatch", "--parsable", "-p", "main", "--wrap=sleep 1000").strip()
+    wait(lambda: s.reason(holder) == "main RUNNING None", "the cpu is held")
+    job, rest = s.submit("-p", "main"), s.submit("-p", "main", "-a", "0-2")
+    wait(lambda: s.reason(job).endswith("Resources") and s.m.ok("get", "pods", "-o", "name").count("pod/") == 5, "pods wait")
+    s.refused("Requested node configuration is not available\n", "scontrol", "update", f"JobId={job}", "Gres=gpu:3")
+    s.refused("Requested node configuration is not available\n", "scontrol", "update", f"JobId={job}", "Partition=gpu-research", "NumNodes=2")
+    s.refused("slurm_update error: Invalid partition name specified\n", "scontrol", "update", f"JobId={job}", "Partition=gone")
+    equal(s.ok("squeue", "-h", "-j", job, "-o", "%P %D %b"), "main 1 N/A\n")
+    out = os.path.join(s.m.dir, "moved.out")
+    for words in (("Partition=gpu-research", "QOS=high"), ("Features=big", "Gres=gpu:1", "MinMemoryNode=20M"), (f"StdOut={out}", "Priority=77")):
+        s.ok("scontrol", "update", f"JobId={job}", *words)
+    equal(s.ok("squeue", "-h", "-j", job, "-o", "%P %q %f %b %m"), "gpu-research high big gres/gpu:1 20M\n")
+    s.ok("scontrol", "update", f"JobId={rest}", "Features=fast", "TimeLimit=5")
+    wait(lambda: s.ok("squeue", "-h", "-j", job, "-o", "%Q") == "77\n", "the priority is set")
+    s.refused("Job is no longer pending execution\n", "scontrol", "update", f"JobId={holder}", "Partition=gpu-research")
+    s.ok("scancel", holder)
+    wait(lambda: set(s.ok("squeue", "-h", "-t", "all", "-j", f"{job},{rest}", "-o", "%T").split()) == {"COMPLETED"}, "the jobs have ended")
+    check(os.path.exists(out), out)
+    equal(s.ok("sacct", "-n", "-P", "-X", "-j", f"{job},{rest}", "-o", "JobID,Partition,QOS,Constraints,State").splitlines(),
+          [f"{job}|gpu-research|high|big|COMPLETED"] + [f"{rest}_{i}|main|normal|fast|COMPLETED" for i in range(3)])
+    check("gres/gpu=1" in s.ok("sacct", "-n", "-P", "-X", "-j", job, "-o", "AllocTRES"))
+    s.refused("Job is no longer pending execution\n", "scontrol", "update", f"JobId={job}", "QOS=normal")
 
 
 def reserves_nodes(s, node):

@@ -37,13 +37,6 @@ uint64_t scheduler_ask_hash(const json_t *pod)
     return hash;
 }
 
-static int64_t stamp_at(const json_t *object, const char *part, const char *field)
-{
-    int64_t ns = stamp_or(json_text_at(object, part, field, NULL), 0);
-
-    return ns < 0 ? 0 : ns;
-}
-
 static size_t list_ports(struct arena *a, const json_t *pod, struct mete_amount *ret)
 {
     json_t *containers = json_at(pod, "spec", "containers", NULL);
@@ -256,7 +249,7 @@ void scheduler_ask(const struct scheduler *s, struct arena *a, const json_t *pod
         .reservation = arena_strdup(a, scheduler_reservation_of(pod)),
         .user = user ? user : "",
         .priority = queue_priority(pod),
-        .submit_ns = stamp_at(pod, "metadata", "creationTimestamp"),
+        .submit_ns = queue_since_ns(pod),
         .time_limit_ns = limit_s > 0 ? limit_s * NS_PER_SEC : 0,
         .estimate_ns = scheduler_expected_ns(pod),
         .is_preemptible =

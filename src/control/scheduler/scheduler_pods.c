@@ -8,6 +8,7 @@
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/queue.h"
 #include "kinds/slurm/slurm_job.h"
 
 struct sched_pod *scheduler_find_pod(const struct scheduler *s, const char *key)
@@ -43,7 +44,7 @@ static struct sched_pod *pod_new(struct scheduler *s, const char *key, const jso
     p->user = mem_strdup(user ? user : "");
     p->job_id = job_id_of(pod);
     p->is_slurm = json_text_at(pod, "metadata", "labels", SLURM_JOB_LABEL, NULL) != NULL;
-    p->submit_ns = stamp_or(json_text_at(pod, "metadata", "creationTimestamp", NULL), 0);
+    p->submit_ns = queue_since_ns(pod);
     map_add(handle, s->pods, p->key, strlen(p->key), p);
     return p;
 }

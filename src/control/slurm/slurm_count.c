@@ -29,6 +29,7 @@ void sjob_turn_done(struct sjob_turn *t)
     index_set_done(&t->unstarted);
     vec_done(&t->released);
     vec_done(&t->killed);
+    vec_done(&t->news);
 }
 
 void sjob_turn_again(struct sjob_turn *t, int64_t in_ns)
@@ -97,6 +98,7 @@ void sjob_turn_cancel(struct sjob_turn *t, size_t index)
 
     add_end(t, index, end.state);
     put_end(t, &end, NULL);
+    vec_add(&t->news, (struct sjob_news){.index = index, .end = end});
     (void)index_set_add(&t->unstarted, index);
 }
 
@@ -189,7 +191,10 @@ static bool turn_gathers(struct sjob_turn *t)
 
 void sjob_turn_end(struct sjob_turn *t, size_t index, const struct sjob_end *end, const char *nodes)
 {
-    if (is_requeued(t->job, index, end->state)) {
+    bool is_again = is_requeued(t->job, index, end->state);
+
+    vec_add(&t->news, (struct sjob_news){.index = index, .is_requeued = is_again, .end = *end});
+    if (is_again) {
         sjob_turn_requeue(t, index);
         return;
     }
@@ -203,6 +208,7 @@ void sjob_turn_count(struct sjob_turn *t)
 {
     struct sjob *j = t->job;
 
+    sjob_turn_release_outdated(t);
     if (j->ask.nodes > 1) {
         sjob_turn_count_gangs(t);
         return;
@@ -214,7 +220,7 @@ void sjob_turn_count(struct sjob_turn *t)
 
         if (p->restarts != sjob_restarts(j->status, j, (size_t)p->index))
             continue; /* the event of the status comes later */
-        if (!sjob_turn_release(t, p))
+        if (!sjob_take_programs(t, p) || !sjob_turn_release(t, p))
             continue;
         if (p->end.state == SJOB_CANCELLED && !p->node && text_equal(j->reason, "DeadLine"))
             p->end.state = SJOB_DEADLINE;

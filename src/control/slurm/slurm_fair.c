@@ -244,14 +244,32 @@ static void remove_node(void *arg, const char *ns, const char *name, const json_
     put_node(arg, ns, name, NULL);
 }
 
-/* ---- jobs: their nice values ---- */
+/* ---- jobs: their nice values and priorities ---- */
+
+static bool is_number_same(const json_t *was, const json_t *is, const char *key)
+{
+    return json_int_at(was, "spec", key, NULL) == json_int_at(is, "spec", key, NULL);
+}
 
 static void put_job(void *arg, const char *ns, const char *name, const json_t *object)
 {
     struct slurm_fair *f = arg;
     AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct fair_object *o = NULL;
+    bool is_same;
 
-    object_put(&f->jobs, key, json_int_at(object, "spec", "nice", NULL) != 0 ? object : NULL);
+    map_find_text(handle, f->jobs, key, o);
+    is_same = is_number_same(o ? o->object : NULL, object, "nice") &&
+              is_number_same(o ? o->object : NULL, object, "priority");
+    if (is_same && !o)
+        return;
+    object_put(&f->jobs, key,
+               is_number_same(NULL, object, "nice") && is_number_same(NULL, object, "priority")
+                   ? NULL
+                   : object);
+    /* A new job has no pods yet. */
+    if (!is_same && json_int_at(object, "metadata", "generation", NULL) > 1)
+        fair_points_all(f);
 }
 
 static void remove_job(void *arg, const char *ns, const char *name, const json_t *last)
@@ -310,7 +328,7 @@ static struct fair_pod *fair_pod_new(struct slurm_fair *f, const char *key, cons
     p->cpus = (asks.cpu_milli + 999) / 1000;
     p->memory_mib = asks.memory_bytes >> 20;
     p->gpus = asks.gpus.n > 0 ? asks.gpus.at[0].count : 0;
-    p->created_ns = facts.created_ns;
+    p->created_ns = queue_since_ns(pod);
     p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
     if (id)
         err_free(num_parse_int64(str_of(id), 0, INT64_MAX, &p->id)); /* our own number */

@@ -54,13 +54,25 @@ static int64_t tier_points(const struct slurm_fair *f, const struct fair_pod *p)
     return (highest - 1) * TIER_POINTS;
 }
 
-static int64_t nice_of(const struct slurm_fair *f, const struct fair_pod *p)
+/* A number of the pod's SlurmJob; 0: absent. */
+static int64_t number_of_job(const struct slurm_fair *f, const struct fair_pod *p, const char *key)
 {
     struct fair_object *o = NULL;
 
     if (p->job)
         map_find_text(handle, f->jobs, p->job, o);
-    return o ? json_int_at(o->object, "spec", "nice", NULL) : 0;
+    return o ? json_int_at(o->object, "spec", key, NULL) : 0;
+}
+
+static int64_t nice_of(const struct slurm_fair *f, const struct fair_pod *p)
+{
+    return number_of_job(f, p, "nice");
+}
+
+/* The priority that an administrator gave to the job; 0: none. */
+static uint32_t own_priority(const struct slurm_fair *f, const struct fair_pod *p)
+{
+    return (uint32_t)number_of_job(f, p, "priority"); /* the schema limits it */
 }
 
 static void list_asked(const struct fair_pod *p, struct slurm_tres *ret)
@@ -104,8 +116,8 @@ void fair_points_of(struct slurm_fair *f, struct fair_pod *p)
 
     if (f->is_changed) /* the tree borrows from objects that have changed */
         fair_tree_find(f);
-    p->priority = 0;
-    if (slurm_priority_is_on(&f->policy)) {
+    p->priority = own_priority(f, p);
+    if (p->priority == 0 && slurm_priority_is_on(&f->policy)) {
         const struct slurm_priority_job job = job_of_pod(f, p, &asked);
 
         p->priority = slurm_priority_find(&f->policy, &job).priority;
@@ -267,7 +279,7 @@ static json_t *priority_row(const struct slurm_fair *f, const struct fair_pod *p
     json_put_text(row, "account", p->account);
     json_put_text(row, "partition", p->partition);
     json_put_text(row, "qos", p->qos);
-    json_put_int(row, "priority", r.priority);
+    json_put_int(row, "priority", own_priority(f, p) > 0 ? own_priority(f, p) : r.priority);
     json_put(row, "age", json_real(r.age));
     json_put(row, "assoc", json_real(r.assoc));
     json_put(row, "fairshare", json_real(r.fairshare));

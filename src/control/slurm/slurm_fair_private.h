@@ -65,7 +65,7 @@ struct slurm_fair {
     struct fair_object *qoses;
     struct fair_object *partitions;
     struct fair_object *nodes;
-    struct fair_object *jobs; /* SlurmJobs with a nice value */
+    struct fair_object *jobs; /* SlurmJobs with a nice value or a priority */
     struct fair_pod *pods;
     VEC(char *) due; /* keys of pods that are to get their points */
     struct fair_usage *usage;

@@ -158,6 +158,8 @@ static void gangs_decide(struct sjob_turn *t)
         size_t index = (size_t)p->index;
         struct sjob_pod *first = is_telling(p) ? sjob_find_pod(j, index) : NULL;
 
+        if (p->state >= SJOB_COMPLETED && !p->is_outdated && !sjob_take_programs(t, p))
+            continue;
         if (!first || index_set_has(&seen, index) || find_ending(t, index) ||
             p->restarts != sjob_restarts(j->status, j, index))
             continue; /* of other restarts: the event of the status comes later */
@@ -242,7 +244,7 @@ static void gangs_release_rest(struct sjob_turn *t)
     map_each (by_slot, j->pods, p, tmp) {
         const struct sjob_pod *first = sjob_find_pod(j, (size_t)p->index);
 
-        if (p->rank == 0 || find_ending(t, (size_t)p->index) ||
+        if (p->rank == 0 || p->is_outdated || find_ending(t, (size_t)p->index) ||
             p->restarts != sjob_restarts(j->status, j, (size_t)p->index))
             continue;
         if (!first || (p->state == SJOB_NODE_FAIL && first->state < SJOB_COMPLETED))

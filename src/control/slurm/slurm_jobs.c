@@ -274,6 +274,7 @@ void slurm_jobs_free(struct slurm_jobs *s)
     if (!s)
         return;
     slurm_forget_all(s);
+    slurm_mail_done(s);
     vec_done(&s->orphans);
     vec_done(&s->by_id);
     vec_done(&s->others_by_number);

@@ -9,7 +9,6 @@
 #include "model/quantity.h"
 #include "model/resource.h"
 
-#define DRAIN_REASON "mete.dev/drain-reason"
 /* What the file said last of the node: its features, with commas; its state and reason. */
 #define OLD_FEATURES "mete.dev/slurm-features"
 #define OLD_STATE    "mete.dev/slurm-state"
@@ -134,8 +133,8 @@ static void put_features(const struct slurm_node *n, const json_t *facts, json_t
 
 static void put_drain(json_t *patch, const char *reason)
 {
-    json_put_text(json_object_at(json_object_at(patch, "metadata"), "annotations"), DRAIN_REASON,
-                  reason);
+    json_put_text(json_object_at(json_object_at(patch, "metadata"), "annotations"),
+                  NODE_DRAIN_REASON, reason);
     json_put_bool(json_object_at(patch, "spec"), "unschedulable", true);
 }
 

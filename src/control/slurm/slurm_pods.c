@@ -46,6 +46,11 @@ static const json_t *main_state(const json_t *pod)
     return json_object_get(json_array_get(list, 0), "state");
 }
 
+static bool is_outdated(const json_t *pod)
+{
+    return json_text_at(pod, "metadata", "annotations", SLURM_OUTDATED_ANNOTATION, NULL) != NULL;
+}
+
 /* ---- ends ---- */
 
 static enum sjob_state state_of_reason(const json_t *pod, const json_t *terminated)
@@ -56,7 +61,8 @@ static enum sjob_state state_of_reason(const json_t *pod, const json_t *terminat
 
     if (text_equal(reason, "DeadlineExceeded"))
         return SJOB_TIMEOUT;
-    if (text_equal(reason, "NodeLost") || text_equal(reason, POD_GPU_LOST) ||
+    if (text_equal(reason, "NodeLost") || object_condition(pod, POD_PROLOG_FAILED) ||
+        text_equal(reason, POD_GPU_LOST) ||
         text_equal(json_text_at(pod, "status", "message", NULL), NODE_LEASE_LOST))
         return SJOB_NODE_FAIL;
     if (text_equal(json_text(disruption, "status"), "True")) {
@@ -94,6 +100,8 @@ static void read_end(struct sjob_pod *p, const json_t *pod)
     p->end = (struct sjob_end){.state = SJOB_COMPLETED,
                                .started_ns = stamp_or(json_text(terminated, "startedAt"), 0),
                                .ended_ns = stamp_or(json_text(terminated, "finishedAt"), now_ns)};
+    p->has_prolog_failed = object_condition(pod, POD_PROLOG_FAILED) != NULL;
+    p->has_epilog_failed = object_condition(pod, POD_EPILOG_FAILED) != NULL;
     if (text_equal(pod_phase(pod), "Succeeded"))
         return;
     p->end.state = state_of_reason(pod, terminated);
@@ -114,7 +122,8 @@ static void read_end(struct sjob_pod *p, const json_t *pod)
 
 static void pod_unsum(const struct sjob_pod *p)
 {
-    if (p->rank > 0)
+    p->job->n_outdated -= p->is_outdated;
+    if (p->rank > 0 || p->is_outdated)
         return;
     p->job->n_waiting -= p->state == SJOB_PENDING;
     p->job->n_running -= p->state == SJOB_RUNNING;
@@ -125,6 +134,9 @@ static void pod_sum(struct sjob_pod *p)
 {
     struct sjob *j = p->job;
 
+    j->n_outdated += p->is_outdated;
+    if (p->is_outdated)
+        return;
     if (p->rank == 0) {
         sjob_pod_count(p, p->state < SJOB_COMPLETED);
         j->n_waiting += p->state == SJOB_PENDING;
@@ -190,6 +202,8 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
         p->job->jobs->diag.started++;
     if (p->end.started_ns == 0)
         p->end.started_ns = loop_wall_ns(p->job->jobs->options.loop);
+    if (p->node && !p->job->jobs->is_loading)
+        sjob_mail_begin(p->job, (size_t)p->index, &p->end);
     if (p->end.started_ns > p->job->last_start_ns)
         p->job->last_start_ns = p->end.started_ns;
     sjob_tell_dependents(p->job);
@@ -236,9 +250,43 @@ static struct sjob_pod *sjob_pod_new(struct sjob *j, const json_t *pod)
     map_add(handle, j->jobs->pods, p->key, strlen(p->key), p);
     p->rank = number_at(pod, "labels", SLURM_RANK_LABEL);
     p->slot = p->index * j->ask.nodes + p->rank;
+    p->is_outdated = is_outdated(pod);
+    if (p->is_outdated) /* no attempt: it is not found by its slot */
+        p->slot = -1 - p->slot;
     map_add(by_slot, j->pods, &p->slot, sizeof(p->slot), p);
     pod_sum(p);
     return p;
+}
+
+void sjob_outdate_pods(struct sjob *j)
+{
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+
+    map_each (by_slot, j->pods, p, tmp) {
+        if (p->state != SJOB_PENDING || p->is_outdated)
+            continue;
+        pod_unsum(p);
+        sjob_pod_count(p, false);
+        p->is_outdated = true;
+        pod_sum(p);
+        map_remove(by_slot, j->pods, p);
+        p->slot = -1 - p->slot;
+        map_add(by_slot, j->pods, &p->slot, sizeof(p->slot), p);
+    }
+    sjob_forget_accounts(j);
+}
+
+void sjob_turn_release_outdated(struct sjob_turn *t)
+{
+    struct sjob_pod *p;
+    struct sjob_pod *tmp;
+
+    if (t->job->n_outdated == 0)
+        return;
+    map_each (by_slot, t->job->pods, p, tmp)
+        if (p->is_outdated)
+            (void)sjob_turn_release(t, p);
 }
 
 static void leave_ended(const struct sjob_pod *p)
@@ -321,8 +369,8 @@ void sjob_drop_old_pods(struct sjob *j)
     map_each (by_slot, j->pods, p, tmp) {
         int64_t present = sjob_restarts(j->status, j, (size_t)p->index);
 
-        if (p->restarts < present ||
-            (p->restarts == present && sjob_has_ended(j, (size_t)p->index)))
+        if (!p->is_outdated && (p->restarts < present ||
+                                (p->restarts == present && sjob_has_ended(j, (size_t)p->index))))
             sjob_pod_free(p); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
     }
 }
@@ -346,7 +394,7 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
     }
     if (p && !text_equal(p->uid, json_text_at(pod, "metadata", "uid", NULL)))
         return; /* an event of an older pod of the name */
-    if (!p && (!has_finalizer || !is_present(j, pod)))
+    if (!p && (!has_finalizer || !(is_outdated(pod) || is_present(j, pod))))
         return;
     if (p && !has_finalizer) { /* was counted before the controller's start */
         sjob_pod_free(p);
@@ -355,6 +403,11 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
     }
     if (!p)
         p = sjob_pod_new(j, pod);
+    if (p->is_outdated) {
+        p->is_deleting = pod_is_deleting(pod);
+        sjob_poke(j);
+        return;
+    }
     pod_unsum(p);
     read_state(p, pod);
     pod_sum(p);
@@ -434,7 +487,7 @@ void sjob_change_pods(struct sjob *j)
                            ? sjob_is_held(j, (size_t)p->index) || sjob_partition_wait(j)
                            : p->is_held;
 
-        if (p->state < SJOB_COMPLETED && !p->is_deleting &&
+        if (p->state < SJOB_COMPLETED && !p->is_deleting && !p->is_outdated &&
             (is_held != p->is_held || (limit_s > 0 && limit_s != p->limit_s) ||
              is_suspension_due(p)))
             change_pod(p, is_held, limit_s);

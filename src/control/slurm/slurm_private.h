@@ -53,6 +53,7 @@ struct sjob_past {
 };
 
 struct sjob;
+struct sjob_turn;
 
 struct sjob_pod {
     struct map_handle handle;  /* by key, over all jobs */
@@ -76,6 +77,9 @@ struct sjob_pod {
     bool is_ended;           /* in `ended` of its job */
     bool is_counted;         /* in `held` of the jobs */
     bool is_licensed;        /* its licenses are in `held` */
+    bool is_outdated;        /* of an older request of the job: is to go without an end */
+    bool has_prolog_failed;  /* the job did not begin */
+    bool has_epilog_failed;  /* the node is to be drained */
     bool is_held;            /* the pod has the annotation of a hold */
     bool is_ready;           /* its container runs: steps can start in it */
     int64_t limit_s;         /* of its spec; 0: none */
@@ -97,10 +101,11 @@ struct sjob {
     char *ns;
     char *name;
     char *uid;
-    int64_t id;      /* of the job; elements of an array have the numbers from it on */
-    json_t *object;  /* as last put */
-    json_t *status;  /* as last put or written, whichever is newer */
-    int64_t version; /* of `status`: puts of older versions are stale */
+    int64_t id;       /* of the job; elements of an array have the numbers from it on */
+    json_t *object;   /* as last put */
+    json_t *status;   /* as last put or written, whichever is newer */
+    int64_t revision; /* of its request */
+    int64_t version;  /* of `status`: puts of older versions are stale */
     bool is_queued;
     bool is_array;
     bool is_deleting;
@@ -121,6 +126,7 @@ struct sjob {
     struct sjob_pod *pods; /* by slot; those that are tracked */
     size_t n_waiting;      /* attempts that have not started */
     size_t n_running;
+    size_t n_outdated;            /* pods; while there are some, none is made */
     size_t n_over;                /* attempts to be counted */
     VEC(struct sjob_pod *) ended; /* tracked and over: to be counted */
     size_t next_index;            /* all indexes below have a pod or are over */
@@ -240,6 +246,8 @@ struct slurm_jobs {
     int64_t minutes_ns;      /* monotonic: the last recount of minutes; 0: none */
     size_t n_limited;        /* jobs */
     struct loop_timer *limit_timer;
+    struct slurm_letter *letters; /* mail that waits or is being sent, a list */
+    size_t n_letters;
     VEC(char *) orphans; /* "ns/name" of tracked pods without a job */
     struct loop_timer *work_timer;
     struct loop_timer *reload_timer;
@@ -297,6 +305,10 @@ bool sjob_has_pods(const struct sjob *j, size_t index);
 const char *sjob_pod_nodes(const struct sjob_pod *p);
 /* Brings holds and time limits of the pods to what the spec says. */
 void sjob_change_pods(struct sjob *j);
+/* The request has changed: the pods that wait are outdated. */
+void sjob_outdate_pods(struct sjob *j);
+/* Lists those to be released. */
+void sjob_turn_release_outdated(struct sjob_turn *t);
 void sjob_add_made(struct sjob *j, const json_t *pod); /* before its watch event */
 /* Drops pods that the status has counted already. */
 void sjob_drop_old_pods(struct sjob *j);
@@ -387,6 +399,13 @@ int64_t sjob_requeues_done(const json_t *status, const struct sjob *j, size_t in
 /* Is there an element with a request that was not counted? */
 bool sjob_asks_requeue(const struct sjob *j);
 
+/* What became of an attempt. */
+struct sjob_news {
+    size_t index;
+    bool is_requeued;
+    struct sjob_end end;
+};
+
 /* The findings and decisions of one turn, before they are written. */
 struct sjob_turn {
     struct sjob *job;
@@ -398,6 +417,7 @@ struct sjob_turn {
     struct index_set unstarted;      /* elements that end in this turn without a pod */
     VEC(struct sjob_pod *) released; /* their finalizers go in the same transaction */
     VEC(struct sjob_pod *) killed;   /* deleted after the transaction */
+    VEC(struct sjob_news) news;      /* for mail */
     bool has_deleting;               /* at most one pod in `released` is being deleted */
     size_t n_left;                   /* pods to count in a later turn */
     int64_t again_ns;                /* the latest time of the next look; -1: none */
@@ -425,6 +445,29 @@ bool sjob_turn_release(struct sjob_turn *t, struct sjob_pod *p);
 /* The attempt ended: counts its end, or starts the element anew. `nodes` NULL: none. */
 void sjob_turn_end(struct sjob_turn *t, size_t index, const struct sjob_end *end,
                    const char *nodes);
+
+/* slurm_prolog.c: drains the node of an attempt whose prolog or epilog failed, and holds the job
+ * that did not begin. False: the attempt is counted in a later turn. */
+bool sjob_take_programs(struct sjob_turn *t, struct sjob_pod *p);
+
+/* slurm_mail.c */
+enum sjob_mail {
+    SJOB_MAIL_BEGIN,
+    SJOB_MAIL_END,
+    SJOB_MAIL_FAIL,
+    SJOB_MAIL_REQUEUE,
+    SJOB_MAIL_TIME_LIMIT,
+    SJOB_MAIL_INVALID_DEPEND,
+    SJOB_MAILS
+};
+bool sjob_wants_mail(const struct sjob *j, enum sjob_mail what);
+/* Does each element get its own mail? Else the array as a whole. */
+bool sjob_mails_elements(const struct sjob *j);
+/* Sends mail if the job wants it and slurm.conf has a program for it. */
+void sjob_mail(struct sjob *j, enum sjob_mail what, size_t index, const struct sjob_end *end);
+void sjob_mail_begin(struct sjob *j, size_t index, const struct sjob_end *end);
+void sjob_mail_ends(const struct sjob_turn *t); /* after the turn was written */
+void slurm_mail_done(struct slurm_jobs *s);
 
 /* slurm_gang.c: the same for attempts on several nodes */
 void sjob_turn_count_gangs(struct sjob_turn *t);

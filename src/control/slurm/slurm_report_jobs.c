@@ -387,7 +387,7 @@ static void put_state(json_t *row, const struct sjob *j, const struct element_ro
     json_put_bool(row, "batch", json_at(j->object, "spec", "script", NULL) != NULL);
     json_put_int(row, "exitCode", e->past ? e->past->end.code : 0);
     json_put_int(row, "exitSignal", e->past ? e->past->end.signal : 0);
-    json_put_int(row, "derivedExitCode", e->past ? e->past->end.code : 0);
+    slurm_put_derived(j, e->index, row);
     if (e->state == SJOB_CANCELLED && json_at(j->object, "spec", "cancelledBy", NULL))
         json_put_int(row, "cancelledBy", json_int_at(j->object, "spec", "cancelledBy", NULL));
     if (e->pod && e->state == SJOB_RUNNING &&
@@ -444,7 +444,7 @@ static const struct sjob_pod *waiting_pod(const struct sjob *j)
     struct sjob_pod *tmp;
 
     map_each (by_slot, j->pods, p, tmp)
-        if (p->rank == 0 && p->state == SJOB_PENDING)
+        if (p->rank == 0 && p->state == SJOB_PENDING && !p->is_outdated)
             return p;
     return NULL;
 }

@@ -100,6 +100,19 @@ int64_t slurm_capacity(const json_t *node, const char *resource)
     return e ? 0 : q.milli / 1000;
 }
 
+/* Who gave the reason, and when. */
+static void put_drainer(json_t *row, const json_t *node)
+{
+    struct str rest = str_of(json_text_at(node, "metadata", "annotations", NODE_DRAINED_BY, NULL));
+    struct str at = str_cut(&rest, ' ');
+    AUTO_FREE char *stamp = mem_strndup(at.size > 0 ? at.at : "", at.size);
+
+    if (!rest.at)
+        return;
+    json_put_text(row, "reasonUser", rest.at);
+    slurm_put_seconds(row, "reasonTime", stamp_or(stamp, 0));
+}
+
 static void put_state(json_t *row, const json_t *node, const struct node_sum *sum, int64_t cpus)
 {
     const char *ready = json_text(object_condition(node, "Ready"), "status");
@@ -109,8 +122,7 @@ static void put_state(json_t *row, const json_t *node, const struct node_sum *su
                         : !sum             ? "IDLE"
                         : sum->cpus < cpus ? "MIXED"
                                            : "ALLOCATED";
-    const char *reason =
-        json_text_at(node, "metadata", "annotations", "mete.dev/drain-reason", NULL);
+    const char *reason = json_text_at(node, "metadata", "annotations", NODE_DRAIN_REASON, NULL);
 
     json_put_text(row, "state", state);
     if (json_bool_at(node, "spec", "unschedulable", NULL))
@@ -118,6 +130,7 @@ static void put_state(json_t *row, const json_t *node, const struct node_sum *su
     if (ready && text_equal(ready, "Unknown"))
         (void)json_array_append_new(json_array_at(row, "flags"), json_string("NOT_RESPONDING"));
     json_put_text(row, "reason", reason);
+    put_drainer(row, node);
 }
 
 void slurm_put_tres(json_t *row, const char *key, int64_t cpus, int64_t memory_bytes, int64_t gpus)

@@ -56,6 +56,8 @@ size_t slurm_add_pod_rows(const struct slurm_jobs *s, const struct slurm_filter 
 /* slurm_report_steps.c: the rows of steps, and what the first of the wanted jobs has; {}: there is
  * no such job. New references. */
 json_t *slurm_step_rows(struct slurm_jobs *s, const struct slurm_filter *f);
+/* The highest end of the steps of an element: "derivedExitCode", "derivedExitSignal". */
+void slurm_put_derived(const struct sjob *j, int64_t index, json_t *row);
 json_t *slurm_allocation(struct slurm_jobs *s, const struct slurm_filter *f);
 
 /* slurm_report_topology.c: the switches of topology.conf, rows of "name", "level", "nodes",

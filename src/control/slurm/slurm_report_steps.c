@@ -1,4 +1,6 @@
 /* slurm_report_steps.c - the steps of SlurmJobs, and what a job has on its nodes, for listings */
+#include <inttypes.h>
+
 #include "control/slurm/slurm_report.h"
 #include "control/slurm/slurm_report_private.h"
 #include "kinds/slurm/slurm_env.h"
@@ -127,6 +129,26 @@ static void step_put_job(json_t *row, const struct sjob *j, const json_t *spec)
     json_put_text(row, "partition", partition ? partition : SLURM_PARTITION);
     json_put_int(row, "timeLimit", json_int(job, "timeLimitMinutes", -1));
     json_put_text(row, "namespace", j->ns);
+}
+
+void slurm_put_derived(const struct sjob *j, int64_t index, json_t *row)
+{
+    int64_t worst = 0;
+
+    for (int64_t n = 0;; n++) {
+        AUTO_FREE char *name = j->is_array
+                                   ? mem_format("%s-%" PRId64 ".%" PRId64, j->name, index, n)
+                                   : mem_format("%s.%" PRId64, j->name, n);
+        const struct slurm_step *step = step_find(j->jobs, j->ns, name);
+        const json_t *end = step ? json_at(step->object, "spec", "end", NULL) : NULL;
+        int64_t status = json_int(end, "exitCode", 0) * 256 + json_int(end, "exitSignal", 0);
+
+        if (!step)
+            break;
+        worst = status > worst ? status : worst;
+    }
+    json_put_int(row, "derivedExitCode", worst / 256);
+    json_put_int(row, "derivedExitSignal", worst % 256);
 }
 
 static json_t *step_row(const struct slurm_jobs *s, const struct sjob *j,

@@ -137,17 +137,36 @@ int64_t sjob_number_of(const json_t *object)
     return id;
 }
 
-/* Requests were read at the creation, and do not change. */
-static void read_asks(struct sjob *j, const json_t *spec)
+/* Requests were read when they were written. */
+static void read_request(struct sjob *j, const json_t *spec)
 {
-    AUTO(err_freep) struct err *e = slurm_het_read(spec, &j->het);
+    const char *licenses = json_text(spec, "licenses");
+    AUTO(err_freep) struct err *e = NULL;
 
+    slurm_het_done(&j->het);
+    slurm_tres_done(&j->licenses);
+    e = slurm_het_read(spec, &j->het);
     if (e) {
         j->het = (struct slurm_het){.n = 1, .asks = mem_alloc(sizeof(*j->het.asks)), .nodes = 1};
         j->het.asks[0] = (struct slurm_ask){.nodes = 1, .tasks = 1, .cpus = 1};
     }
     j->ask = j->het.asks[0];
     j->ask.nodes = j->het.nodes;
+    if (licenses)
+        err_free(slurm_licenses_parse(str_of(licenses), &j->licenses));
+    j->revision = json_int(spec, "revision", 0);
+    j->is_incomplete = j->ask.nodes > 1;
+}
+
+/* Pods that wait were made of the former request, and are marked: another is never bound. */
+static void revise(struct sjob *j, const json_t *job)
+{
+    const json_t *spec = json_object_get(job, "spec");
+
+    if (json_int(spec, "revision", 0) <= j->revision)
+        return;
+    sjob_outdate_pods(j);
+    read_request(j, spec);
 }
 
 static struct sjob *sjob_new(struct slurm_jobs *s, const char *key, const json_t *job)
@@ -167,12 +186,8 @@ static struct sjob *sjob_new(struct slurm_jobs *s, const char *key, const json_t
     else
         (void)index_set_add(&j->all, 0);
     j->indexes = slurm_indexes_of(&j->all);
-    read_asks(j, json_object_get(job, "spec"));
-    if (json_text_at(job, "spec", "licenses", NULL)) /* was read at the creation, too */
-        err_free(slurm_licenses_parse(str_of(json_text_at(job, "spec", "licenses", NULL)),
-                                      &j->licenses));
+    read_request(j, json_object_get(job, "spec"));
     j->timer = loop_timer_new(s->options.loop, on_timer, j);
-    j->is_incomplete = j->ask.nodes > 1;
     j->writes_max = SJOB_WRITES_MAX;
     map_add(handle, s->jobs, j->key, strlen(j->key), j);
     map_add(by_uid, s->jobs_by_uid, j->uid, strlen(j->uid), j);
@@ -306,6 +321,7 @@ void slurm_put_job(void *arg, const char *ns, const char *name, const json_t *jo
     j->version = version_of(job);
     j->is_deleting = json_text_at(job, "metadata", "deletionTimestamp", NULL) != NULL;
     j->is_changed = j->is_changed || is_spec_changed(j, job);
+    revise(j, job);
     keep_object(j, job);
     read_status(j, job);
     sjob_drop_old_pods(j);

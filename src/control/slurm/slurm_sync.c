@@ -16,7 +16,8 @@ static void turn_cancel_all(struct sjob_turn *t)
     if (!text || !*text)
         return;
     map_each (by_slot, j->pods, p, tmp)
-        if (p->state < SJOB_COMPLETED && !p->is_killed && sjob_is_cancelled(j, (size_t)p->index))
+        if (p->state < SJOB_COMPLETED && !p->is_killed && !p->is_outdated &&
+            sjob_is_cancelled(j, (size_t)p->index))
             vec_add(&t->killed, p);
     for (size_t i = 0; i < j->all.n_words * 64; i++)
         if (index_set_has(&j->all, i) && !sjob_turn_has_ended(t, i) && !sjob_has_pods(j, i) &&
@@ -40,7 +41,7 @@ static void turn_abandoned(struct sjob_turn *t)
         return;
     }
     map_each (by_slot, j->pods, p, tmp)
-        if (p->state < SJOB_COMPLETED && !p->is_killed)
+        if (p->state < SJOB_COMPLETED && !p->is_killed && !p->is_outdated)
             vec_add(&t->killed, p);
 }
 
@@ -96,6 +97,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .gpu_types = s->gpu_types,
         .weights = s->weights,
         .has_switches = json_object_size(s->switches) > 0,
+        .settings = slurm_settings(s),
         .kill_wait_s = slurm_setting(s, "KillWait", SLURM_KILL_WAIT_S),
     };
     AUTO(json_freep) json_t *pod = slurm_pod_make(&element);
@@ -157,7 +159,7 @@ static bool complete_attempts(struct sjob *j)
         return true;
     map_each (by_slot, j->pods, p, tmp)
         if (p->rank == 0 && p->state == SJOB_PENDING && !p->is_deleting && !p->is_killed &&
-            sjob_element_wait(j, (size_t)p->index) == SJOB_MAY_START)
+            !p->is_outdated && sjob_element_wait(j, (size_t)p->index) == SJOB_MAY_START)
             vec_add(&found, (size_t)p->index);
     j->is_incomplete = false;
     for (size_t i = 0; i < found.n && is_done; i++)
@@ -193,6 +195,8 @@ static void make_pods(struct sjob *j)
         return;
     }
     j->is_short = false;
+    if (j->n_outdated > 0) /* they have the names of those to come */
+        return;
     if (!complete_attempts(j))
         return;
     for (size_t i = j->next_index; i < j->all.n_words * 64 && room > 0; i++) {
@@ -229,6 +233,7 @@ static void turn_never(struct sjob_turn *t)
     if (!text_equal(json_text(records, "dependency"), "never")) {
         json_put_text(records, "dependency", "never");
         t->is_urgent = true;
+        sjob_mail(j, SJOB_MAIL_INVALID_DEPEND, 0, &(struct sjob_end){0});
     }
     if (!json_bool_at(j->object, "spec", "killOnInvalidDependency", NULL))
         return;
@@ -330,7 +335,7 @@ void sjob_sync(struct sjob *j)
 
     if (j->is_deleting)
         return;
-    if (j->is_over && j->ended.n == 0 && !sjob_asks_requeue(j)) {
+    if (j->is_over && j->ended.n == 0 && j->n_outdated == 0 && !sjob_asks_requeue(j)) {
         sjob_expire(j);
         return;
     }

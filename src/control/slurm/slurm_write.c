@@ -223,12 +223,13 @@ static void turn_accept(struct sjob_turn *t)
     j->write_retry = (struct retry){0};
     j->writes_max = SJOB_WRITES_MAX;
     VEC_EACH (&t->released, at) {
-        if (sjob_has_ended(j, (size_t)(*at)->index))
+        if (!(*at)->is_outdated && sjob_has_ended(j, (size_t)(*at)->index))
             keep_past(j, *at);
         if (!(*at)->is_deleting && !(*at)->is_gone)
             delete_pod(j, (*at)->name, (*at)->uid);
         sjob_pod_free(*at);
     }
+    sjob_mail_ends(t);
     if (t->is_urgent)
         sjob_tell_dependents(j);
     if (j->is_over)

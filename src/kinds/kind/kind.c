@@ -309,11 +309,9 @@ const char *kind_selectable(const struct kind *k, const json_t *object, const ch
 bool kind_is_reserved(const char *key)
 {
     static const char *const theirs[] = {
-        "mete.dev/drain-reason", QUEUE_LABEL,      QUEUE_HOLD,
-        QUEUE_NOT_BEFORE,        QUEUE_PRIORITY,   QUEUE_RESERVATION,
-        QUEUE_EXPECTED,          QUEUE_TIME_LIMIT, POD_REQUEUE,
-        TOPOLOGY_GPU_LINK,       NODE_GPU_MODES,   NODE_GPU_CARE,
-        NODE_SHARES_ACROSS};
+        NODE_DRAIN_REASON, QUEUE_LABEL,    QUEUE_HOLD,        QUEUE_NOT_BEFORE, QUEUE_PRIORITY,
+        QUEUE_RESERVATION, QUEUE_EXPECTED, QUEUE_TIME_LIMIT,  POD_REQUEUE,      TOPOLOGY_GPU_LINK,
+        NODE_GPU_MODES,    NODE_GPU_CARE,  NODE_SHARES_ACROSS};
 
     for (size_t i = 0; i < COUNT(theirs); i++)
         if (text_equal(key, theirs[i]))

@@ -152,6 +152,16 @@ struct err *slurm_create_rules(struct change *c) MUST_CHECK;
 struct err *slurm_update_rules(struct change *c) MUST_CHECK;
 struct err *slurm_delete_rules(const struct change *c) MUST_CHECK;
 
+/* ERR_INVALID, in Slurm's words: the request of the new or changed job cannot be met. Fills what
+ * the request leaves open. */
+struct err *slurm_request_check(struct change *c) MUST_CHECK;
+
+/* objects_slurm_revise.c: a changed request of a job that waits: checks it, counts the revision and
+ * marks the job's pods as outdated. ERR_INVALID: an element runs or has ended. */
+struct err *slurm_revise(struct change *c) MUST_CHECK;
+/* ERR_CONFLICT: the new pod is of an older revision of its SlurmJob. Other pods pass. */
+struct err *slurm_revision_check(const struct change *c) MUST_CHECK;
+
 /* objects_slurm_submit.c: ERR_INVALID in Slurm's words: with the new job more jobs of its account,
  * user or QOS would wait or run than a limit allows. */
 struct err *slurm_submit_check(struct change *c) MUST_CHECK;

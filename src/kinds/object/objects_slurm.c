@@ -207,13 +207,9 @@ static size_t environment_size(const json_t *spec)
 /* Requests that restrict and that are not implemented are refused by their names. */
 static struct err *check_known(const struct change *c)
 {
-    static const char *const refused[] = {"mailType"};
     const json_t *spec = json_object_get(c->after, "spec");
     AUTO(causes_done) struct causes causes = {0};
 
-    for (size_t i = 0; i < COUNT(refused); i++)
-        if (json_object_get(spec, refused[i]))
-            cause_forbidden(&causes, PATH(PATH(NULL, "spec"), refused[i]), cause_not_implemented);
     if (environment_size(spec) > ENVIRONMENT_MAX)
         cause_too_long(&causes, PATH(PATH(NULL, "spec"), "environment"), ENVIRONMENT_MAX);
     if (!json_text(spec, "script") && json_object_get(spec, "container"))
@@ -316,6 +312,34 @@ static struct err *apply_rules(struct change *c)
                              json_object_get(c->after, "spec"));
 }
 
+/* Warns of mail that nothing sends. */
+static void warn_of_mail(const struct change *c, const json_t *spec)
+{
+    AUTO(json_freep)
+    json_t *config = slurm_find_book((void *)(uintptr_t)c, "slurmconfigs", "default");
+
+    if (!c->request->warnings || !json_text_filled(spec, "mailType") ||
+        json_text_filled(json_at(config, "spec", "settings", NULL), "MailProg"))
+        return;
+    (void)json_array_append_new(c->request->warnings,
+                                json_string("no mail is sent: slurm.conf has no MailProg"));
+}
+
+/* The launcher of processes of the machine runs prolog and epilog, the runtime of containers does
+ * not. */
+static struct err *check_programs(const struct change *c, const json_t *spec)
+{
+    AUTO(json_freep)
+    json_t *config = slurm_find_book((void *)(uintptr_t)c, "slurmconfigs", "default");
+    const json_t *settings = json_at(config, "spec", "settings", NULL);
+
+    if (!json_object_get(spec, "container") ||
+        (!json_text_filled(settings, "Prolog") && !json_text_filled(settings, "Epilog")))
+        return NULL;
+    return err_new(ERR_INVALID, "a job in a container runs no Prolog and no Epilog of slurm.conf "
+                                "yet: leave out --container-image");
+}
+
 static struct err *check_component(struct change *c)
 {
     json_t *spec = json_object_get(c->after, "spec");
@@ -331,9 +355,11 @@ static struct err *check_component(struct change *c)
     TRY(slurm_node_terms(spec, 0, &terms));
     TRY(slurm_constraint_terms(json_text(spec, "prefer"), &preferred));
     TRY(slurm_container_check(spec));
+    TRY(check_programs(c, spec));
     if (ask.nodes > 1 && json_object_get(spec, "container"))
         return err_new(ERR_INVALID, "a container on several nodes is not available yet");
     TRY(check_known(c));
+    warn_of_mail(c, spec);
     TRY(slurm_accounts_admit(&books, spec));
     TRY(check_account(c));
     return check_fits(c, &ask);
@@ -371,7 +397,7 @@ static struct err *check_part(struct change *c, json_t *whole, int64_t component
     return e;
 }
 
-static struct err *check_request(struct change *c)
+struct err *slurm_request_check(struct change *c)
 {
     AUTO(json_freep) json_t *whole = json_incref(json_object_get(c->after, "spec"));
     AUTO(slurm_het_done) struct slurm_het het = {0};
@@ -387,24 +413,32 @@ static struct err *check_request(struct change *c)
                                         : err_new(ERR_INVALID, "Node count specification invalid");
 }
 
-/* Users lower the priority of a job by its nice value, administrators also raise it. */
+/* Users lower the priority of a job by its nice value, administrators also raise it, or set it. */
 static struct err *check_nice(const struct change *c)
 {
     int64_t was = json_int_at(c->before, "spec", "nice", NULL);
     int64_t is = json_int_at(c->after, "spec", "nice", NULL);
+    int64_t priority = json_int_at(c->after, "spec", "priority", NULL);
 
-    return is >= was || c->who.is_admin || c->who.is_system ? NULL : slurm_denied();
+    if (c->who.is_admin || c->who.is_system)
+        return NULL;
+    if (priority > 0 && priority != json_int_at(c->before, "spec", "priority", NULL))
+        return slurm_denied();
+    return is >= was ? NULL : slurm_denied();
 }
 
 struct err *slurm_create_rules(struct change *c)
 {
+    if (is_pod(c->kind))
+        return slurm_revision_check(c);
     if (!is_slurm_job(c->kind))
         return NULL;
+    (void)json_object_del(json_object_get(c->after, "spec"), "revision");    /* may be absent */
     (void)json_object_del(json_object_get(c->after, "spec"), "cancelledBy"); /* may be absent */
     TRY(put_submitter(c));
     put_user(c);
     TRY(check_nice(c));
-    TRY(check_request(c));
+    TRY(slurm_request_check(c));
     TRY(put_numbers(c));
     TRY(slurm_submit_check(c));
     return check_dependency(c);
@@ -424,11 +458,12 @@ static struct err *check_owner(const struct change *c)
 static bool is_changeable(const char *key)
 {
     static const char *const changeable[] = {
-        "hold",     "heldIndexes",      "cancelled", "cancelledBy",
-        "requeues", "suspended",        "requeue",   "killOnInvalidDependency",
-        "mailUser", "beginTime",        "deadline",  "comment",
-        "nice",     "dependency",       "name",      "wckey",
-        "array",    "timeLimitMinutes", "end"};
+        "hold",     "heldIndexes", "cancelled",        "cancelledBy",
+        "requeues", "suspended",   "requeue",          "killOnInvalidDependency",
+        "mailUser", "mailType",    "beginTime",        "deadline",
+        "comment",  "nice",        "dependency",       "name",
+        "wckey",    "array",       "timeLimitMinutes", "end",
+        "priority"};
 
     for (size_t i = 0; i < COUNT(changeable); i++)
         if (text_equal(key, changeable[i]))
@@ -447,7 +482,8 @@ static void check_members(json_t *one, const json_t *other, struct causes *cause
     json_t *value;
 
     json_object_foreach (one, key, value)
-        if (!is_changeable(key) && !is_same(value, json_object_get(other, key)))
+        if (!is_changeable(key) && !slurm_job_is_request(key) &&
+            !is_same(value, json_object_get(other, key)))
             cause_forbidden(causes, PATH(PATH(NULL, "spec"), key),
                             "does not change after the submission");
 }
@@ -612,6 +648,7 @@ struct err *slurm_update_rules(struct change *c)
     TRY(check_suspended(c));
     TRY(check_limit(c));
     TRY(check_nice(c));
+    TRY(slurm_revise(c));
     return is_same(json_object_get(was, "dependency"), json_object_get(is, "dependency"))
                ? NULL
                : check_dependency(c);

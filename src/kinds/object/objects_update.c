@@ -1,6 +1,7 @@
 /* objects_update.c - update and patch: both replace the present tree by a wanted one */
 
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "kinds/kind/cause.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/object/requeue.h"
@@ -91,6 +92,22 @@ static bool is_finished(const struct change *c)
     return !is_pod(c->kind) || (meta_has_finalizers(c, c->before) && pod_is_over(c->after));
 }
 
+/* Notes who gave a node its present reason for a drain, and when. */
+static void note_drain(const struct change *c)
+{
+    json_t *metadata = json_object_get(c->after, "metadata");
+    const char *was = json_text_at(c->before, "metadata", "annotations", NODE_DRAIN_REASON, NULL);
+    const char *is = json_text_at(metadata, "annotations", NODE_DRAIN_REASON, NULL);
+    char now[STAMP_TEXT_SIZE];
+    AUTO_FREE char *text = NULL;
+
+    if (!is_node(c->kind) || text_equal(was, is))
+        return;
+    stamp_format(c->who.now_ns, now);
+    text = mem_format("%s %s", now, c->who.user && !c->who.is_system ? c->who.user : "mete");
+    json_put_text(json_object_at(metadata, "annotations"), NODE_DRAINED_BY, is ? text : NULL);
+}
+
 static struct err *update_rules(struct change *c)
 {
     keep_what_is_not_written(c);
@@ -108,6 +125,7 @@ static struct err *update_rules(struct change *c)
         TRY(pod_update_rules(c));
     TRY(definition_update_rules(c));
     TRY(batch_update_rules(c));
+    note_drain(c);
     TRY(slurm_step_update_rules(c));
     return slurm_update_rules(c);
 }

@@ -15,17 +15,21 @@
 #define POD_PLACEMENT                                                                           \
     "mete.dev/placement" /* annotation: the placement's name, if it is not the pod's; with "/1" \
                             and so on for a part of a large placement (ledger.h) */
-#define POD_HOST_PATHS   "mete.dev/host-paths" /* annotation: "any": an administrator's hostPaths */
-#define POD_IMAGE_PULLED "mete.dev/ImagePulled" /* condition: the start waited for a pull */
-#define POD_GPU_LOST     "GpuLost"              /* reason of a pod that ended with its gpu */
-#define NODE_GPUS        "mete.dev/gpus"        /* annotation of a node: its gpus, a JSON array */
+#define POD_HOST_PATHS    "mete.dev/host-paths" /* annotation: "any": an administrator's hostPaths */
+#define POD_IMAGE_PULLED  "mete.dev/ImagePulled"  /* condition: the start waited for a pull */
+#define POD_PROLOG_FAILED "mete.dev/PrologFailed" /* condition: the job did not begin */
+#define POD_EPILOG_FAILED "mete.dev/EpilogFailed" /* condition: the node is to be drained */
+#define POD_GPU_LOST      "GpuLost"               /* reason of a pod that ended with its gpu */
+#define NODE_GPUS         "mete.dev/gpus"         /* annotation of a node: its gpus, a JSON array */
 /* Annotations of a node: modes that administrators set (gpu/gpu_wish.h), and the configuration
  * that the server found for the node (control/gpu_config.h). */
-#define NODE_SHARES_ACROSS                                                              \
-    "mete.dev/share-across-namespaces" /* annotation of a node, "true": pods of several \
-                                          namespaces may have shares and replicas of one gpu */
-#define NODE_GPU_MODES  "mete.dev/gpu-modes"
-#define NODE_GPU_CONFIG "mete.dev/gpu-config"
+#define NODE_SHARES_ACROSS                                                                         \
+    "mete.dev/share-across-namespaces"            /* annotation of a node, "true": pods of several \
+                                                     namespaces may have shares and replicas of one gpu */
+#define NODE_DRAIN_REASON "mete.dev/drain-reason" /* annotation of a Node: why it is cordoned */
+#define NODE_DRAINED_BY   "mete.dev/drained-by"   /* "STAMP USER": who gave the reason */
+#define NODE_GPU_MODES    "mete.dev/gpu-modes"
+#define NODE_GPU_CONFIG   "mete.dev/gpu-config"
 /* The part of a node that jobs may have, if less than all: {"cpu": 4, "memoryBytes": 1073741824}.
  */
 #define NODE_OFFERS "mete.dev/offers"

@@ -49,11 +49,13 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY("DefMemPerNode", MEMORY),
     KEY("DisableRootJobs", BOOL),
     KEY("EnforcePartLimits", WORD, .words = "ALL,ANY,NO,YES"),
+    KEY("Epilog", PATH),
     KEY("FairShareDampeningFactor", TEXT),
     KEY("GresTypes", TEXT),
     KEY("JobRequeue", COUNT, .max = 1),
     KEY("KillWait", SECONDS, .max = 65533),
     KEY("Licenses", LICENSES),
+    KEY("MailProg", PATH),
     KEY("MaxArraySize", COUNT, .max = 4000001),
     KEY("MaxMemPerCPU", MEMORY),
     KEY("MaxMemPerNode", MEMORY),
@@ -74,6 +76,8 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY("PriorityWeightPartition", TEXT),
     KEY("PriorityWeightQOS", TEXT),
     KEY("PriorityWeightTRES", TEXT),
+    KEY("Prolog", PATH),
+    KEY("PrologEpilogTimeout", SECONDS, .max = 65533),
     KEY_REFUSED("CliFilterPlugins", "none", "leave it out: Mete runs no plugins of Slurm"),
     KEY_REFUSED("JobSubmitPlugins", "none",
                 "leave it out: submitRules of the SlurmConfig do what job_submit.lua does "
@@ -124,7 +128,6 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("DebugFlags", LOGS),
     KEY_IGNORED("DependencyParameters", DECIDES),
     KEY_IGNORED("EioTimeout", LAUNCH),
-    KEY_IGNORED("Epilog", SCRIPTS),
     KEY_IGNORED("EpilogMsgTime", SCRIPTS),
     KEY_IGNORED("EpilogSlurmctld", SCRIPTS),
     KEY_IGNORED("EpilogTimeout", SCRIPTS),
@@ -162,8 +165,7 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("LaunchParameters", LAUNCH),
     KEY_IGNORED("LaunchType", LAUNCH),
     KEY_IGNORED("LogTimeFormat", LOGS),
-    KEY_IGNORED("MailDomain", "Mete sends no mail: jobs that ask for it are refused"),
-    KEY_IGNORED("MailProg", "Mete sends no mail: jobs that ask for it are refused"),
+    KEY_IGNORED("MailDomain", "MailProg gets the names of users as they are"),
     KEY_IGNORED("MaxBatchRequeue", DECIDES),
     KEY_IGNORED("MaxDBDMsgs", ACCOUNTING),
     KEY_IGNORED("MaxJobCount", "the disk limits the number of jobs"),
@@ -189,9 +191,7 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("PriorityType", "weights over 0 turn the multifactor priority on: docs/slurm.md"),
     KEY_IGNORED("PriorityUsageResetPeriod", "usage decays, and is never reset"),
     KEY_IGNORED("ProctrackType", LAUNCH),
-    KEY_IGNORED("Prolog", SCRIPTS),
-    KEY_IGNORED("PrologEpilogTimeout", SCRIPTS),
-    KEY_IGNORED("PrologFlags", SCRIPTS),
+    KEY_IGNORED("PrologFlags", "the prolog runs when the job gets its nodes, as with Alloc"),
     KEY_IGNORED("PrologSlurmctld", SCRIPTS),
     KEY_IGNORED("PrologTimeout", SCRIPTS),
     KEY_IGNORED("PropagatePrioProcess", LAUNCH),
@@ -543,6 +543,11 @@ struct err *slurm_conf_value_read(const struct slurm_conf_key *key, const char *
         return put_minutes(key, value, to);
     case CONF_MEMORY:
         return put_memory(key, value, to);
+    case CONF_PATH:
+        if (*value && *value != '/')
+            return conf_unfit(key, value, "a path from the root on");
+        json_put_text(to, key->name, *value ? value : NULL);
+        return NULL;
     case CONF_LICENSES:
         return put_licenses(key, value, to);
     case CONF_WORD:

@@ -32,12 +32,63 @@ static void validate_memory(const json_t *spec, const struct path *at, struct ca
                         "only one of memoryPerNode, memoryPerCpu and memoryPerGpu may be set");
 }
 
+bool slurm_job_is_request(const char *key)
+{
+    static const char *const keys[] = {
+        "account",        "constraint", "cpusMin",      "cpusPerGpu",   "cpusPerTask",
+        "excludeNodes",   "exclusive",  "gpus",         "gpusPerNode",  "gpusPerTask",
+        "gres",           "licenses",   "memoryPerCpu", "memoryPerGpu", "memoryPerNode",
+        "nodeList",       "nodesMax",   "nodesMin",     "openMode",     "overcommit",
+        "partition",      "prefer",     "qos",          "reservation",  "stderr",
+        "stdin",          "stdout",     "switches",     "tasks",        "tasksPerNode",
+        "timeMinMinutes", "tmpPerNode", "workDir"};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (text_equal(key, keys[i]))
+            return true;
+    return false;
+}
+
+/* The receiver is an argument of MailProg, where some characters mean files and commands. */
+static bool is_receiver(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "._%+@,-=";
+
+    return *text && !strchr("-.%+@,=", *text) && strspn(text, allowed) == strlen(text);
+}
+
+static void validate_mail(const json_t *spec, const struct path *at, struct causes *causes)
+{
+    static const char *const types[] = {"NONE",           "BEGIN",      "END",
+                                        "FAIL",           "REQUEUE",    "ALL",
+                                        "INVALID_DEPEND", "TIME_LIMIT", "ARRAY_TASKS"};
+    struct str rest = str_of(json_text(spec, "mailType"));
+    const char *user = json_text(spec, "mailUser");
+
+    while (rest.at) {
+        struct str type = str_cut(&rest, ',');
+        bool is_known = false;
+
+        for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+            is_known = is_known || str_equal(type, str_of(types[i]));
+        if (!is_known)
+            cause_invalid(causes, PATH(at, "mailType"), json_text(spec, "mailType"),
+                          "want BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, TIME_LIMIT, ALL, "
+                          "ARRAY_TASKS, with commas");
+    }
+    if (user && *user && !is_receiver(user))
+        cause_invalid(causes, PATH(at, "mailUser"), user,
+                      "want the name of a user or an address, such as ann@example.com");
+}
+
 void slurm_job_validate(const json_t *spec, const struct path *at, struct causes *causes)
 {
     const char *work_dir = json_text(spec, "workDir");
 
     validate_array(json_object_get(spec, "array"), PATH(at, "array"), causes);
     validate_memory(spec, at, causes);
+    validate_mail(spec, at, causes);
     if (work_dir && *work_dir != '/')
         cause_invalid(causes, PATH(at, "workDir"), work_dir, "must be an absolute path");
 }

@@ -81,6 +81,14 @@ enum {
 /* Annotation of a pod: how often its job was started before; absent: 0. */
 #define SLURM_RESTARTS_ANNOTATION "mete.dev/slurm-restarts"
 
+/*
+ * Annotations of a pod whose job's request was changed: the first is the job's spec.revision of
+ * which the pod was made, absent: 0. A pod with the second is of an older revision: it is never
+ * bound, and control/slurm replaces it.
+ */
+#define SLURM_REVISION_ANNOTATION "mete.dev/slurm-revision"
+#define SLURM_OUTDATED_ANNOTATION "mete.dev/slurm-outdated"
+
 /* The default partition, which has all nodes. */
 #define SLURM_PARTITION "main"
 
@@ -97,6 +105,8 @@ enum {
  *   "hold"      true: no program runs; the attempt holds its resources until it is ended, and steps
  *               are started in it by pods/exec
  *   "umask"     number
+ *   "prolog"    pattern of paths of programs that root runs before the job: a failure ends it
+ *   "epilog"    the same behind it; "programTimeout": seconds for each, 0 or absent: any time
  *   "hold"      true: nothing is executed: the pod holds an allocation until a signal ends it
  * Paths are absolute, without patterns, and opened with the rights of the user. The node puts the
  * short form of its name in the place of SLURM_HOST_MARK in them.
@@ -117,6 +127,9 @@ enum {
 #define SLURM_SCRIPT_ANNOTATION "mete.dev/slurm-script"
 #define SLURM_SCRIPT_DIR        "/run/mete/job"
 #define SLURM_SCRIPT_FILE       "slurm_script"
+
+/* May the member of the spec change while no element has started? Its pods are made of it. */
+bool slurm_job_is_request(const char *key);
 
 /* Adds a cause for each rule beyond the schema that `spec` breaks. */
 void slurm_job_validate(const json_t *spec, const struct path *at, struct causes *causes);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_state.h"
@@ -209,6 +210,21 @@ static void put_component(json_t *metadata, const struct slurm_element *e)
     json_put_text(json_object_at(metadata, "annotations"), SLURM_HET_ANNOTATION, counts);
 }
 
+/* A pod of a changed request keeps the place of its job in the queue. */
+static void put_revision(json_t *annotations, const struct slurm_element *e)
+{
+    int64_t revision = json_int_at(e->job, "spec", "revision", NULL);
+    char since[STAMP_TEXT_SIZE];
+
+    if (revision == 0)
+        return;
+    put_number(annotations, SLURM_REVISION_ANNOTATION, revision);
+    if (e->eligible_ns == 0)
+        return;
+    stamp_format_micro(e->eligible_ns, since);
+    json_put_text(annotations, QUEUE_SINCE, since);
+}
+
 static void put_metadata(json_t *pod, const struct slurm_element *e, const struct slurm_ask *ask)
 {
     json_t *metadata = json_object_at(pod, "metadata");
@@ -239,6 +255,7 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     json_put_text(annotations, SLURM_ACCOUNT_ANNOTATION, facts);
     json_put_text(annotations, SLURM_ENVIRONMENT_ANNOTATION, environment);
     json_put_text(annotations, QUEUE_RESERVATION, reservation);
+    put_revision(annotations, e);
     if (e->rank == 0)
         put_signal(annotations, json_at(e->job, "spec", "signal", NULL));
     if (e->restarts > 0)
@@ -384,9 +401,20 @@ static void put_resources(json_t *pod, json_t *container, const struct slurm_ask
 }
 
 /* A process of the machine is the user's. */
-static void put_process(json_t *pod, const json_t *spec, const json_t *process)
+static void put_process(json_t *pod, const struct slurm_element *e, json_t *process)
 {
-    AUTO_FREE char *text = json_format(process);
+    const json_t *spec = json_object_get(e->job, "spec");
+    const char *timeout = json_text(e->settings, "PrologEpilogTimeout");
+    int64_t timeout_s = 0;
+    AUTO_FREE char *text = NULL;
+
+    json_put_text(process, "prolog", json_text_filled(e->settings, "Prolog"));
+    json_put_text(process, "epilog", json_text_filled(e->settings, "Epilog"));
+    if (timeout)
+        err_free(num_parse_int64(str_of(timeout), 0, INT32_MAX, &timeout_s)); /* was checked */
+    if (timeout_s > 0)
+        json_put_int(process, "programTimeout", timeout_s);
+    text = json_format(process);
 
     json_put_text(json_object_at(json_object_at(pod, "metadata"), "annotations"),
                   HOST_PROCESS_ANNOTATION, text);
@@ -395,20 +423,22 @@ static void put_process(json_t *pod, const json_t *spec, const json_t *process)
 }
 
 /* The container of a node that is held. Such a node may lack the job's working directory. */
-static void put_hold(json_t *pod, json_t *container, const json_t *spec)
+static void put_hold(json_t *pod, json_t *container, const struct slurm_element *e)
 {
     AUTO(json_freep) json_t *process = json_pack("{s:b}", "hold", 1);
 
-    put_process(pod, spec, process);
+    put_process(pod, e, process);
     json_put_text(container, "image", "host");
     json_put_text(container, "workingDir", "/");
 }
 
 /* The container of a process of the machine. */
-static void put_host(json_t *pod, json_t *container, const json_t *spec, json_t *process)
+static void put_host(json_t *pod, json_t *container, const struct slurm_element *e, json_t *process)
 {
+    const json_t *spec = json_object_get(e->job, "spec");
+
     json_put_bool(process, "jobScript", true);
-    put_process(pod, spec, process);
+    put_process(pod, e, process);
     json_put_text(container, "image", "host");
     if (json_array_size(json_object_get(spec, "arguments")) > 0)
         json_put(container, "command", json_deep_copy(json_object_get(spec, "arguments")));
@@ -424,11 +454,11 @@ static json_t *make_container(json_t *pod, const struct slurm_element *e,
 
     json_put_text(container, "name", "main");
     if (e->rank > 0 || !json_text(spec, "script")) /* an allocation: only steps run */
-        put_hold(pod, container, spec);
+        put_hold(pod, container, e);
     else if (slurm_has_container(spec))
         slurm_container_put(pod, container, spec, process);
     else
-        put_host(pod, container, spec, process);
+        put_host(pod, container, e, process);
     put_resources(pod, container, ask);
     return container;
 }

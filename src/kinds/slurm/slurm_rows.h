@@ -20,18 +20,15 @@
  *   object "ns/name" of the SlurmJob or pod, pod (its name), namespace
  *   name, user, uid, group, gid, account, partition, qos, wckey, comment, reservation
  *   state ("PENDING"...), flags (array: "COMPLETING"...), reason ("Priority"...), message
- *   priority, nice, restarts, exitCode, exitSignal, derivedExitCode, requeue (bool), batch (bool)
- *   submitTime, eligibleTime, startTime (of a waiting job: expected), endTime (of a running job:
- *   by its limit), suspendTime, lastDecisionTime, deadline, timeLimit (minutes; -1: unlimited),
- *   timeMin
- *   nodes (hostlist), batchHost, nodeCount, nodesMin, nodesMax, cpus, tasks, cpusPerTask,
- *   tasksPerNode, cpusMin
- *   memoryPerNode, memoryPerCpu, tresRequested, tresAllocated ("cpu=1,mem=4G,node=1,gres/gpu=1")
- *   tresPerNode, tresPerJob, tresPerTask ("gres/gpu:2"), gpuIndexes (text "0-1", on one node)
- *   constraint, licenses, dependency ("afterok:12(unfulfilled)"), nodeList, excludeNodes,
- *   exclusive (bool)
- *   command, workDir, stdin, stdout, stderr (patterns replaced), submitHost, +submitLine, +script,
- *   +environment
+ *   priority, nice, restarts, exitCode, exitSignal, derivedExitCode, derivedExitSignal (of its
+ * steps, the highest), requeue (bool), batch (bool) submitTime, eligibleTime, startTime (of a
+ * waiting job: expected), endTime (of a running job: by its limit), suspendTime, lastDecisionTime,
+ * deadline, timeLimit (minutes; -1: unlimited), timeMin nodes (hostlist), batchHost, nodeCount,
+ * nodesMin, nodesMax, cpus, tasks, cpusPerTask, tasksPerNode, cpusMin memoryPerNode, memoryPerCpu,
+ * tresRequested, tresAllocated ("cpu=1,mem=4G,node=1,gres/gpu=1") tresPerNode, tresPerJob,
+ * tresPerTask ("gres/gpu:2"), gpuIndexes (text "0-1", on one node) constraint, licenses, dependency
+ * ("afterok:12(unfulfilled)"), nodeList, excludeNodes, exclusive (bool) command, workDir, stdin,
+ * stdout, stderr (patterns replaced), submitHost, +submitLine, +script, +environment
  *
  * A row of "steps" (the same parameters): jobId, arrayJobId, arrayTaskId, step, name, state
  * ("RUNNING", "COMPLETED", "FAILED", "CANCELLED"), user, uid, account, partition, timeLimit,

@@ -134,6 +134,7 @@ static void container_ended(struct pod *p, struct container *c, const struct run
     c->end = (struct container_end){.is_set = true,
                                     .attempt = c->attempt,
                                     .code = x->code,
+                                    .failed = x->failed,
                                     .is_oom = x->is_oom,
                                     .started_ns = x->started_ns ? x->started_ns : c->started_ns,
                                     .finished_ns = x->finished_ns ? x->finished_ns : wall_ns,

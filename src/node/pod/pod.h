@@ -16,6 +16,7 @@ struct container_end {
     bool is_set;
     int64_t attempt;
     int code;
+    const char *failed; /* as in runtime_exit */
     bool is_oom;
     char *reason; /* NULL: derived from the code */
     char *message;

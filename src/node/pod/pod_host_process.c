@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_job.h"
 #include "node/pod/pod.h"
 #include "node/pod/refs.h"
@@ -69,6 +70,27 @@ static struct err *process_read(const struct pod *p, const char *annotation, boo
     return NULL;
 }
 
+/* The variables for the prolog and epilog, which run as root: of the server and the node alone. */
+static void put_variables(const struct pod *p, json_t *process)
+{
+    const char *text = process_text(p, SLURM_ENVIRONMENT_ANNOTATION);
+    const char *nodes = process_text(p, SLURM_NODES_ANNOTATION);
+    const char *node = p->set->o.node;
+    AUTO_FREE char *list = mem_format("SLURM_JOB_NODELIST=%s", nodes ? nodes : node);
+    AUTO_FREE char *name = mem_format("SLURMD_NODENAME=%s", node);
+    json_t *all = NULL;
+    AUTO(err_freep) struct err *e = text ? json_parse(str_of(text), &all) : NULL;
+
+    if (e || !json_is_array(all)) {
+        json_decref(all);
+        all = json_array();
+    }
+    (void)json_array_append_new(all, json_string(list)); /* UTF-8: cannot fail */
+    (void)json_array_append_new(all, json_string(name)); /* as above */
+    json_put(process, "variables", all);
+    json_put_bool(process, "hasGpus", process_text(p, POD_DEVICES) != NULL);
+}
+
 struct err *pod_host_process(const struct pod *p, json_t **ret)
 {
     AUTO(json_freep) json_t *process = NULL;
@@ -81,6 +103,8 @@ struct err *pod_host_process(const struct pod *p, json_t **ret)
             return err_new(ERR_NOT_FOUND, "the Slurm job with the script is gone");
         json_put_text(process, "script", script);
     }
+    if (json_text(process, "prolog") || json_text(process, "epilog"))
+        put_variables(p, process);
     *ret = TAKE(process);
     return NULL;
 }

@@ -282,6 +282,10 @@ static void put_facts(const struct pod *p, json_t *conditions)
     /* The job is not at fault: rules of a Job's podFailurePolicy may say so. */
     if (text_equal(p->evicted_as, POD_GPU_LOST))
         put_fact(p, conditions, "DisruptionTarget", POD_GPU_LOST, p->evicted);
+    if (text_equal(p->containers[0].end.failed, "prolog"))
+        put_fact(p, conditions, POD_PROLOG_FAILED, "PrologFailed", p->containers[0].end.message);
+    if (text_equal(p->containers[0].end.failed, "epilog"))
+        put_fact(p, conditions, POD_EPILOG_FAILED, "EpilogFailed", "The epilog of Slurm failed.");
     if (p->has_pulled)
         put_fact(p, conditions, POD_IMAGE_PULLED, "Pulled", "An image had to be pulled.");
 }

@@ -37,7 +37,7 @@ static _Noreturn void launch_child_fail(int report_fd, enum launch_step step)
 }
 
 /* The waiter blocks all signals. */
-static void reset_signals(void)
+void launch_reset_signals(void)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -171,7 +171,7 @@ _Noreturn void launch_child(const struct launch_task *t, const struct native_pla
 {
     char *const *args = (char *const *)(uintptr_t)p->args; /* exec does not write to them */
 
-    reset_signals();
+    launch_reset_signals();
     (void)setsid(); /* a forked child leads no group: cannot fail */
     if (!launch_cgroup_join(c))
         launch_child_fail(report_fd, LAUNCH_CGROUP);

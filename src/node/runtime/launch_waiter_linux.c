@@ -31,6 +31,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node/runtime/launch_helper.h"
+#include "node/runtime/launch_program_linux.h"
 #include "node/runtime/native_file_linux.h"
 
 enum {
@@ -52,6 +53,8 @@ struct waiting {
     int64_t started_ns;
     int64_t finished_ns;
     bool is_oom;
+    bool has_prolog;    /* it was begun: the epilog follows */
+    const char *failed; /* "prolog", "epilog"; NULL: neither */
     struct cgroup_stats stats;
 };
 
@@ -292,6 +295,7 @@ static char *end_format(const struct waiting *w, const struct err *e)
     json_put_int(end, "maxRssKib", w->rusage.ru_maxrss);
     if (w->is_oom)
         json_put_bool(end, "oom", true);
+    json_put_text(end, "failed", w->failed);
     if (e) {
         (void)snprintf(text, sizeof(text), "%s", err_message(e));
         json_put_text(end, "error", text);
@@ -313,9 +317,33 @@ static int end_tell(const struct waiting *w, const struct err *e)
 
 /* ---- the attempt ---- */
 
+static struct err *prolog_run(struct waiting *w)
+{
+    struct err *e = NULL;
+
+    w->has_prolog = true;
+    if (w->plan.prolog)
+        e = launch_programs_run(&w->plan, w->plan.prolog, "prolog");
+    if (e)
+        w->failed = "prolog";
+    return e;
+}
+
+/* Its failure does not change the end of the job. */
+static void epilog_run(struct waiting *w)
+{
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (w->has_prolog && w->plan.epilog)
+        e = launch_programs_run(&w->plan, w->plan.epilog, "epilog");
+    if (e && !w->failed)
+        w->failed = "epilog";
+}
+
 static struct err *attempt_begin(struct waiting *w, const json_t *document)
 {
     TRY(native_plan_read(document, &w->plan));
+    TRY(prolog_run(w));
     TRY(launch_cgroup_make(w->task->cgroup_root, &w->plan, &w->cgroup));
     if (w->plan.script)
         TRY(script_write(w));
@@ -363,6 +391,7 @@ int launch_wait(const struct launch_task *t)
         cgroup_end(&w, &awaited);
     if (!e)
         e = first_failure(&w);
+    epilog_run(&w);
     script_remove(&w);
     code = end_tell(&w, e);
     err_free(e);

@@ -39,6 +39,8 @@ bool launch_become(const struct native_plan *p);
 /* Is the process protected from the OOM killer, or exposed to it? */
 bool launch_has_oom_score(void);
 void launch_reset_oom_score(void);
+/* Gives a forked child the default actions of signals, and unblocks them. */
+void launch_reset_signals(void);
 /* Runs args[0], found in the PATH of `env` if it has no '/'. Returns on failure, with errno. */
 void launch_run(char *const *args, const char *const *env);
 

@@ -176,6 +176,13 @@ static void attempt_move(struct native_attempt *a, enum runtime_state state, boo
         rt->on_change(rt->arg, &c);
 }
 
+static const char *failed_program(const json_t *end)
+{
+    const char *failed = json_text(end, "failed");
+
+    return text_equal(failed, "prolog") ? "prolog" : text_equal(failed, "epilog") ? "epilog" : NULL;
+}
+
 void native_ended(struct native_attempt *a, const json_t *end, bool is_told)
 {
     const char *error = json_text(end, "error");
@@ -188,6 +195,7 @@ void native_ended(struct native_attempt *a, const json_t *end, bool is_told)
     a->exit = (struct runtime_exit){.code = (int)json_int(end, "code", RUNTIME_CODE_UNKNOWN),
                                     .signal = (int)json_int(end, "signal", 0),
                                     .was_started = true,
+                                    .failed = failed_program(end),
                                     .is_oom = json_bool(end, "oom", false),
                                     .started_ns = json_int(end, "startedNs", 0),
                                     .finished_ns = json_int(end, "finishedNs", 0),

@@ -25,7 +25,7 @@ enum {
 };
 
 static const int64_t BEGIN_AGAIN_NS = 2 * NS_PER_MS;
-static const int64_t BEGIN_DEADLINE_NS = 10 * NS_PER_SEC;
+static const int64_t BEGIN_DEADLINE_NS = 600 * NS_PER_SEC;
 
 /* ---- start ---- */
 
@@ -155,7 +155,7 @@ static struct err *native_exec_enter(struct exec_child *c)
     if (has_begun)
         return command_start(c);
     if (loop_now_ns(c->set->loop) - c->begun_ns > BEGIN_DEADLINE_NS)
-        return err_new(ERR_UNAVAILABLE, "the job did not begin within 10 s");
+        return err_new(ERR_UNAVAILABLE, "the job did not begin within 10 minutes: its prolog runs");
     loop_timer_set(c->timer, BEGIN_AGAIN_NS);
     return NULL;
 }

@@ -130,6 +130,11 @@ static struct err *plan_read_host(const json_t *host, struct native_plan *ret)
     ret->script = json_text(host, "script");
     if (ret->is_hold && ret->script)
         return err_new(ERR_INVALID, "hold and script exclude each other");
+    ret->program_timeout_s = json_int(host, "programTimeout", 0);
+    ret->variables = json_object_get(host, "variables");
+    ret->has_gpus = json_bool(host, "hasGpus", false);
+    TRY(plan_read_path(host, "prolog", &ret->prolog));
+    TRY(plan_read_path(host, "epilog", &ret->epilog));
     TRY(plan_read_path(host, "stdin", &ret->input));
     TRY(plan_read_path(host, "stdout", &ret->output));
     return plan_read_path(host, "stderr", &ret->errors);

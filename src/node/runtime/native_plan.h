@@ -23,7 +23,12 @@ struct native_plan {
     const char *input;  /* path, as are the outputs; NULL: /dev/null */
     const char *output;
     const char *errors; /* NULL: as `output` */
-    bool is_hold;       /* no program: the attempt lasts until a signal ends it */
+    const char *prolog; /* of Slurm, as root before the job: a pattern of paths; NULL: none */
+    const char *epilog; /* the same behind it */
+    int64_t program_timeout_s; /* 0: none */
+    const json_t *variables;   /* "NAME=VALUE" for both, made by Mete alone */
+    bool has_gpus;             /* `env` says which the node gave */
+    bool is_hold;              /* no program: the attempt lasts until a signal ends it */
     bool is_append;
     mode_t umask;
     uid_t uid;

@@ -35,6 +35,7 @@ struct runtime_exit {
     int code;            /* 128 + n for signal n; RUNTIME_CODE_UNKNOWN: lost */
     int signal;          /* that ended the first process; 0: none, or unknown */
     const char *message; /* why the program could not be run; NULL: it ran, or unknown */
+    const char *failed;  /* "prolog" or "epilog" of Slurm failed; NULL: neither. Static */
     bool was_started;    /* false: the program certainly never ran */
     bool is_oom;         /* the OOM killer ended a process at the memory limit */
     int64_t started_ns;  /* since 1970; 0: unknown */

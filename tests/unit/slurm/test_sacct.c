@@ -108,6 +108,7 @@ static void prints_tables(void **state)
          "00:00:10|20|\n"},
         {{"-nXP", "--name=swept", "-S", "2026-11-23", "-o", "jobid,state"},
          "7|CANCELLED by 1000\n"},
+        {{"-nP", "--name=done", "--units=M", "-o", "maxrss"}, "\n1M\n2M\n"},
         {{"-nX", "--name=none"}, ""},
     };
 
@@ -133,7 +134,7 @@ static void says_what_sacct_says(void **state)
         {{"-s", "foo"}, "unrecognized job state value 'foo'"},
         {{"-S", "xx"}, "invalid time specification: xx"},
         {{"-j", "x"}, "Invalid job id: x"},
-        {{"--units=M"}, "--units is not available yet"},
+        {{"--units=X"}, "Invalid type specified: want K, M, G, T or P of --units"},
     };
 
     (void)state;

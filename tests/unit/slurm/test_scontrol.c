@@ -128,14 +128,26 @@ static void changes_jobs(void **state)
               "\"requeues\":{\"*\":1,\"2\":4},\"timeLimitMinutes\":60}}");
     static const struct slurm_update updates[] = {
         {"timelimit", "+30"}, {"Name", "x"}, {"arraytaskthrottle", "3"}, {"Requeue", "0"}};
+    static const struct slurm_update requests[] = {{"Partition", "b"},      {"NumNodes", "2-4"},
+                                                   {"minmemorynode", "2G"}, {"OverSubscribe", "NO"},
+                                                   {"Switches", "1@10:00"}, {"Priority", "0"},
+                                                   {"Features", ""}};
+    static const struct slurm_update bad[] = {{"NumNodes", "3-1"},
+                                              {"MinMemoryCPU", "x"},
+                                              {"OverSubscribe", "x"},
+                                              {"Priority", "-2"},
+                                              {"EndTime", "now+1hour"}};
     static const struct slurm_update unknown[] = {{"Foo", "2"}};
-    json_t *patches[5] = {0};
+    json_t *patches[6] = {0};
     static const char *const want[] = {
         "{\"hold\":\"user\"}",
         "{\"heldIndexes\":\"1,3\"}",
         "{\"requeues\":{\"*\":2}}",
         "{\"hold\":\"admin\",\"requeues\":{\"*\":2}}",
         "{\"timeLimitMinutes\":90,\"name\":\"x\",\"array\":{\"limit\":3},\"requeue\":false}",
+        "{\"partition\":\"b\",\"nodesMin\":2,\"nodesMax\":4,\"memoryPerNode\":\"2048Mi\","
+        "\"memoryPerCpu\":null,\"memoryPerGpu\":null,\"exclusive\":true,\"switches\":1,"
+        "\"hold\":\"user\",\"constraint\":null}",
     };
     AUTO(err_freep) struct err *e = NULL;
     json_t *none = NULL;
@@ -146,6 +158,12 @@ static void changes_jobs(void **state)
     assert_null(slurm_requeue_patch(job, "*", NULL, &patches[2]));
     assert_null(slurm_requeue_patch(job, "*", "admin", &patches[3]));
     assert_null(slurm_update_patch(job, updates, COUNT(updates), 1, NULL, &patches[4]));
+    assert_null(slurm_update_patch(job, requests, COUNT(requests), 1, NULL, &patches[5]));
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        e = slurm_update_patch(job, &bad[i], 1, 1, NULL, &none);
+        assert_non_null(e);
+        err_free(e);
+    }
     for (size_t i = 0; i < COUNT(want); i++) {
         AUTO_FREE char *spec = json_format(json_object_get(patches[i], "spec"));
 

@@ -257,8 +257,8 @@ static void says_what_sbatch_says(void **state)
 
 static void warns_of_options_without_effect(void **state)
 {
-    static const char *const words[] = {"--cpu-freq=high", "--mail-type=END,FAIL", "--switches=1",
-                                        NULL};
+    static const char *const words[] = {"--cpu-freq=high", "--mail-type=end,FAIL,STAGE_OUT",
+                                        "--switches=1", NULL};
     AUTO(slurm_submit_done) struct slurm_submit s = {0};
     AUTO(err_freep) struct err *e = submit("#!/bin/sh\n", no_variable, words, &s);
 
@@ -267,9 +267,11 @@ static void warns_of_options_without_effect(void **state)
     assert_int_equal(s.warnings.n, 3);
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there are three */
     assert_string_equal(s.warnings.at[0], "--cpu-freq: the cpu frequency is not set");
-    assert_string_equal(s.warnings.at[1], "--mail-type: mail is not available yet, none is sent");
+    assert_string_equal(s.warnings.at[1],
+                        "--mail-type: no mail is sent for STAGE_OUT and parts of the time limit");
     assert_string_equal(s.warnings.at[2], "--switches: nodes under one switch are preferred, the "
                                           "job does not wait for them");
+    assert_string_equal(json_text(s.spec, "mailType"), "END,FAIL");
 }
 
 static void exports_what_is_asked_for(void **state)
