@@ -6,13 +6,15 @@
 #include "base/num.h"
 #include "kinds/custom/custom_form.h"
 #include "kinds/custom/custom_path.h"
+#include "kinds/kind/cause.h"
+#include "kinds/kind/label_selector.h"
 #include "kinds/object/objects.h"
 
 bool scale_is_of(const struct kind *k)
 {
     struct custom_scale s = {0};
 
-    return k->is_custom && custom_form_scale(k, &s);
+    return k->has_scale || (k->is_custom && custom_form_scale(k, &s));
 }
 
 static int64_t count_at(const struct custom_path *path, const json_t *object)
@@ -20,6 +22,18 @@ static int64_t count_at(const struct custom_path *path, const json_t *object)
     const json_t *value = custom_path_find(path, object);
 
     return json_is_integer(value) ? json_integer_value(value) : 0;
+}
+
+/* The numbers and the selector of one of Mete's own kinds. */
+static void show_own(const json_t *object, json_t *scale)
+{
+    json_t *status = json_object_at(scale, "status");
+    AUTO_FREE char *selector = label_selector_format(json_at(object, "spec", "selector", NULL));
+
+    json_put_int(json_object_at(scale, "spec"), "replicas",
+                 json_int_at(object, "spec", "replicas", NULL));
+    json_put_int(status, "replicas", json_int_at(object, "status", "replicas", NULL));
+    json_put_text(status, "selector", selector ? selector : "");
 }
 
 /* The Scale of an object. New reference. */
@@ -36,7 +50,9 @@ static json_t *scale_show(const struct call *c, const json_t *object)
     json_put_text(scale, "apiVersion", "autoscaling/v1");
     for (size_t i = 0; i < COUNT(kept); i++)
         json_put_text(json_object_at(scale, "metadata"), kept[i], json_text(metadata, kept[i]));
-    if (!custom_form_scale(c->kind, &s))
+    if (c->kind->has_scale)
+        show_own(object, scale);
+    if (c->kind->has_scale || !custom_form_scale(c->kind, &s))
         return scale;
     json_put_int(json_object_at(scale, "spec"), "replicas", count_at(s.spec, object));
     json_put_int(json_object_at(scale, "status"), "replicas", count_at(s.status, object));
@@ -70,6 +86,18 @@ struct err *handle_get_scale(struct call *c)
     return NULL;
 }
 
+static struct err *check_replicas(const struct call *c, const json_t *replicas)
+{
+    AUTO(causes_done) struct causes causes = {0};
+
+    if (replicas && !json_is_integer(replicas))
+        return err_new(ERR_BAD_REQUEST, "spec.replicas: want a whole number");
+    if (json_integer_value(replicas) < 0)
+        cause_invalid_int(&causes, PATH(PATH(NULL, "spec"), "replicas"),
+                          json_integer_value(replicas), "must be greater than or equal to 0");
+    return causes_err(&causes, "Scale", c->name);
+}
+
 /* Writes what a Scale asks for. */
 static struct err *put_scale(struct call *c, const json_t *scale)
 {
@@ -78,11 +106,13 @@ static struct err *put_scale(struct call *c, const json_t *scale)
     AUTO(json_freep) json_t *patch = json_object();
     struct custom_scale s = {0};
 
-    if (replicas && !json_is_integer(replicas))
-        return err_new(ERR_BAD_REQUEST, "spec.replicas: want a whole number");
-    if (!custom_form_scale(c->kind, &s))
+    TRY(check_replicas(c, replicas));
+    if (c->kind->has_scale)
+        json_put_int(json_object_at(patch, "spec"), "replicas", json_integer_value(replicas));
+    else if (custom_form_scale(c->kind, &s))
+        custom_path_put(s.spec, patch, json_integer(json_integer_value(replicas)));
+    else
         return not_found_path();
-    custom_path_put(s.spec, patch, json_integer(json_integer_value(replicas)));
     if (version)
         json_put_text(json_object_at(patch, "metadata"), "resourceVersion", version);
     c->subresource = NULL; /* the replicas are a part of the object */

@@ -4,6 +4,8 @@
 
 #include "base/mem.h"
 #include "control/accounts.h"
+#include "control/apps/deployments.h"
+#include "control/apps/podsets.h"
 #include "control/boot.h"
 #include "control/budgets.h"
 #include "control/claims/claims.h"
@@ -25,6 +27,8 @@ struct control_cluster {
     struct gc *gc;
     struct jobs *jobs;
     struct cronjobs *cronjobs;
+    struct podsets *podsets;
+    struct deployments *deployments;
     struct slurm_fair *slurm_fair;
     struct slurm_jobs *slurm_jobs;
     struct budgets *budgets;
@@ -66,6 +70,17 @@ static struct err *start_jobs(struct control_cluster *c, const struct control_cl
     return slurm_jobs_new(&slurm, &c->slurm_jobs);
 }
 
+static struct err *start_apps(struct control_cluster *c, const struct control_cluster_options *o)
+{
+    const struct podsets_options podsets = {
+        .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
+    const struct deployments_options deployments = {
+        .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
+
+    TRY(podsets_new(&podsets, &c->podsets));
+    return deployments_new(&deployments, &c->deployments);
+}
+
 static struct err *start_pods(struct control_cluster *c, const struct control_cluster_options *o)
 {
     const struct requeue_options requeue = {.loop = o->loop,
@@ -103,6 +118,7 @@ static struct err *control_cluster_start(struct control_cluster *c,
     TRY(node_monitor_new(&monitor, &c->monitor));
     TRY(gc_new(&gc, &c->gc));
     TRY(start_jobs(c, o));
+    TRY(start_apps(c, o));
     TRY(budgets_new(o->loop, o->objects, &c->budgets));
     TRY(start_pods(c, o));
     TRY(gpu_config_new(&gpus, &c->gpu_config));
@@ -141,6 +157,8 @@ void control_cluster_free(struct control_cluster *c)
     budgets_free(c->budgets);
     slurm_jobs_free(c->slurm_jobs);
     slurm_fair_free(c->slurm_fair);
+    deployments_free(c->deployments);
+    podsets_free(c->podsets);
     cronjobs_free(c->cronjobs);
     jobs_free(c->jobs);
     gc_free(c->gc);

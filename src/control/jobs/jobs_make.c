@@ -2,8 +2,8 @@
 #include <inttypes.h>
 
 #include "control/jobs/jobs_private.h"
+#include "control/made_pods.h"
 #include "kinds/pod/pod_state.h"
-#include "kinds/queue.h"
 
 /* Kubernetes cuts the name so that the server's suffix still fits. */
 enum {
@@ -40,15 +40,11 @@ static void add_finalizer(json_t *metadata)
         (void)json_array_append_new(list, json_string(JOB_TRACKING)); /* fresh: cannot fail */
 }
 
-/* The Job's user, and the Job's number that people know. */
-static void add_identity(json_t *metadata, const struct job *j)
+/* The Job's number that people know. */
+static void add_number(json_t *metadata, const struct job *j)
 {
-    const json_t *from = json_object_get(j->object, "metadata");
-    const char *id = json_text_at(from, "labels", POD_JOB_ID, NULL);
-    const char *user = json_text_at(from, "annotations", POD_USER, NULL);
-
-    json_put_text(json_object_at(metadata, "labels"), POD_JOB_ID, id);
-    json_put_text(json_object_at(metadata, "annotations"), POD_USER, user ? user : "");
+    json_put_text(json_object_at(metadata, "labels"), POD_JOB_ID,
+                  json_text_at(j->object, "metadata", "labels", POD_JOB_ID, NULL));
 }
 
 static bool has_env(const json_t *env, const char *name)
@@ -105,30 +101,6 @@ static void add_tries(json_t *metadata, const struct job_pod *before)
         put_number(annotations, JOB_INDEX_IGNORED, before->ignored + is_ignored);
 }
 
-static void copy_missing(const json_t *from, json_t *to, const char *map, const char *key)
-{
-    const char *text = json_text_at(from, map, key, NULL);
-
-    if (text && !json_text_at(to, map, key, NULL))
-        json_put_text(json_object_at(to, map), key, text);
-}
-
-/* The queue, the holds and the limits of the Job, unless the template sets them. */
-static void add_queue(json_t *pod, const struct job *j)
-{
-    const json_t *from = json_object_get(j->object, "metadata");
-    json_t *metadata = json_object_at(pod, "metadata");
-    const char *queue = queue_of(j->object);
-
-    if (queue && !queue_of(pod))
-        json_put_text(json_object_at(metadata, "labels"), QUEUE_LABEL, queue);
-    copy_missing(from, metadata, "annotations", QUEUE_HOLD);
-    copy_missing(from, metadata, "annotations", QUEUE_NOT_BEFORE);
-    copy_missing(from, metadata, "annotations", QUEUE_EXPECTED);
-    copy_missing(from, metadata, "annotations", QUEUE_TIME_LIMIT);
-    copy_missing(from, metadata, "labels", QUEUE_KUEUE_LIMIT);
-}
-
 /* `before`: the earlier pod of the index, or NULL. */
 static json_t *pod_tree(const struct job *j, int64_t index, const struct job_pod *before)
 {
@@ -142,8 +114,9 @@ static json_t *pod_tree(const struct job *j, int64_t index, const struct job_pod
     json_put_text(metadata, "generateName", name);
     add_owner(metadata, j);
     add_finalizer(metadata);
-    add_identity(metadata, j);
-    add_queue(pod, j);
+    add_number(metadata, j);
+    made_pod_put_user(pod, j->object);
+    made_pod_put_queue(pod, j->object);
     if (index >= 0)
         add_index(pod, j, index);
     if (index >= 0 && job_limits_index(j))

@@ -50,6 +50,8 @@ const struct kind *const kinds[] = {
     &kind_claim_template,
     &kind_device_class,
     &kind_slice,
+    &kind_deployment,
+    &kind_replicaset,
     &kind_cronjob,
     &kind_job,
     &kind_gpu,

@@ -112,6 +112,7 @@ struct kind {
     bool is_namespaced;
     bool has_status;  /* has a status subresource: writes of spec leave status alone, and vice versa
                        */
+    bool has_scale;   /* has a scale subresource: spec.replicas, status.replicas, spec.selector */
     bool is_view;     /* computed, never stored */
     bool is_question; /* a create is answered and not stored: SelfSubjectAccessReview */
     const struct field *fields;   /* of the whole object, with apiVersion, kind and metadata */

@@ -76,21 +76,36 @@ static struct err *add_expression(const json_t *expression, struct buf *text)
     return NULL;
 }
 
-struct err *label_selector_parse(const json_t *selector, struct selector **ret)
+static struct err *add_selector(const json_t *selector, struct buf *text)
 {
     json_t *labels = json_object_get(selector, "matchLabels");
     const json_t *expressions = json_object_get(selector, "matchExpressions");
-    AUTO(buf_done) struct buf text = {0};
     const char *key = NULL;
     json_t *value = NULL;
 
     json_object_foreach (labels, key, value) {
-        separate(&text);
-        buf_printf(&text, "%s=%s", key, json_string_value(value));
+        separate(text);
+        buf_printf(text, "%s=%s", key, json_string_value(value));
     }
     for (size_t i = 0; i < json_array_size(expressions); i++)
-        TRY(add_expression(json_array_get(expressions, i), &text));
+        TRY(add_expression(json_array_get(expressions, i), text));
+    return NULL;
+}
+
+struct err *label_selector_parse(const json_t *selector, struct selector **ret)
+{
+    AUTO(buf_done) struct buf text = {0};
+
+    TRY(add_selector(selector, &text));
     return selector_parse_labels((struct str){text.at ? text.at : "", text.size}, ret);
+}
+
+char *label_selector_format(const json_t *selector)
+{
+    struct buf text = {0};
+
+    err_free(add_selector(selector, &text)); /* the schema refuses what cannot be written */
+    return buf_steal(&text);
 }
 
 static const char *get_label(const void *object, const char *key)

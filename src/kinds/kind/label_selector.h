@@ -15,5 +15,8 @@ void label_selector_validate(const json_t *selector, const struct path *at, stru
 /* {} and NULL match everything. ERR_INVALID: label_selector_validate refuses the selector. */
 struct err *label_selector_parse(const json_t *selector, struct selector **ret) MUST_CHECK;
 
+/* The selector as text, "a=b,c in (d)"; "": everything. The caller frees it. */
+char *label_selector_format(const json_t *selector);
+
 /* Do the labels of `object` match? */
 bool label_selector_matches(const struct selector *s, const json_t *object);

@@ -1,5 +1,5 @@
 /*
- * objects_job.c - rules of Jobs and CronJobs: user, job number, selector
+ * objects_job.c - rules of kinds that make pods from a template: user, job number, selector
  *
  * The writer of a template answers for its pods: the rules of pods are checked when the template is
  * written. The controllers, which may do anything, later make pods from it.
@@ -60,12 +60,21 @@ static struct err *create_job(struct change *c)
     return put_job_id(c);
 }
 
-static json_t *template_of(const json_t *cronjob)
+/* Kinds whose template may change. */
+static bool has_template(const struct kind *k)
 {
-    return json_at(cronjob, "spec", "jobTemplate", "spec", "template", NULL);
+    return is_batch(k, "cronjobs") ||
+           (text_equal(k->group, "apps") && !text_equal(k->plural, "controllerrevisions"));
 }
 
-static struct err *create_cronjob(struct change *c)
+static json_t *template_of(const json_t *object)
+{
+    json_t *of_job = json_at(object, "spec", "jobTemplate", "spec", "template", NULL);
+
+    return of_job ? of_job : json_at(object, "spec", "template", NULL);
+}
+
+static struct err *create_templated(struct change *c)
 {
     json_t *template = template_of(c->after);
 
@@ -79,13 +88,13 @@ struct err *batch_create_rules(struct change *c)
 {
     if (is_batch(c->kind, "jobs"))
         return create_job(c);
-    if (is_batch(c->kind, "cronjobs"))
-        return create_cronjob(c);
+    if (has_template(c->kind))
+        return create_templated(c);
     return NULL;
 }
 
 /* The user who changes the template answers for its pods from then on. */
-static struct err *update_cronjob(struct change *c)
+static struct err *update_templated(struct change *c)
 {
     json_t *annotations = json_object_at(json_object_at(c->after, "metadata"), "annotations");
     const json_t *was = template_of(c->before);
@@ -100,7 +109,16 @@ static struct err *update_cronjob(struct change *c)
 
 struct err *batch_update_rules(struct change *c)
 {
-    if (is_batch(c->kind, "cronjobs"))
-        return update_cronjob(c);
+    if (has_template(c->kind))
+        return update_templated(c);
     return NULL;
+}
+
+void batch_keep_user(struct change *c)
+{
+    const char *user = json_text_at(c->before, "metadata", "annotations", POD_USER, NULL);
+    json_t *metadata = json_object_get(c->after, "metadata");
+
+    if (!c->who.is_system && has_template(c->kind) && user)
+        json_put_text(json_object_at(metadata, "annotations"), POD_USER, user);
 }

@@ -135,9 +135,11 @@ int64_t change_host_uid(const struct change *c);
  */
 bool pod_is_over(const json_t *pod);
 
-/* objects_job.c: rules of batch/v1; other kinds pass */
+/* objects_job.c: rules of batch/v1 and apps/v1; other kinds pass */
 struct err *batch_create_rules(struct change *c) MUST_CHECK;
 struct err *batch_update_rules(struct change *c) MUST_CHECK;
+/* A rollback (kubectl rollout undo) writes the annotations of an old ReplicaSet: the user stays. */
+void batch_keep_user(struct change *c);
 
 /* objects_definition.c: rules of CustomResourceDefinitions and of the creation of custom objects;
  * other kinds pass */

@@ -111,6 +111,7 @@ static void note_drain(const struct change *c)
 static struct err *update_rules(struct change *c)
 {
     keep_what_is_not_written(c);
+    batch_keep_user(c);
     TRY(meta_update(c));
     admit_keep_priority(c);
     TRY(kind_default(c->kind, c->after, &c->who));

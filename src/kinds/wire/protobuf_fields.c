@@ -1513,6 +1513,269 @@ static const struct proto_field meta_v1_delete_options[] = {
     {0},
 };
 
+static const struct proto_field apps_v1_controller_revision[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "data", PROTO_JSON, 0, NULL},
+    {3, "revision", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_pod_template_spec[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, core_v1_pod_spec},
+    {0},
+};
+
+static const struct proto_field apps_v1_rolling_update_daemon_set[] = {
+    {1, "maxUnavailable", PROTO_INT_OR_STRING, 0, NULL},
+    {2, "maxSurge", PROTO_INT_OR_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_daemon_set_update_strategy[] = {
+    {1, "type", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "rollingUpdate", PROTO_MESSAGE, 0, apps_v1_rolling_update_daemon_set},
+    {0},
+};
+
+static const struct proto_field apps_v1_daemon_set_spec[] = {
+    {1, "selector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {2, "template", PROTO_MESSAGE, 0, core_v1_pod_template_spec},
+    {3, "updateStrategy", PROTO_MESSAGE, 0, apps_v1_daemon_set_update_strategy},
+    {4, "minReadySeconds", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {6, "revisionHistoryLimit", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_daemon_set_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {3, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {4, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_daemon_set_status[] = {
+    {1, "currentNumberScheduled", PROTO_INT, 0, NULL},
+    {2, "numberMisscheduled", PROTO_INT, 0, NULL},
+    {3, "desiredNumberScheduled", PROTO_INT, 0, NULL},
+    {4, "numberReady", PROTO_INT, 0, NULL},
+    {5, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {6, "updatedNumberScheduled", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {7, "numberAvailable", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {8, "numberUnavailable", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {9, "collisionCount", PROTO_INT, 0, NULL},
+    {10, "conditions", PROTO_MESSAGE, PROTO_REPEATED, apps_v1_daemon_set_condition},
+    {0},
+};
+
+static const struct proto_field apps_v1_daemon_set[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, apps_v1_daemon_set_spec},
+    {3, "status", PROTO_MESSAGE, 0, apps_v1_daemon_set_status},
+    {0},
+};
+
+static const struct proto_field apps_v1_rolling_update_deployment[] = {
+    {1, "maxUnavailable", PROTO_INT_OR_STRING, 0, NULL},
+    {2, "maxSurge", PROTO_INT_OR_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_deployment_strategy[] = {
+    {1, "type", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "rollingUpdate", PROTO_MESSAGE, 0, apps_v1_rolling_update_deployment},
+    {0},
+};
+
+static const struct proto_field apps_v1_deployment_spec[] = {
+    {1, "replicas", PROTO_INT, 0, NULL},
+    {2, "selector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {3, "template", PROTO_MESSAGE, 0, core_v1_pod_template_spec},
+    {4, "strategy", PROTO_MESSAGE, 0, apps_v1_deployment_strategy},
+    {5, "minReadySeconds", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {6, "revisionHistoryLimit", PROTO_INT, 0, NULL},
+    {7, "paused", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {9, "progressDeadlineSeconds", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_deployment_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {6, "lastUpdateTime", PROTO_TIME, 0, NULL},
+    {7, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {4, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_deployment_status[] = {
+    {1, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {2, "replicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {3, "updatedReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {7, "readyReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {4, "availableReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {5, "unavailableReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {9, "terminatingReplicas", PROTO_INT, 0, NULL},
+    {6, "conditions", PROTO_MESSAGE, PROTO_REPEATED, apps_v1_deployment_condition},
+    {8, "collisionCount", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_deployment[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, apps_v1_deployment_spec},
+    {3, "status", PROTO_MESSAGE, 0, apps_v1_deployment_status},
+    {0},
+};
+
+static const struct proto_field apps_v1_replica_set_spec[] = {
+    {1, "replicas", PROTO_INT, 0, NULL},
+    {4, "minReadySeconds", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {2, "selector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {3, "template", PROTO_MESSAGE, 0, core_v1_pod_template_spec},
+    {0},
+};
+
+static const struct proto_field apps_v1_replica_set_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {3, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {4, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_replica_set_status[] = {
+    {1, "replicas", PROTO_INT, 0, NULL},
+    {2, "fullyLabeledReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {4, "readyReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {5, "availableReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {7, "terminatingReplicas", PROTO_INT, 0, NULL},
+    {3, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {6, "conditions", PROTO_MESSAGE, PROTO_REPEATED, apps_v1_replica_set_condition},
+    {0},
+};
+
+static const struct proto_field apps_v1_replica_set[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, apps_v1_replica_set_spec},
+    {3, "status", PROTO_MESSAGE, 0, apps_v1_replica_set_status},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_claim_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {3, "lastProbeTime", PROTO_TIME, 0, NULL},
+    {4, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {5, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_modify_volume_status[] = {
+    {1, "targetVolumeAttributesClassName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_volume_health_status[] = {
+    {1, "healthConditions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_volume_health_condition},
+    {2, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_claim_status[] = {
+    {1, "phase", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "accessModes", PROTO_STRING, PROTO_REPEATED, NULL},
+    {3, "capacity", PROTO_QUANTITY, PROTO_MAP, NULL},
+    {4, "conditions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_persistent_volume_claim_condition},
+    {5, "allocatedResources", PROTO_QUANTITY, PROTO_MAP, NULL},
+    {7, "allocatedResourceStatuses", PROTO_STRING, PROTO_MAP, NULL},
+    {8, "currentVolumeAttributesClassName", PROTO_STRING, 0, NULL},
+    {9, "modifyVolumeStatus", PROTO_MESSAGE, 0, core_v1_modify_volume_status},
+    {10, "healthStatus", PROTO_MESSAGE, 0, core_v1_volume_health_status},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_claim[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, core_v1_persistent_volume_claim_spec},
+    {3, "status", PROTO_MESSAGE, 0, core_v1_persistent_volume_claim_status},
+    {0},
+};
+
+static const struct proto_field apps_v1_rolling_update_stateful_set_strategy[] = {
+    {1, "partition", PROTO_INT, 0, NULL},
+    {2, "maxUnavailable", PROTO_INT_OR_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_stateful_set_update_strategy[] = {
+    {1, "type", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "rollingUpdate", PROTO_MESSAGE, 0, apps_v1_rolling_update_stateful_set_strategy},
+    {0},
+};
+
+static const struct proto_field apps_v1_stateful_set_persistent_volume_claim_retention_policy[] = {
+    {1, "whenDeleted", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "whenScaled", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_stateful_set_ordinals[] = {
+    {1, "start", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_stateful_set_spec[] = {
+    {1, "replicas", PROTO_INT, 0, NULL},
+    {2, "selector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {3, "template", PROTO_MESSAGE, 0, core_v1_pod_template_spec},
+    {4, "volumeClaimTemplates", PROTO_MESSAGE, PROTO_REPEATED, core_v1_persistent_volume_claim},
+    {5, "serviceName", PROTO_STRING, 0, NULL},
+    {6, "podManagementPolicy", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {7, "updateStrategy", PROTO_MESSAGE, 0, apps_v1_stateful_set_update_strategy},
+    {8, "revisionHistoryLimit", PROTO_INT, 0, NULL},
+    {9, "minReadySeconds", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {10, "persistentVolumeClaimRetentionPolicy", PROTO_MESSAGE, 0, apps_v1_stateful_set_persistent_volume_claim_retention_policy},
+    {11, "ordinals", PROTO_MESSAGE, 0, apps_v1_stateful_set_ordinals},
+    {0},
+};
+
+static const struct proto_field apps_v1_stateful_set_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {3, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {4, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_stateful_set_status[] = {
+    {1, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {2, "replicas", PROTO_INT, 0, NULL},
+    {3, "readyReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {4, "currentReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {5, "updatedReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {6, "currentRevision", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {7, "updateRevision", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {9, "collisionCount", PROTO_INT, 0, NULL},
+    {10, "conditions", PROTO_MESSAGE, PROTO_REPEATED, apps_v1_stateful_set_condition},
+    {11, "availableReplicas", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apps_v1_stateful_set[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, apps_v1_stateful_set_spec},
+    {3, "status", PROTO_MESSAGE, 0, apps_v1_stateful_set_status},
+    {0},
+};
+
 static const struct proto_field authentication_v1_user_info[] = {
     {1, "username", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
     {2, "uid", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
@@ -1692,6 +1955,193 @@ static const struct proto_field authorization_v1_subject_access_review[] = {
     {0},
 };
 
+static const struct proto_field autoscaling_v1_scale_spec[] = {
+    {1, "replicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v1_scale_status[] = {
+    {1, "replicas", PROTO_INT, 0, NULL},
+    {2, "selector", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v1_scale[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, autoscaling_v1_scale_spec},
+    {3, "status", PROTO_MESSAGE, 0, autoscaling_v1_scale_status},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_cross_version_object_reference[] = {
+    {1, "kind", PROTO_STRING, 0, NULL},
+    {2, "name", PROTO_STRING, 0, NULL},
+    {3, "apiVersion", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_metric_target[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "value", PROTO_QUANTITY, 0, NULL},
+    {3, "averageValue", PROTO_QUANTITY, 0, NULL},
+    {4, "averageUtilization", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_metric_identifier[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "selector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_object_metric_source[] = {
+    {1, "describedObject", PROTO_MESSAGE, 0, autoscaling_v2_cross_version_object_reference},
+    {2, "target", PROTO_MESSAGE, 0, autoscaling_v2_metric_target},
+    {3, "metric", PROTO_MESSAGE, 0, autoscaling_v2_metric_identifier},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_pods_metric_source[] = {
+    {1, "metric", PROTO_MESSAGE, 0, autoscaling_v2_metric_identifier},
+    {2, "target", PROTO_MESSAGE, 0, autoscaling_v2_metric_target},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_resource_metric_source[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "target", PROTO_MESSAGE, 0, autoscaling_v2_metric_target},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_container_resource_metric_source[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "target", PROTO_MESSAGE, 0, autoscaling_v2_metric_target},
+    {3, "container", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_external_metric_source[] = {
+    {1, "metric", PROTO_MESSAGE, 0, autoscaling_v2_metric_identifier},
+    {2, "target", PROTO_MESSAGE, 0, autoscaling_v2_metric_target},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_metric_spec[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "object", PROTO_MESSAGE, 0, autoscaling_v2_object_metric_source},
+    {3, "pods", PROTO_MESSAGE, 0, autoscaling_v2_pods_metric_source},
+    {4, "resource", PROTO_MESSAGE, 0, autoscaling_v2_resource_metric_source},
+    {7, "containerResource", PROTO_MESSAGE, 0, autoscaling_v2_container_resource_metric_source},
+    {5, "external", PROTO_MESSAGE, 0, autoscaling_v2_external_metric_source},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_hpascaling_policy[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "value", PROTO_INT, 0, NULL},
+    {3, "periodSeconds", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_hpascaling_rules[] = {
+    {3, "stabilizationWindowSeconds", PROTO_INT, 0, NULL},
+    {1, "selectPolicy", PROTO_STRING, 0, NULL},
+    {2, "policies", PROTO_MESSAGE, PROTO_REPEATED, autoscaling_v2_hpascaling_policy},
+    {4, "tolerance", PROTO_QUANTITY, 0, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_horizontal_pod_autoscaler_behavior[] = {
+    {1, "scaleUp", PROTO_MESSAGE, 0, autoscaling_v2_hpascaling_rules},
+    {2, "scaleDown", PROTO_MESSAGE, 0, autoscaling_v2_hpascaling_rules},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_horizontal_pod_autoscaler_spec[] = {
+    {1, "scaleTargetRef", PROTO_MESSAGE, 0, autoscaling_v2_cross_version_object_reference},
+    {2, "minReplicas", PROTO_INT, 0, NULL},
+    {3, "maxReplicas", PROTO_INT, 0, NULL},
+    {4, "metrics", PROTO_MESSAGE, PROTO_REPEATED, autoscaling_v2_metric_spec},
+    {5, "behavior", PROTO_MESSAGE, 0, autoscaling_v2_horizontal_pod_autoscaler_behavior},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_metric_value_status[] = {
+    {1, "value", PROTO_QUANTITY, 0, NULL},
+    {2, "averageValue", PROTO_QUANTITY, 0, NULL},
+    {3, "averageUtilization", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_object_metric_status[] = {
+    {1, "metric", PROTO_MESSAGE, 0, autoscaling_v2_metric_identifier},
+    {2, "current", PROTO_MESSAGE, 0, autoscaling_v2_metric_value_status},
+    {3, "describedObject", PROTO_MESSAGE, 0, autoscaling_v2_cross_version_object_reference},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_pods_metric_status[] = {
+    {1, "metric", PROTO_MESSAGE, 0, autoscaling_v2_metric_identifier},
+    {2, "current", PROTO_MESSAGE, 0, autoscaling_v2_metric_value_status},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_resource_metric_status[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "current", PROTO_MESSAGE, 0, autoscaling_v2_metric_value_status},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_container_resource_metric_status[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "current", PROTO_MESSAGE, 0, autoscaling_v2_metric_value_status},
+    {3, "container", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_external_metric_status[] = {
+    {1, "metric", PROTO_MESSAGE, 0, autoscaling_v2_metric_identifier},
+    {2, "current", PROTO_MESSAGE, 0, autoscaling_v2_metric_value_status},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_metric_status[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "object", PROTO_MESSAGE, 0, autoscaling_v2_object_metric_status},
+    {3, "pods", PROTO_MESSAGE, 0, autoscaling_v2_pods_metric_status},
+    {4, "resource", PROTO_MESSAGE, 0, autoscaling_v2_resource_metric_status},
+    {7, "containerResource", PROTO_MESSAGE, 0, autoscaling_v2_container_resource_metric_status},
+    {5, "external", PROTO_MESSAGE, 0, autoscaling_v2_external_metric_status},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_horizontal_pod_autoscaler_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {3, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {4, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "observedGeneration", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_horizontal_pod_autoscaler_status[] = {
+    {1, "observedGeneration", PROTO_INT, 0, NULL},
+    {2, "lastScaleTime", PROTO_TIME, 0, NULL},
+    {3, "currentReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {4, "desiredReplicas", PROTO_INT, 0, NULL},
+    {5, "currentMetrics", PROTO_MESSAGE, PROTO_REPEATED, autoscaling_v2_metric_status},
+    {6, "conditions", PROTO_MESSAGE, PROTO_REPEATED, autoscaling_v2_horizontal_pod_autoscaler_condition},
+    {0},
+};
+
+static const struct proto_field autoscaling_v2_horizontal_pod_autoscaler[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, autoscaling_v2_horizontal_pod_autoscaler_spec},
+    {3, "status", PROTO_MESSAGE, 0, autoscaling_v2_horizontal_pod_autoscaler_status},
+    {0},
+};
+
 static const struct proto_field batch_v1_pod_failure_policy_on_exit_codes_requirement[] = {
     {1, "containerName", PROTO_STRING, 0, NULL},
     {2, "operator", PROTO_STRING, 0, NULL},
@@ -1725,12 +2175,6 @@ static const struct proto_field batch_v1_success_policy_rule[] = {
 
 static const struct proto_field batch_v1_success_policy[] = {
     {1, "rules", PROTO_MESSAGE, PROTO_REPEATED, batch_v1_success_policy_rule},
-    {0},
-};
-
-static const struct proto_field core_v1_pod_template_spec[] = {
-    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
-    {2, "spec", PROTO_MESSAGE, 0, core_v1_pod_spec},
     {0},
 };
 
@@ -2315,12 +2759,19 @@ const struct proto_message proto_messages[] = {
     {"v1", "Secret", core_v1_secret},
     {"v1", "ServiceAccount", core_v1_service_account},
     {NULL, "DeleteOptions", meta_v1_delete_options},
+    {"apps/v1", "ControllerRevision", apps_v1_controller_revision},
+    {"apps/v1", "DaemonSet", apps_v1_daemon_set},
+    {"apps/v1", "Deployment", apps_v1_deployment},
+    {"apps/v1", "ReplicaSet", apps_v1_replica_set},
+    {"apps/v1", "StatefulSet", apps_v1_stateful_set},
     {"authentication.k8s.io/v1", "SelfSubjectReview", authentication_v1_self_subject_review},
     {"authentication.k8s.io/v1", "TokenRequest", authentication_v1_token_request},
     {"authentication.k8s.io/v1", "TokenReview", authentication_v1_token_review},
     {"authorization.k8s.io/v1", "SelfSubjectAccessReview", authorization_v1_self_subject_access_review},
     {"authorization.k8s.io/v1", "SelfSubjectRulesReview", authorization_v1_self_subject_rules_review},
     {"authorization.k8s.io/v1", "SubjectAccessReview", authorization_v1_subject_access_review},
+    {"autoscaling/v1", "Scale", autoscaling_v1_scale},
+    {"autoscaling/v2", "HorizontalPodAutoscaler", autoscaling_v2_horizontal_pod_autoscaler},
     {"batch/v1", "CronJob", batch_v1_cron_job},
     {"batch/v1", "Job", batch_v1_job},
     {"coordination.k8s.io/v1", "Lease", coordination_v1_lease},

@@ -374,7 +374,8 @@ static void every_route_is_open_or_asks_for_a_right(void **state)
  * gets 401. */
 static void no_route_forgets_to_ask(void **state)
 {
-    static const char *const kinds_asked[] = {"pods", "nodes", "namespaces", "secrets"};
+    static const char *const kinds_asked[] = {"pods", "nodes", "namespaces", "secrets",
+                                              "deployments"};
     struct api_world a;
 
     (void)state;
@@ -384,9 +385,11 @@ static void no_route_forgets_to_ask(void **state)
 
         for (size_t j = 0; r->verb && j < COUNT(kinds_asked); j++) {
             const char *plural = r->plural ? r->plural : kinds_asked[j];
-            bool is_namespaced = kind_find("", plural)->is_namespaced;
+            const struct kind *k =
+                kind_find(text_equal(plural, "deployments") ? "apps" : "", plural);
             AUTO_FREE char *target =
-                mem_format("/api/v1/%s%s%s%s%s", is_namespaced ? "namespaces/default/" : "", plural,
+                mem_format("%s/v1/%s%s%s%s%s", *k->group ? "/apis/apps" : "/api",
+                           k->is_namespaced ? "namespaces/default/" : "", plural,
                            r->shape == ROUTE_COLLECTION ? "" : "/x", r->subresource ? "/" : "",
                            r->subresource ? r->subresource : "");
             AUTO(asked_freep)
@@ -397,10 +400,8 @@ static void no_route_forgets_to_ask(void **state)
             struct asked *unknown =
                 api_ask(&a, (struct question){
                                 .method = r->method, .target = target, .who = {.uid = UINT32_MAX}});
-            /* Of Mete's own kinds none has a scale. */
-            bool is_there =
-                !r->subresource || r->plural ||
-                (text_equal(r->subresource, "status") && kind_find("", plural)->has_status);
+            bool is_there = !r->subresource || r->plural ||
+                            (text_equal(r->subresource, "scale") ? k->has_scale : k->has_status);
 
             if (known->status != (is_there ? 403 : 404) || unknown->status != 401)
                 fail_msg("%s %s: %d, %d", r->method, target, known->status, unknown->status);

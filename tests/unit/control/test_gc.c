@@ -150,10 +150,11 @@ static void an_owner_of_an_unknown_kind_counts_as_there(void **state)
     (void)state;
     world_init(&w, 1);
     gc = start(&w, NULL);
-    world_must(world_create(&w, CONFIG(NULL),
-                            "{'metadata':{'name':'a','ownerReferences':[{'apiVersion':'apps/v1',"
-                            "'kind':'ReplicaSet','name':'j','uid':'1'}]}}",
-                            NULL));
+    world_must(
+        world_create(&w, CONFIG(NULL),
+                     "{'metadata':{'name':'a','ownerReferences':[{'apiVersion':'example.com/v1',"
+                     "'kind':'Widget','name':'j','uid':'1'}]}}",
+                     NULL));
     sim_loop_advance(w.loop, 60 * SEC);
     assert_true(is_there(&w, "a"));
     gc_free(gc);

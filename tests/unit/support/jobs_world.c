@@ -18,6 +18,8 @@ static void start(struct jobs_world *jw)
     struct jobs_options jobs = {.loop = jw->w.loop};
     struct cronjobs_options cronjobs = {.loop = jw->w.loop};
     struct slurm_jobs_options slurm = {.loop = jw->w.loop};
+    struct podsets_options podsets = {.loop = jw->w.loop};
+    struct deployments_options deployments = {.loop = jw->w.loop};
     const struct gc_options gc = {.loop = jw->w.loop, .objects = jw->w.objects};
 
     jw->cluster = cluster_store_new(jw->w.store, jw->w.objects);
@@ -28,15 +30,23 @@ static void start(struct jobs_world *jw)
     cronjobs.events = jw->events;
     world_must(jobs_new(&jobs, &jw->jobs));
     slurm.cluster = jw->cluster;
+    podsets.cluster = jw->cluster;
+    podsets.events = jw->events;
+    deployments.cluster = jw->cluster;
+    deployments.events = jw->events;
     slurm.events = jw->events;
     world_must(cronjobs_new(&cronjobs, &jw->cronjobs));
     world_must(slurm_jobs_new(&slurm, &jw->slurm));
+    world_must(podsets_new(&podsets, &jw->podsets));
+    world_must(deployments_new(&deployments, &jw->deployments));
     world_must(gc_new(&gc, &jw->gc));
 }
 
 static void stop(struct jobs_world *jw)
 {
     gc_free(jw->gc);
+    deployments_free(jw->deployments);
+    podsets_free(jw->podsets);
     slurm_jobs_free(jw->slurm);
     cronjobs_free(jw->cronjobs);
     jobs_free(jw->jobs);

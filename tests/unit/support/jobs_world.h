@@ -1,6 +1,8 @@
 /* jobs_world.h - a world with the job controllers, where the test plays the nodes */
 #pragma once
 
+#include "control/apps/deployments.h"
+#include "control/apps/podsets.h"
 #include "control/gc/gc.h"
 #include "control/jobs/cronjobs.h"
 #include "control/jobs/jobs.h"
@@ -13,6 +15,8 @@ struct jobs_world {
     struct events *events;
     struct jobs *jobs;
     struct cronjobs *cronjobs;
+    struct podsets *podsets;
+    struct deployments *deployments;
     struct slurm_jobs *slurm;
     struct gc *gc;
 };

@@ -2,8 +2,11 @@
 package messages
 
 import (
+	apps "k8s.io/api/apps/v1"
 	authentication "k8s.io/api/authentication/v1"
 	authorization "k8s.io/api/authorization/v1"
+	autoscalingold "k8s.io/api/autoscaling/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
 	batch "k8s.io/api/batch/v1"
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
@@ -37,12 +40,19 @@ var Bodies = []Body{
 	{"v1", &core.Secret{}},
 	{"v1", &core.ServiceAccount{}},
 	{"", &meta.DeleteOptions{}},
+	{"apps/v1", &apps.ControllerRevision{}},
+	{"apps/v1", &apps.DaemonSet{}},
+	{"apps/v1", &apps.Deployment{}},
+	{"apps/v1", &apps.ReplicaSet{}},
+	{"apps/v1", &apps.StatefulSet{}},
 	{"authentication.k8s.io/v1", &authentication.SelfSubjectReview{}},
 	{"authentication.k8s.io/v1", &authentication.TokenRequest{}},
 	{"authentication.k8s.io/v1", &authentication.TokenReview{}},
 	{"authorization.k8s.io/v1", &authorization.SelfSubjectAccessReview{}},
 	{"authorization.k8s.io/v1", &authorization.SelfSubjectRulesReview{}},
 	{"authorization.k8s.io/v1", &authorization.SubjectAccessReview{}},
+	{"autoscaling/v1", &autoscalingold.Scale{}},
+	{"autoscaling/v2", &autoscaling.HorizontalPodAutoscaler{}},
 	{"batch/v1", &batch.CronJob{}},
 	{"batch/v1", &batch.Job{}},
 	{"coordination.k8s.io/v1", &coordination.Lease{}},
