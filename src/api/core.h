@@ -5,8 +5,8 @@
 #include "access/auth.h"
 #include "access/authz.h"
 #include "api/api.h"
-#include "api/target.h"
 #include "http/request.h"
+#include "http/target.h"
 #include "kinds/wire/status.h"
 
 struct audit_log;

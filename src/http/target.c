@@ -1,6 +1,6 @@
 /* target.c - decoding of paths and queries */
 
-#include "api/target.h"
+#include "http/target.h"
 
 #include "base/num.h"
 
