@@ -16,3 +16,12 @@ struct err *pki_make(const char *dir, const char *listen_host) MUST_CHECK;
 
 /* The text of an admin kubeconfig for `url`, certificates inside. The caller frees it. */
 struct err *pki_kubeconfig(const char *dir, const char *url, char **ret) MUST_CHECK;
+
+/*
+ * Makes what tls_context_new reads in `dir`, for a service of a cluster with the DNS name `host`:
+ * server.crt and server.key, signed by a new authority whose key is kept nowhere, and ca.crt with
+ * `client_ca`, the authority of the clients (PEM). `*ret_ca` is the new authority's certificate in
+ * PEM; the caller frees it.
+ */
+struct err *pki_make_service(const char *dir, const char *host, const char *client_ca,
+                             char **ret_ca) MUST_CHECK;

@@ -244,3 +244,36 @@ struct err *pki_kubeconfig(const char *dir, const char *url, char **ret)
                       url, ca, cert, key);
     return NULL;
 }
+
+/* The certificate as PEM. The caller frees it. */
+static struct err *certificate_text(X509 *cert, char **ret)
+{
+    AUTO(bio_freep) BIO *bio = BIO_new(BIO_s_mem());
+    char *text = NULL;
+    long size;
+
+    if (!bio || PEM_write_bio_X509(bio, cert) != 1)
+        return openssl_error("format a certificate");
+    size = BIO_get_mem_data(bio, &text);
+    *ret = mem_strndup(text, (size_t)size);
+    return NULL;
+}
+
+struct err *pki_make_service(const char *dir, const char *host, const char *client_ca,
+                             char **ret_ca)
+{
+    AUTO_FREE char *alt = mem_format("DNS:%s", host);
+    AUTO_FREE char *ca_path = pair_path(dir, "ca", "crt");
+    const struct subject authority = {.name = "mete-service-ca", .days = CA_DAYS};
+    const struct subject server = {
+        .name = "mete-service", .alt = alt, .usage = "serverAuth", .days = CA_DAYS};
+    AUTO(pair_done) struct pair ca = {0};
+    AUTO(pair_done) struct pair p = {0};
+
+    TRY(check_host(host));
+    TRY(pair_make(NULL, &authority, &ca));
+    TRY(pair_make(&ca, &server, &p));
+    TRY(pair_save(dir, "server", &p));
+    TRY(file_write(ca_path, 0600, str_of(client_ca)));
+    return certificate_text(ca.cert, ret_ca);
+}

@@ -50,6 +50,13 @@ struct call {
  */
 struct err *session_call(struct session *s, const struct call *call, json_t **ret) MUST_CHECK;
 struct err *session_get(struct session *s, const char *path, json_t **ret) MUST_CHECK;
+/* Gets a report: `path` of Mete's own server, or `below` of a cluster's scheduler
+ * (control/kube/kube_reports.h), as in "/apis/mete.dev/v1/gpus" and "gpus". */
+struct err *session_get_report(struct session *s, const char *path, const char *below,
+                               json_t **ret) MUST_CHECK;
+
+/* The gpus with their holders, as far as the user may know them. */
+struct err *session_get_gpus(struct session *s, json_t **ret) MUST_CHECK;
 
 /* Runs the loop until session_stop, which any callback may call. */
 struct err *session_run(struct session *s) MUST_CHECK;

@@ -13,6 +13,7 @@
 #include "cli/kubeconfig.h"
 #include "cli/session.h"
 #include "cli/term/text_escape.h"
+#include "control/kube/kube_reports.h"
 
 #define ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -419,6 +420,36 @@ struct err *session_get(struct session *s, const char *path, json_t **ret)
     struct call call = {.path = path};
 
     return session_call(s, &call, ret);
+}
+
+/* A kube-apiserver does not have our server's paths, or says nothing of what the user may not ask.
+ * Takes `e`. */
+static struct err *get_cluster_report(struct session *s, const char *below, struct err *e,
+                                      json_t **ret)
+{
+    AUTO(err_freep) struct err *first = e;
+    AUTO_FREE char *path = mem_format("%s/%s", REPORTS_PATH, below);
+    AUTO(err_freep) struct err *none = session_get(s, REPORTS_PATH, NULL);
+
+    if (!none)
+        return session_get(s, path, ret);
+    return err_code(none) == ERR_UNAVAILABLE ? TAKE(none) : TAKE(first);
+}
+
+struct err *session_get_report(struct session *s, const char *path, const char *below, json_t **ret)
+{
+    struct err *e = session_get(s, path, ret);
+
+    if (!e || (err_code(e) != ERR_NOT_FOUND && err_code(e) != ERR_FORBIDDEN))
+        return e;
+    return get_cluster_report(s, below, e, ret);
+}
+
+struct err *session_get_gpus(struct session *s, json_t **ret)
+{
+    AUTO_FREE char *below = path_format("gpus?namespace=%s", session_namespace(s));
+
+    return session_get_report(s, "/apis/mete.dev/v1/gpus", below, ret);
 }
 
 char *path_format(const char *fmt, ...)

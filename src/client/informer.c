@@ -325,6 +325,24 @@ struct informer *informer_new(const struct informer_options *o)
     return i;
 }
 
+void informer_each(const struct informer *i, void (*fn)(void *arg, const json_t *object), void *arg)
+{
+    struct known *k;
+    struct known *tmp;
+
+    map_each (handle, i->objects, k, tmp) {
+        fn(arg, k->object);
+    }
+}
+
+const json_t *informer_find(const struct informer *i, const char *key)
+{
+    struct known *k = NULL;
+
+    map_find_text(handle, i->objects, key, k);
+    return k ? k->object : NULL;
+}
+
 void informer_free(struct informer *i)
 {
     struct known *k;

@@ -26,3 +26,9 @@ struct informer_options {
 
 struct informer *informer_new(const struct informer_options *o);
 void informer_free(struct informer *i); /* accepts NULL; no callback after it */
+
+/* Calls `fn` for each known object, in no order. `fn` does not end the informer. */
+void informer_each(const struct informer *i, void (*fn)(void *arg, const json_t *object),
+                   void *arg);
+/* A known object by "NAMESPACE/NAME" or "/NAME". Borrowed; NULL: there is none. */
+const json_t *informer_find(const struct informer *i, const char *key);

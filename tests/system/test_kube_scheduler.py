@@ -11,6 +11,7 @@ import socket
 import subprocess
 import threading
 
+import kube_objects
 from harness import METE, ROOT, Mete, check, equal, execute, patience, pod, wait
 from test_door import bare_kubeconfig
 
@@ -110,6 +111,14 @@ def test_kube_scheduler_places_pods_of_its_name():
             m.wait_phase("renewed", "Succeeded")
 
 
+def test_the_definitions_of_a_cluster_are_those_of_the_program():
+    with open(os.path.join(MANIFESTS, "mete-crds.yaml"), encoding="utf-8") as f:
+        equal(execute([METE, "kube", "crds"]).out, f.read(), "mete kube crds > deploy/kubernetes/mete-crds.yaml")
+    with Mete("emulated:1xH100") as m:
+        for wrong in kube_objects.check_objects(lambda o: m.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(o)).code == 0):
+            check(False, *wrong)
+
+
 class Recorder:
     """Forwards HTTP to the server's socket, and keeps what was asked for: {(verb, group, resource)}."""
 
@@ -158,17 +167,13 @@ def call_of(method, path):
 def manifest(m, name, *kinds):
     """The objects of these kinds in a manifest."""
     text = m.ok("label", "--local", "-f", os.path.join(MANIFESTS, name), "read=yes", "-o", "json")
-    decode, objects = json.JSONDecoder().raw_decode, []
-    while text := text.lstrip():
-        o, size = decode(text)
-        text = text[size:]
-        objects += [o] if o["kind"] in kinds else []
-    return objects
+    return [o for o in kube_objects.read_objects(text) if o["kind"] in kinds]
 
 
 def rights(m):
-    """All that the roles of the manifest allow."""
-    rules = [rule for role in manifest(m, "mete-scheduler.yaml", "ClusterRole", "Role") for rule in role["rules"]]
+    """All that the roles of the manifest allow the scheduler."""
+    rules = [rule for role in manifest(m, "mete-scheduler.yaml", "ClusterRole", "Role") for rule in role["rules"]
+             if role["metadata"]["name"] == "mete-scheduler"]
     return {(verb, group, resource) for r in rules for verb in r["verbs"] for group in r["apiGroups"] for resource in r["resources"]}
 
 

@@ -39,6 +39,7 @@ static struct err *get_report(struct cli *c, struct session *s, const struct fre
     const char *queue = flag_text(c->in, "queue");
     int64_t limit_ns = flag_duration_ns(c->in, "time", 0);
     char asked[GPU_ASK_TEXT_SIZE];
+    AUTO_FREE char *below = NULL;
     struct buf path = {0};
     struct err *e;
 
@@ -56,7 +57,9 @@ static struct err *get_report(struct cli *c, struct session *s, const struct fre
         buf_add_text(&path, "&part=");
         client_add_escaped(&path, str_of(asked));
     }
-    e = session_get(s, path.at, ret);
+    below = mem_format("namespaces/%s/%s", session_namespace(s),
+                       path.at + strlen("/apis/mete.dev/v1/"));
+    e = session_get_report(s, path.at, below, ret);
     buf_done(&path);
     return e;
 }

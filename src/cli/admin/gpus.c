@@ -297,7 +297,7 @@ static struct err *gpus_run(struct cli *c)
         return cli_usage(c, "gpus: \"%s\": want set, reset, xids, or no word",
                          c->in->arguments.at[0]);
     TRY(session_open(c, &s));
-    TRY(session_get(s, "/apis/mete.dev/v1/gpus", &list));
+    TRY(session_get_gpus(s, &list));
     listing_init(&l, "GpuList");
     l.prefix = "gpu";
     gpus_columns(&l);

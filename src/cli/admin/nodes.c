@@ -122,7 +122,7 @@ static struct err *nodes_run(struct cli *c)
     size_t i;
 
     TRY(session_open(c, &s));
-    TRY(session_get(s, "/apis/mete.dev/v1/gpus", &gpus));
+    TRY(session_get_gpus(s, &gpus));
     TRY(session_list(s, &q, &list));
     listing_init(&l, "NodeList");
     l.api_version = "v1";

@@ -408,7 +408,7 @@ static struct err *topo_run(struct cli *c)
     struct err *e;
 
     TRY(session_open(c, &s));
-    TRY(session_get(s, "/apis/mete.dev/v1/gpus", &gpus));
+    TRY(session_get_gpus(s, &gpus));
     by_node = gpus_by_node(gpus);
     if (c->in->arguments.n > 0)
         return topo_run_node(c, s, by_node);

@@ -215,7 +215,7 @@ static struct err *show_text(struct cli *c, struct session *s, const json_t *pod
     AUTO_FREE char *clean = NULL;
     struct buf b = {0};
 
-    TRY(session_get(s, "/apis/mete.dev/v1/gpus", &gpus));
+    TRY(session_get_gpus(s, &gpus));
     TRY(session_get(s, events_path, &events));
     add_facts(&b, pod, gpus);
     add_containers(&b, pod);

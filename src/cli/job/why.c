@@ -286,7 +286,7 @@ static struct err *get_workload(struct session *s, const char *word, json_t **re
         TRY(choose_pod(s, &pod));
     job = job_of(pod);
     path = path_format("/apis/mete.dev/v1/namespaces/%s/workloads/%s", job.ns, job.name);
-    return session_get(s, path, ret);
+    return session_get_report(s, path, path + strlen("/apis/mete.dev/v1/"), ret);
 }
 
 /* Without a job: one line for each waiting job. */
@@ -301,7 +301,7 @@ static struct err *why_all(struct cli *c, struct session *s)
     json_t *workload;
     size_t i;
 
-    TRY(session_get(s, path, &list));
+    TRY(session_get_report(s, path, path + strlen("/apis/mete.dev/v1/"), &list));
     listing_init(&l, "WorkloadList");
     l.prefix = "workload";
     listing_column(&l, "#JOB");

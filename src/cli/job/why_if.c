@@ -115,13 +115,16 @@ struct err *why_if_changed(struct cli *c, struct session *s)
     AUTO(json_freep) json_t *pod = NULL;
     struct buf changes = {0};
     struct buf path = {0};
+    AUTO_FREE char *below = NULL;
     struct job job;
     struct err *e = read_changes(c, s, &changes);
 
     buf_add_text(&path, "/apis/mete.dev/v1/what-if?changes=");
     client_add_escaped(&path, (struct str){changes.at, changes.size});
+    below = mem_format("namespaces/%s/%s", session_namespace(s),
+                       path.at + strlen("/apis/mete.dev/v1/"));
     if (!e)
-        e = session_get(s, path.at, &report);
+        e = session_get_report(s, path.at, below, &report);
     buf_done(&changes);
     buf_done(&path);
     if (e)

@@ -1,6 +1,7 @@
 /* kube.c - mete kube: the roles beside a kubelet and a kube-apiserver */
 
 #include "cli/commands.h"
+#include "cli/kube/kube_crds.h"
 #include "cli/kube/kube_node.h"
 #include "cli/kube/kube_scheduler.h"
 
@@ -12,10 +13,12 @@ static struct err *kube_run(struct cli *c)
         return kube_node_run(c);
     if (text_equal(role, "scheduler"))
         return kube_scheduler_run(c);
-    return cli_usage(c, "kube wants node or scheduler, not \"%s\"", role);
+    if (text_equal(role, "crds"))
+        return kube_crds_run(c);
+    return cli_usage(c, "kube wants node, scheduler or crds, not \"%s\"", role);
 }
 
-static const char *const roles[] = {"node", "scheduler", NULL};
+static const char *const roles[] = {"node", "scheduler", "crds", NULL};
 static const char *const offers[] = {"plugin", "claims", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
@@ -103,6 +106,17 @@ static const struct flag flags[] = {
      .value = "NAMESPACE/NAME",
      .doc = "Lease by which one of several schedulers leads; empty: there is one",
      .fallback = "kube-system/mete-scheduler"},
+    {.name = "reports",
+     .type = FLAG_TEXT,
+     .value = "ADDRESS:PORT",
+     .doc = "address of the reports that `mete why`, `free` and `gpus` read through the API "
+            "server, as in 10.0.0.7:8443; empty: none",
+     .fallback = ""},
+    {.name = "reports-service",
+     .type = FLAG_TEXT,
+     .value = "NAMESPACE/NAME",
+     .doc = "Service of the reports, which the APIService v1alpha1.reports.mete.dev names",
+     .fallback = "mete-system/mete-scheduler"},
     {.name = "log-format",
      .type = FLAG_TEXT,
      .value = "FORMAT",
@@ -114,7 +128,7 @@ static const struct flag flags[] = {
 
 const struct command command_kube = {
     .name = "kube",
-    .arguments = "node|scheduler",
+    .arguments = "node|scheduler|crds",
     .summary = "serve the GPUs of this machine to a kubelet, or schedule a Kubernetes cluster",
     .doc =
         "node: registers a device plugin for each resource (nvidia.com/gpu, "
@@ -124,7 +138,8 @@ const struct command command_kube = {
         "it is the driver\ngpu.nvidia.com of resource.k8s.io: publishes the GPUs as "
         "ResourceSlices at the API server of --kubeconfig\nand prepares claims.\nscheduler: places "
         "the pods of its schedulerName through the API server of --kubeconfig. Of several, one "
-        "leads.\nPrints \"ready\" when it leads and has read the cluster.",
+        "leads.\nPrints \"ready\" when it leads and has read the cluster.\ncrds: prints the "
+        "CustomResourceDefinitions of Queue and Reservation, for `kubectl apply -f -`.",
     .examples = {{"kube node", "serves the GPUs, as root, beside a kubelet"},
                  {"kube node --config config.yaml", "with replicas of GPUs (time-slicing)"},
                  {"kube node --offer claims", "serves the GPUs to ResourceClaims"},

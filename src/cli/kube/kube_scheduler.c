@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "cli/kube/kube_serve.h"
 #include "cli/role/data_dir.h"
 #include "cli/session.h"
 #include "control/control_scheduler.h"
@@ -26,6 +27,7 @@ struct kube_scheduler {
     struct kube_election *election; /* NULL: this instance is alone */
     struct cluster *cluster;        /* NULL: another instance leads */
     struct control_scheduler *control;
+    struct kube_serve *serve; /* NULL: without reports */
     struct loop_timer *timer; /* until the cluster has been read */
     struct err *failure;
 };
@@ -34,6 +36,7 @@ struct kube_scheduler {
 static void kube_scheduler_rest(struct kube_scheduler *s)
 {
     loop_timer_free(TAKE(s->timer));
+    kube_serve_free(TAKE(s->serve));
     control_scheduler_free(TAKE(s->control));
     cluster_free(TAKE(s->cluster));
 }
@@ -56,6 +59,22 @@ static void on_look(void *arg)
     (void)fflush(s->cli->out);
 }
 
+static struct err *kube_scheduler_report(struct kube_scheduler *s)
+{
+    const char *listen = flag_text(s->cli->in, "reports");
+
+    if (!*listen)
+        return NULL;
+    return kube_serve_new(
+        &(struct kube_serve_options){.loop = session_loop(s->session),
+                                     .client = session_client(s->session),
+                                     .cluster = s->cluster,
+                                     .scheduler = s->control->scheduler,
+                                     .listen = listen,
+                                     .service = flag_text(s->cli->in, "reports-service")},
+        &s->serve);
+}
+
 static struct err *kube_scheduler_work(struct kube_scheduler *s)
 {
     struct loop *loop = session_loop(s->session);
@@ -69,6 +88,7 @@ static struct err *kube_scheduler_work(struct kube_scheduler *s)
                                                                   .has_names_alone = true,
                                                                   .answer_ns = ANSWER_NS},
                               &s->control));
+    TRY(kube_scheduler_report(s));
     s->timer = loop_timer_new(loop, on_look, s);
     loop_timer_set(s->timer, 0);
     return NULL;

@@ -33,7 +33,16 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *o)
 {
     struct over_kube *c = mem_alloc(sizeof(*c));
 
-    *c = (struct over_kube){
-        .cluster = {.ops = &ops, .self = c}, .o = *o, .devices = kube_devices_new()};
+    *c = (struct over_kube){.cluster = {.ops = &ops, .self = c},
+                            .o = *o,
+                            .source = {.list = over_kube_list, .get = over_kube_get, .arg = c},
+                            .devices = kube_devices_new()};
     return &c->cluster;
+}
+
+const struct views_source *cluster_kube_source(struct cluster *c)
+{
+    const struct over_kube *over = c->self;
+
+    return &over->source;
 }

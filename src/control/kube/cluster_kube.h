@@ -25,3 +25,10 @@ struct cluster_kube_options {
 
 /* cluster_free ends it. */
 struct cluster *cluster_kube_new(const struct cluster_kube_options *o);
+
+/*
+ * The objects of watched core resources, as their listeners were told: for reports
+ * (control/report/views.h). Borrowed until cluster_free.
+ */
+struct views_source;
+const struct views_source *cluster_kube_source(struct cluster *c);

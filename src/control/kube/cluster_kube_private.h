@@ -6,6 +6,7 @@
 #include "client/informer.h"
 #include "control/kube/cluster_kube.h"
 #include "control/kube/kube_devices.h"
+#include "control/report/views.h"
 #include "kinds/kind/kind.h"
 
 struct over_kube {
@@ -15,6 +16,7 @@ struct over_kube {
     struct kube_watch *watches;
     struct kube_bind *binds;
     struct kube_call *calls;
+    struct views_source source;
     bool knows_nodes; /* the nodes have been listed: pods may be read */
 };
 
@@ -24,6 +26,9 @@ struct err *over_kube_watch(void *self, const char *group, const char *resource,
                             const struct cluster_listener *l,
                             struct cluster_watch **ret) MUST_CHECK;
 void over_kube_unwatch(void *self, struct cluster_watch *w);
+/* For struct views_source: of core resources, sorted by namespace and name. */
+json_t *over_kube_list(void *self, const char *resource, const char *ns);
+json_t *over_kube_get(void *self, const char *resource, const char *ns, const char *name);
 
 /* ---- cluster_kube_bind.c ---- */
 

@@ -1,5 +1,7 @@
 /* cluster_kube_watch.c - watches of a kube-apiserver: informers of what it has */
 
+#include <stdlib.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
@@ -9,6 +11,7 @@
 #define LOOK_AGAIN_NS (30 * NS_PER_SEC) /* for a resource that is not there */
 #define TRY_AGAIN_NS  (1 * NS_PER_SEC)
 #define WAIT_NODES_NS (10 * NS_PER_MS)
+#define OWN_GROUP     "mete.dev"
 
 /* A struct cluster_watch of this cluster. It probes for its resource before its informer begins. */
 struct kube_watch {
@@ -53,11 +56,32 @@ static json_t *object_whole(const struct kube_watch *w, const json_t *object)
     return whole;
 }
 
-/* The object as the listeners know it: with gpus and devices. A new reference. */
+/*
+ * An object of our own kinds, in canonical form: its CustomResourceDefinition may be an older one,
+ * and CEL does not check all. NULL: the object cannot be used, as a Queue with a quota over 2^60;
+ * listeners keep the state before.
+ */
+static json_t *object_own(const struct kube_watch *w, const json_t *object)
+{
+    AUTO(json_freep) json_t *own = json_deep_copy(object);
+    AUTO(err_freep) struct err *e = kind_decode(w->kind, own, VALIDATION_IGNORE, NULL);
+
+    if (!e)
+        e = kind_validate(w->kind, own);
+    if (!e)
+        return TAKE(own);
+    LOG(WARN, "an object of the API server is not valid", S("path", w->path), E(e));
+    return NULL;
+}
+
+/* The object as the listeners know it: with gpus and devices. A new reference; NULL: it does not
+ * count. */
 static json_t *object_told(const struct kube_watch *w, const json_t *object)
 {
     AUTO(json_freep) json_t *whole = object_whole(w, object);
 
+    if (text_equal(w->kind->group, OWN_GROUP))
+        return object_own(w, whole);
     if (watch_is_of(w, "nodes"))
         return kube_devices_put_node(w->cluster->devices, whole);
     if (watch_is_of(w, "pods"))
@@ -80,7 +104,8 @@ static void on_kube_put(void *arg, const json_t *object)
     struct kube_watch *w = arg;
     AUTO(json_freep) json_t *told = object_told(w, object);
 
-    w->listener.put(w->listener.arg, ns_of(object), name_of(object), told);
+    if (told)
+        w->listener.put(w->listener.arg, ns_of(object), name_of(object), told);
 }
 
 static void on_kube_removed(void *arg, const json_t *object)
@@ -92,7 +117,7 @@ static void on_kube_removed(void *arg, const json_t *object)
         kube_devices_remove_node(w->cluster->devices, name_of(object));
     if (watch_is_of(w, "pods"))
         kube_devices_remove_pod(w->cluster->devices, ns_of(object), name_of(object));
-    w->listener.removed(w->listener.arg, ns_of(object), name_of(object), told);
+    w->listener.removed(w->listener.arg, ns_of(object), name_of(object), told ? told : object);
     if (watch_is_of(w, "pods"))
         kube_bind_gone(w->cluster, json_text_at(object, "metadata", "uid", NULL));
 }
@@ -190,4 +215,67 @@ void over_kube_unwatch(void *self, struct cluster_watch *watch)
     loop_timer_free(w->timer);
     free(w->path);
     free(w);
+}
+
+/* ---- for reports ---- */
+
+/* The first watch of a core resource that has an informer; NULL: none. */
+static struct kube_watch *watch_find(struct over_kube *c, const char *resource)
+{
+    struct kube_watch *w;
+
+    LIST_EACH (c->watches, w) {
+        if (watch_is_of(w, resource) && w->informer)
+            return w;
+    }
+    return NULL;
+}
+
+struct kube_listing {
+    const struct kube_watch *watch;
+    const char *ns;
+    VEC(json_t *) objects;
+};
+
+static void listing_add_object(void *arg, const json_t *object)
+{
+    struct kube_listing *l = arg;
+
+    if (!l->ns || text_equal(l->ns, ns_of(object)))
+        vec_add(&l->objects, object_told(l->watch, object));
+}
+
+static int compare_objects(const void *a, const void *b)
+{
+    const json_t *const *x = a;
+    const json_t *const *y = b;
+    int order = strcmp(ns_of(*x), ns_of(*y));
+
+    return order ? order : strcmp(name_of(*x), name_of(*y));
+}
+
+json_t *over_kube_list(void *self, const char *resource, const char *ns)
+{
+    struct over_kube *c = self;
+    struct kube_listing l = {.watch = watch_find(c, resource), .ns = ns};
+    json_t *all = json_array();
+
+    if (l.watch)
+        informer_each(l.watch->informer, listing_add_object, &l);
+    if (l.objects.n > 0)
+        qsort(l.objects.at, l.objects.n, sizeof(*l.objects.at), compare_objects);
+    VEC_EACH (&l.objects, object)
+        (void)json_array_append_new(all, *object); /* an object */
+    vec_done(&l.objects);
+    return all;
+}
+
+json_t *over_kube_get(void *self, const char *resource, const char *ns, const char *name)
+{
+    struct over_kube *c = self;
+    const struct kube_watch *w = watch_find(c, resource);
+    AUTO_FREE char *key = mem_format("%s/%s", text_or_empty(ns), name);
+    const json_t *object = w ? informer_find(w->informer, key) : NULL;
+
+    return object ? object_told(w, object) : NULL;
 }

@@ -198,10 +198,13 @@ json_t *views_list(const struct views *v, const char *resource, const char *ns)
 {
     const struct store_range range = {.group = "", .resource = resource, .ns = ns};
     struct store_list list = {0};
-    AUTO(err_freep)
-    struct err *e = store_list(objects_store(v->objects), &range, NULL, NULL, 0, 0, &list);
-    json_t *all = json_array();
+    AUTO(err_freep) struct err *e = NULL;
+    json_t *all;
 
+    if (v->source)
+        return v->source->list(v->source->arg, resource, ns);
+    e = store_list(objects_store(v->objects), &range, NULL, NULL, 0, 0, &list);
+    all = json_array();
     if (e)
         LOG(ERROR, "view cannot be listed", S("resource", resource), E(e));
     for (size_t i = 0; i < list.n; i++) {
@@ -217,8 +220,11 @@ json_t *views_list(const struct views *v, const char *resource, const char *ns)
 json_t *views_get(const struct views *v, const char *resource, const char *ns, const char *name)
 {
     const struct store_key key = {.group = "", .resource = resource, .ns = ns, .name = name};
-    const struct store_object *o = store_get(objects_store(v->objects), key);
+    const struct store_object *o;
 
+    if (v->source)
+        return v->source->get(v->source->arg, resource, ns, name);
+    o = store_get(objects_store(v->objects), key);
     return o ? view_decode(o) : NULL;
 }
 

@@ -10,9 +10,20 @@
 #include "control/scheduler/scheduler.h"
 #include "kinds/object/objects.h"
 
+/* Where the objects come from, other than our own store. */
+struct views_source {
+    json_t *(*list)(void *arg, const char *resource, const char *ns); /* as views_list */
+    json_t *(*get)(void *arg, const char *resource, const char *ns, const char *name);
+    void *arg;
+};
+
+struct holders;
+
 struct views {
     struct loop *loop;
-    struct objects *objects;
+    struct objects *objects;           /* NULL with `source` */
+    const struct views_source *source; /* NULL: `objects` */
+    const struct holders *holders;     /* with `source`, while gpus are viewed */
     struct scheduler *scheduler;
     gpu_sample_fn gpu_sample;       /* NULL: no samples */
     container_gpu_fn container_gpu; /* NULL with `gpu_sample` */

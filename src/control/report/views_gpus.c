@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "client/node_stats.h"
+#include "control/report/holders.h"
 #include "control/report/views.h"
 #include "gpu/gpu_watch.h"
 #include "kinds/pod/pod_state.h"
@@ -89,7 +90,8 @@ static json_t *holder_tree(struct views *v, const char *uuid, bool is_mps, size_
     char device[DEVICE_TEXT_SIZE];
     json_t *o;
 
-    if (!scheduler_gpu_holder(v->scheduler, uuid, i, &holder))
+    if (v->holders ? !holders_find(v->holders, uuid, i, &holder)
+                   : !scheduler_gpu_holder(v->scheduler, uuid, i, &holder))
         return NULL;
     device_format(holder.device, device);
     o = json_object();
@@ -340,12 +342,15 @@ json_t *views_unwanted_gpus(struct views *v)
 static json_t *views_list_gpus(struct views *v, const char *uuid)
 {
     AUTO(json_freep) json_t *nodes = views_list(v, "nodes", NULL);
+    AUTO(holders_freep) struct holders *holders = v->source ? holders_new(v->scheduler) : NULL;
     json_t *list = json_array();
     json_t *node;
     size_t i;
 
+    v->holders = holders;
     json_array_foreach (nodes, i, node)
         add_node(v, node, uuid, list);
+    v->holders = NULL;
     return list;
 }
 

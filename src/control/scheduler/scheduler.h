@@ -112,3 +112,7 @@ struct scheduler_holder {
 };
 bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, size_t i,
                           struct scheduler_holder *ret);
+/* Calls `fn` for each device of each placed pod, in no order: clusters over a kube-apiserver have
+ * no ledger. */
+void scheduler_each_device(const struct scheduler *s,
+                           void (*fn)(void *arg, const struct scheduler_holder *h), void *arg);

@@ -265,3 +265,28 @@ bool scheduler_gpu_holder(const struct scheduler *s, const char *uuid, size_t i,
     };
     return true;
 }
+
+static void each_device_of(const struct sched_pod *p,
+                           void (*fn)(void *arg, const struct scheduler_holder *h), void *arg)
+{
+    VEC_EACH (&p->devices, d)
+        fn(arg, &(struct scheduler_holder){.ns = p->ns,
+                                           .pod = p->name,
+                                           .container = holder_container(p, d),
+                                           .user = text_or_empty(p->user),
+                                           .queue = text_or_empty(p->queue),
+                                           .job_id = p->job_id,
+                                           .device = d});
+}
+
+void scheduler_each_device(const struct scheduler *s,
+                           void (*fn)(void *arg, const struct scheduler_holder *h), void *arg)
+{
+    struct sched_pod *p;
+    struct sched_pod *tmp;
+
+    map_each (handle, s->pods, p, tmp) {
+        if (sched_pod_is_placed(p))
+            each_device_of(p, fn, arg);
+    }
+}

@@ -6,7 +6,8 @@
 
 const struct field string_item = F_STRING(NULL, "Text.", .size_max = (size_t)1 << 20);
 const struct field label_value_item =
-    F_STRING(NULL, "The value of a label.", .check = name_check_label_value);
+    F_STRING(NULL, "The value of a label.", .check = name_check_label_value,
+             .pattern = "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$");
 const struct field quantity_item =
     F_QUANTITY(NULL, "An amount: a number with an optional suffix, as 500m or 2Gi.");
 const struct field any_item = F_ANY(NULL, "Any value.");

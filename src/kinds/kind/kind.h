@@ -66,6 +66,9 @@ struct field {
     size_t size_max;  /* string bytes; 0: 32 KiB */
     struct err *(*check)(
         const char *text); /* FIELD_STRING: checks the form (names, label keys ...) */
+    /* The form as a regular expression of the whole text, for other servers (crd.h): it refuses
+     * nothing that `check` takes. NULL: any. */
+    const char *pattern;
     const char *doc;
     struct err *(*check_key)(const char *key); /* FIELD_MAP */
 };
@@ -79,6 +82,18 @@ struct column {
     const char *format; /* "name" for the first column, else "" */
     int priority;       /* 0: always; 1: -o wide */
     const char *doc;
+};
+
+/* Where a column's cell is in the object, for other servers (crd.h). */
+struct column_path {
+    const char *name; /* of the column */
+    const char *path; /* ".spec.parent" */
+};
+
+/* A rule over several fields in CEL, `self` being the object, for other servers (crd.h). */
+struct kind_rule {
+    const char *rule;
+    const char *message;
 };
 
 struct causes;      /* kinds/kind/cause.h */
@@ -115,13 +130,15 @@ struct kind {
     bool has_scale;   /* has a scale subresource: spec.replicas, status.replicas, spec.selector */
     bool is_view;     /* computed, never stored */
     bool is_question; /* a create is answered and not stored: SelfSubjectAccessReview */
-    const struct field *fields;   /* of the whole object, with apiVersion, kind and metadata */
-    const struct column *columns; /* NULL: Name, Age; ends with a NULL name */
+    const struct field *fields;      /* of the whole object, with apiVersion, kind and metadata */
+    const struct column *columns;    /* NULL: Name, Age; ends with a NULL name */
+    const struct column_path *paths; /* of columns that are not computed; ends with a NULL name */
     /* A row: a JSON array with a cell a column (the caller turns RFC 3339 dates into ages). New
      * reference. */
     json_t *(*cells)(const json_t *object, int64_t now_ns);
     /* Checks cross-field rules after the schema. Adds every cause. */
     void (*validate)(const json_t *object, struct causes *causes);
+    const struct kind_rule *rules; /* what `validate` checks, as far as CEL can; ends with NULL */
     /* Checks the fields of `after` that differ from `before`; NULL: all of spec may change. */
     struct err *(*validate_update)(const json_t *before, const json_t *after,
                                    const struct kind_context *c);

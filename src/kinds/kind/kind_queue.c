@@ -35,8 +35,9 @@ static struct err *check_duration(const char *text)
     return num_parse_duration(str_of(text), &ns);
 }
 
-#define F_DURATION(n, text, ...) \
-    F_STRING(n, text, .size_max = 64, .check = check_duration, ##__VA_ARGS__)
+#define F_DURATION(n, text, ...)                               \
+    F_STRING(n, text, .size_max = 64, .check = check_duration, \
+             .pattern = "^([0-9]+(\\.[0-9]+)?(ns|us|ms|s|m|h|d))+$", ##__VA_ARGS__)
 
 /* A queue's name is a label value, of its pods. Accounts of Slurm have underscores, too. */
 static struct err *queue_check_name(const char *name)
@@ -52,7 +53,10 @@ static struct err *queue_check_name(const char *name)
 
 static const struct field quota_fields[] = {
     F_STRING("resource", "gpu, gpu:MODEL, cpu, memory, or a resource name of pods.",
-             .is_required = true, .size_max = 320),
+             .is_required = true, .size_max = 320,
+             .pattern = "^(gpu:[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?|"
+                        "([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?"
+                        "[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)$"),
     F_QUANTITY("nominal", "The nominal quota, which the queue can reclaim from borrowers.",
                .is_required = true),
     F_QUANTITY("borrowLimit",
@@ -118,7 +122,8 @@ static const struct field moves_fields[] = {
 };
 
 static const struct field spec_fields[] = {
-    F_STRING("parent", "The parent queue; absent: a top-level queue.", .size_max = 253),
+    F_STRING("parent", "The parent queue; absent: a top-level queue.", .size_max = 253,
+             .pattern = "^([a-z0-9]([-a-z0-9_.]*[a-z0-9])?)?$"),
     F_INT("weight", "The weight of the queue's share among queues with the same parent.", .min = 1,
           .max = WEIGHT_MAX, .fallback = "1"),
     F_LIST("quotas", &quota_item,
@@ -193,6 +198,16 @@ static const struct column columns[] = {
     {"Running", "integer", "", 0, "Placed jobs."},
     {"Active", "string", "", 0, "Whether jobs of the queue can start."},
     {"Age", "date", "", 0, "Time since the creation."},
+    {0},
+};
+
+static const struct column_path paths[] = {
+    {"Parent", ".spec.parent"},
+    {"Weight", ".spec.weight"},
+    {"Waiting", ".status.waiting"},
+    {"Running", ".status.running"},
+    {"Active", ".status.conditions[?(@.type==\"Active\")].status"},
+    {"Age", ".metadata.creationTimestamp"},
     {0},
 };
 
@@ -340,6 +355,36 @@ static void queue_validate(const json_t *object, struct causes *causes)
         cause_forbidden(causes, PATH(at, "moves"), "is set in the queue root, for all queues");
 }
 
+/* Names of gpus' resources, which quotas know as gpu and gpu:MODEL. */
+#define GPU_RESOURCES                                                          \
+    "^(nvidia\\\\.com/(gpu|gpu\\\\.shared|gpumem|gpucores|"                    \
+    "mig-([0-9]+c\\\\.)?[0-9]+g\\\\.[0-9]+gb(\\\\.[a-z.]+)?)|amd\\\\.com/gpu|" \
+    "gpu\\\\.intel\\\\.com/(i915|xe))$"
+
+static const struct kind_rule rules[] = {
+    {"size(self.metadata.name) <= 63",
+     "the name must be no more than 63 characters: it is a label of pods"},
+    {"self.metadata.name != 'root' || !(has(self.spec.parent) || has(self.spec.quotas) || "
+     "has(self.spec.limits) || has(self.spec.userLimits) || has(self.spec.timeLimit) || "
+     "has(self.spec.preemption) || has(self.spec.minRunTime) || has(self.spec.stopped) || "
+     "has(self.spec.reserveDepth) || has(self.spec.namespaces) || "
+     "has(self.spec.namespaceSelector) || self.spec.weight != 1)",
+     "the queue root has settings of all queues only: no job is in it"},
+    {"self.metadata.name == 'root' || !(has(self.spec.fairness) || has(self.spec.moves))",
+     "fairness and moves are set in the queue root, for all queues"},
+    {"!has(self.spec.parent) || self.spec.parent != self.metadata.name",
+     "a queue cannot be below itself"},
+    {"!has(self.spec.quotas) || !self.spec.quotas.exists(q, q.resource.matches('" GPU_RESOURCES
+     "'))",
+     "gpus are counted as gpu, and by model as gpu:MODEL"},
+    {"!has(self.spec.namespaceSelector) || "
+     "!has(self.spec.namespaceSelector.matchExpressions) || "
+     "self.spec.namespaceSelector.matchExpressions.all(e, "
+     "(e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",
+     "In and NotIn need values, Exists and DoesNotExist have none"},
+    {0},
+};
+
 const struct kind kind_queue = {
     .group = "mete.dev",
     .version = "v1",
@@ -351,8 +396,10 @@ const struct kind kind_queue = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
+    .paths = paths,
     .cells = queue_cells,
     .validate = queue_validate,
+    .rules = rules,
     .check_name = queue_check_name,
     .doc = "A queue of jobs: quotas, limits and order.",
 };

@@ -59,6 +59,14 @@ static const struct column columns[] = {
     {0},
 };
 
+static const struct column_path paths[] = {
+    {"Phase", ".status.phase"},
+    {"Start", ".spec.startTime"},
+    {"End", ".spec.endTime"},
+    {"Age", ".metadata.creationTimestamp"},
+    {0},
+};
+
 static void add_names(struct buf *out, const json_t *list, const char *before)
 {
     for (size_t i = 0; i < json_array_size(list); i++)
@@ -152,6 +160,18 @@ static void reservation_validate(const json_t *object, struct causes *causes)
         cause_required(causes, PATH(at, "queues"), "name queues or users, or set maintenance");
 }
 
+#define HAS_SOME(list) "(has(self.spec." list ") && size(self.spec." list ") > 0)"
+
+static const struct kind_rule rules[] = {
+    {"self.spec.endTime > self.spec.startTime", "endTime must be after startTime"},
+    {HAS_SOME("nodes") " != has(self.spec.gpus)", "set either nodes or gpus"},
+    {"!has(self.spec.gpuModels) || has(self.spec.gpus)", "gpuModels goes with gpus only"},
+    {"(has(self.spec.maintenance) && self.spec.maintenance) != "
+     "(" HAS_SOME("queues") " || " HAS_SOME("users") ")",
+     "name queues or users, or set maintenance without both"},
+    {0},
+};
+
 const struct kind kind_reservation = {
     .group = "mete.dev",
     .version = "v1",
@@ -163,7 +183,9 @@ const struct kind kind_reservation = {
     .has_status = true,
     .fields = fields,
     .columns = columns,
+    .paths = paths,
     .cells = reservation_cells,
     .validate = reservation_validate,
+    .rules = rules,
     .doc = "Room set aside in advance for some queues or users, or for maintenance.",
 };

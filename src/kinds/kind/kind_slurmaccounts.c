@@ -49,7 +49,9 @@ static struct err *check_factor(const char *text)
     return slurm_factor_parse(text, &factor);
 }
 
-static const struct field name_item = F_STRING(NULL, "A name.", .check = slurm_name_check);
+static const struct field name_item =
+    F_STRING(NULL, "A name.", .check = slurm_name_check, .size_max = NAME_MAX_BYTES,
+             .pattern = "^[A-Za-z0-9][-A-Za-z0-9_.@+]*$");
 
 #define F_TRES(n, text)   F_STRING(n, text, .size_max = 4096, .check = check_tres)
 #define F_LIMIT(n, text)  F_INT(n, text, .min = 0, .max = INT32_MAX)

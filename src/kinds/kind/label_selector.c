@@ -10,7 +10,10 @@
 static const char *const operators[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
 
 static const struct field expression_fields[] = {
-    F_STRING("key", "The label.", .is_required = true, .check = name_check_qualified),
+    F_STRING("key", "The label.", .is_required = true, .check = name_check_qualified,
+             .size_max = 317,
+             .pattern = "^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?"
+                        "[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$"),
     F_STRING("operator", "In, NotIn, Exists or DoesNotExist.", .is_required = true,
              .values = operators),
     F_LIST("values", &label_value_item, "The values of In and NotIn.", .items_max = 256),
