@@ -2,56 +2,15 @@
 
 #include "access/account_token.h"
 
+#include "access/jwt.h"
 #include "base/mem.h"
 #include "base/stamp.h"
-#include "kinds/kind/value.h"
 #include "kinds/object/objects.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 
-static const char header_text[] = "{\"alg\":\"ES256\",\"typ\":\"JWT\"}";
-
 /* A deleted pod's tokens stay valid for this time, as in Kubernetes. */
 static const int64_t goodbye_ns = 60 * NS_PER_SEC;
-
-/* ---- base64url, RFC 4648 section 5, without padding ---- */
-
-static void base64url_encode(struct str bytes, struct buf *out)
-{
-    size_t begin = out->size;
-
-    base64_encode(bytes, out);
-    while (out->size > begin && out->at[out->size - 1] == '=')
-        out->size--;
-    for (size_t i = begin; i < out->size; i++) {
-        if (out->at[i] == '+')
-            out->at[i] = '-';
-        else if (out->at[i] == '/')
-            out->at[i] = '_';
-    }
-}
-
-/* False: malformed. */
-static bool base64url_decode(struct str text, struct buf *out)
-{
-    AUTO(buf_done) struct buf standard = {0};
-    size_t bad = 0;
-
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.at[i];
-
-        if (c == '+' || c == '/' || c == '=')
-            return false;
-        c = (char)(c == '-' ? '+' : c == '_' ? '/' : c);
-        buf_add(&standard, &c, 1);
-    }
-    while (standard.size % 4 != 0)
-        buf_add_text(&standard, "=");
-    if (standard.size == 0 || !base64_check((struct str){standard.at, standard.size}, &bad))
-        return false;
-    base64_decode((struct str){standard.at, standard.size}, out);
-    return true;
-}
 
 /* ---- making a token ---- */
 
@@ -91,55 +50,15 @@ struct err *account_token_make(const struct signing_key *k, const struct account
                                char **ret)
 {
     AUTO(json_freep) json_t *claims = make_claims(c);
-    AUTO_FREE char *text = json_format(claims);
-    AUTO(buf_done) struct buf token = {0};
-    uint8_t signature[SIGNATURE_SIZE];
 
-    base64url_encode(str_of(header_text), &token);
-    buf_add_text(&token, ".");
-    base64url_encode(str_of(text), &token);
-    TRY(signing_sign(k, (struct str){token.at, token.size}, signature));
-    buf_add_text(&token, ".");
-    base64url_encode((struct str){(const char *)signature, sizeof(signature)}, &token);
-    *ret = mem_strndup(token.at, token.size);
-    return NULL;
+    return jwt_make(k, claims, ret);
 }
 
 /* ---- verifying a token ---- */
 
-bool account_token_is(const char *token)
-{
-    const char *first = strchr(token, '.');
-    const char *second = first ? strchr(first + 1, '.') : NULL;
-
-    return second && !strchr(second + 1, '.');
-}
-
 static struct err *unknown(const char *why)
 {
     return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the service account token %s", why);
-}
-
-/* Verifies the signature, then reads the claims. Unsigned claims are not parsed. */
-static struct err *open_token(const struct signing_key *k, const char *token, json_t **ret)
-{
-    AUTO(buf_done) struct buf header = {0};
-    AUTO(buf_done) struct buf claims = {0};
-    AUTO(buf_done) struct buf signature = {0};
-    struct str rest = str_of(token);
-    struct str first = str_cut(&rest, '.');
-    struct str second = str_cut(&rest, '.');
-    const struct str signed_part = {token, first.size + 1 + second.size};
-    AUTO(err_freep) struct err *e = NULL;
-
-    if (strlen(token) > ACCOUNT_TOKEN_MAX || !base64url_decode(first, &header) ||
-        !base64url_decode(second, &claims) || !base64url_decode(rest, &signature) ||
-        signature.size != SIGNATURE_SIZE ||
-        !str_equal((struct str){header.at, header.size}, str_of(header_text)) ||
-        !signing_verify(k, signed_part, (const uint8_t *)signature.at))
-        return unknown("is not one of ours");
-    e = json_parse((struct str){claims.at, claims.size}, ret);
-    return e ? unknown("is damaged") : NULL;
 }
 
 static bool is_for(const json_t *claims, const char *audience)
@@ -180,16 +99,14 @@ static struct err *check_pod(const struct store *s, const char *ns, const json_t
 }
 
 struct err *account_token_check(const struct account_question *q, struct arena *arena,
-                                const char *token, struct account_claims *ret)
+                                const json_t *claims, struct account_claims *ret)
 {
-    AUTO(json_freep) json_t *claims = NULL;
     AUTO(json_freep) json_t *account = NULL;
     const json_t *ours = NULL;
     const json_t *pod = NULL;
     const char *ns = NULL;
     int64_t now_s = q->now_ns / NS_PER_SEC;
 
-    TRY(open_token(q->key, token, &claims));
     if (!is_for(claims, q->audience))
         return unknown("is for another audience");
     if (now_s >= json_int(claims, "exp", 0) || now_s + 60 < json_int(claims, "nbf", INT64_MAX))

@@ -16,7 +16,6 @@
 #define ACCOUNT_PREFIX   "system:serviceaccount:"
 
 enum {
-    ACCOUNT_TOKEN_MAX = 8192,
     ACCOUNT_TOKEN_SECONDS_MIN = 600,
     ACCOUNT_TOKEN_SECONDS = 3600,
     ACCOUNT_TOKEN_SECONDS_MAX = 31536000
@@ -37,20 +36,16 @@ struct account_claims {
 struct err *account_token_make(const struct signing_key *k, const struct account_claims *c,
                                char **ret) MUST_CHECK;
 
-/* Does the text have the form of a service account's token? Other tokens of Mete do not. */
-bool account_token_is(const char *token);
-
 struct account_question {
-    const struct signing_key *key;
     const struct store *store;
     const char *audience; /* the audience that the token must name */
     int64_t now_ns;       /* realtime */
 };
 
 /*
- * Verifies a token and reads its claims. ERR_UNAUTHENTICATED: not signed by us, for another
- * audience, expired, or its account or pod is gone. Texts are the arena's; `pod` may be NULL,
- * `audiences` is NULL.
+ * Reads the claims of a token that we signed (jwt.h). ERR_UNAUTHENTICATED: for another audience,
+ * expired, or its account or pod is gone. Texts are the arena's; `pod` may be NULL, `audiences` is
+ * NULL.
  */
 struct err *account_token_check(const struct account_question *q, struct arena *arena,
-                                const char *token, struct account_claims *ret) MUST_CHECK;
+                                const json_t *claims, struct account_claims *ret) MUST_CHECK;

@@ -6,9 +6,11 @@
 
 #include "access/account_token.h"
 #include "access/account_watch.h"
+#include "access/jwt.h"
 #include "access/node_ca.h"
 #include "access/node_credentials.h"
 #include "access/node_registry.h"
+#include "access/user_token.h"
 #include "access/users.h"
 #include "base/file.h"
 #include "base/fnv.h"
@@ -18,7 +20,7 @@
 
 enum {
     USERS_FILE_MAX = 1 << 20,
-    HEADER_MAX = ACCOUNT_TOKEN_MAX + 64,
+    HEADER_MAX = JWT_MAX + 64,
     NAMES_KEPT = 256,
     NAME_MAX_BYTES = 256
 };
@@ -59,6 +61,7 @@ struct auth {
     void *revoked_arg;
     struct account_watch *accounts;
     user_name_fn user_name;
+    user_uid_fn user_uid;
     void *arg;
     const struct signing_key *signing_key;
     const struct store *store;
@@ -202,6 +205,7 @@ struct err *auth_new(const struct auth_options *o, struct auth **ret)
 
     a->loop = o->loop;
     a->user_name = o->user_name;
+    a->user_uid = o->user_uid;
     a->arg = o->arg;
     a->signing_key = o->signing_key;
     a->store = o->store;
@@ -334,60 +338,6 @@ static void from_user(struct arena *a, const struct user *u, struct identity *wh
     set_grants(a, who, u);
 }
 
-/* A service account gets its rights from users.yaml, by the name
- * system:serviceaccount:NAMESPACE:NAME. */
-static struct err *from_account(const struct auth *a, struct arena *arena, const char *token,
-                                const char *audience, struct identity *who)
-{
-    const struct account_question question = {.key = a->signing_key,
-                                              .store = a->store,
-                                              .audience = audience,
-                                              .now_ns = loop_wall_ns(a->loop)};
-    struct account_claims c = {0};
-    const char *groups[2] = {"system:serviceaccounts", NULL};
-    const struct user *u = NULL;
-
-    if (!a->signing_key)
-        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: this server has no service accounts");
-    TRY(account_token_check(&question, arena, token, &c));
-    groups[1] = arena_format(arena, "system:serviceaccounts:%s", c.ns);
-    who->user = arena_format(arena, ACCOUNT_PREFIX "%s:%s", c.ns, c.name);
-    who->uid = c.uid;
-    who->pod = c.pod;
-    who->pod_uid = c.pod_uid;
-    who->credential = c.pod_uid ? account_credential(c.pod_uid) : 0;
-    who->account_credential = account_credential(c.uid);
-    set_groups(arena, who, groups, 2);
-    u = find_name(a, who->user);
-    if (u)
-        set_grants(arena, who, u);
-    return NULL;
-}
-
-/* Tokens of users.yaml and of nodes are only for our API. */
-static struct err *from_token(const struct auth *a, struct arena *arena, const char *token,
-                              const char *audience, struct identity *who)
-{
-    const struct user *u = NULL;
-
-    if (account_token_is(token))
-        return from_account(a, arena, token, audience, who);
-    u = text_equal(audience, ACCOUNT_AUDIENCE) ? find_token(a, token) : NULL;
-    if (!u)
-        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the token is unknown or has expired");
-    from_user(arena, u, who);
-    who->credential = credential_of(u);
-    return NULL;
-}
-
-static struct err *from_header(const struct auth *a, struct arena *arena, const char *header,
-                               struct identity *who)
-{
-    if (strncasecmp(header, "bearer ", 7) != 0 || strlen(header) > HEADER_MAX)
-        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: want 'Authorization: Bearer TOKEN'");
-    return from_token(a, arena, header + 7 + strspn(header + 7, " "), ACCOUNT_AUDIENCE, who);
-}
-
 static const struct known_name *name_of(const struct auth *a, uint32_t uid)
 {
     struct known_name *n = &a->names[uid % NAMES_KEPT];
@@ -423,6 +373,97 @@ static void from_uid(const struct auth *a, struct arena *arena, uint32_t uid, st
         who->n_grants = 1;
     }
     who->host_uid = (int64_t)uid;
+}
+
+/* A service account gets its rights from users.yaml, by the name
+ * system:serviceaccount:NAMESPACE:NAME. */
+static struct err *from_account(const struct auth *a, struct arena *arena, const json_t *claims,
+                                const char *audience, struct identity *who)
+{
+    const struct account_question question = {
+        .store = a->store, .audience = audience, .now_ns = loop_wall_ns(a->loop)};
+    struct account_claims c = {0};
+    const char *groups[2] = {"system:serviceaccounts", NULL};
+    const struct user *u = NULL;
+
+    TRY(account_token_check(&question, arena, claims, &c));
+    groups[1] = arena_format(arena, "system:serviceaccounts:%s", c.ns);
+    who->user = arena_format(arena, ACCOUNT_PREFIX "%s:%s", c.ns, c.name);
+    who->uid = c.uid;
+    who->pod = c.pod;
+    who->pod_uid = c.pod_uid;
+    who->credential = c.pod_uid ? account_credential(c.pod_uid) : 0;
+    who->account_credential = account_credential(c.uid);
+    set_groups(arena, who, groups, 2);
+    u = find_name(a, who->user);
+    if (u)
+        set_grants(arena, who, u);
+    return NULL;
+}
+
+/* The user of this machine with that uid; -1: of users.yaml with that name. False: there is none.
+ */
+static bool from_named(const struct auth *a, struct arena *arena, const char *name, int64_t uid,
+                       struct identity *who)
+{
+    const struct user *u = uid < 0 ? find_name(a, name) : NULL;
+
+    if (u)
+        from_user(arena, u, who);
+    else if (uid >= 0)
+        from_uid(a, arena, (uint32_t)uid, who);
+    return u || uid >= 0;
+}
+
+/* A token of scontrol token: the user has the present rights. */
+static struct err *from_user_claims(const struct auth *a, struct arena *arena, const json_t *claims,
+                                    struct identity *who)
+{
+    struct user_claims c = {0};
+
+    TRY(user_token_check(claims, loop_wall_ns(a->loop), &c));
+    if (!from_named(a, arena, c.user, c.uid, who))
+        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the token is of a user who is gone");
+    return NULL;
+}
+
+static struct err *from_signed(const struct auth *a, struct arena *arena, const char *token,
+                               const char *audience, struct identity *who)
+{
+    AUTO(json_freep) json_t *claims = NULL;
+
+    if (!a->signing_key)
+        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: this server has no service accounts");
+    TRY(jwt_open(a->signing_key, token, &claims));
+    if (!user_token_is(claims))
+        return from_account(a, arena, claims, audience, who);
+    if (!text_equal(audience, ACCOUNT_AUDIENCE))
+        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the token is for another audience");
+    return from_user_claims(a, arena, claims, who);
+}
+
+/* Tokens of users.yaml and of nodes are only for our API. */
+static struct err *from_token(const struct auth *a, struct arena *arena, const char *token,
+                              const char *audience, struct identity *who)
+{
+    const struct user *u = NULL;
+
+    if (jwt_is(token))
+        return from_signed(a, arena, token, audience, who);
+    u = text_equal(audience, ACCOUNT_AUDIENCE) ? find_token(a, token) : NULL;
+    if (!u)
+        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: the token is unknown or has expired");
+    from_user(arena, u, who);
+    who->credential = credential_of(u);
+    return NULL;
+}
+
+static struct err *from_header(const struct auth *a, struct arena *arena, const char *header,
+                               struct identity *who)
+{
+    if (strncasecmp(header, "bearer ", 7) != 0 || strlen(header) > HEADER_MAX)
+        return err_new(ERR_UNAUTHENTICATED, "Unauthorized: want 'Authorization: Bearer TOKEN'");
+    return from_token(a, arena, header + 7 + strspn(header + 7, " "), ACCOUNT_AUDIENCE, who);
 }
 
 /*
@@ -523,6 +564,45 @@ static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
     return NULL;
 }
 
+bool auth_find_user(const struct auth *a, const char *name, int64_t *ret_uid)
+{
+    const struct user *u = find_name(a, name);
+    uint32_t uid = 0;
+
+    if (u) {
+        *ret_uid = u->uid;
+        return true;
+    }
+    if (!a->user_uid || !a->user_uid(a->arg, name, &uid))
+        return false;
+    *ret_uid = (int64_t)uid;
+    return true;
+}
+
+/* Slurmrestd's X-SLURM-USER-NAME: the caller's own name, or the user as whom an administrator
+ * asks. */
+static struct err *auth_take_slurm_user(const struct auth *a, struct arena *arena,
+                                        const struct api_request *r, struct identity *who)
+{
+    const char *name = request_header(r, "x-slurm-user-name");
+    const struct identity proof = *who;
+    int64_t uid = -1;
+
+    if (!name || text_equal(name, who->user))
+        return NULL;
+    if (!who->is_admin || !auth_find_user(a, name, &uid))
+        return err_new(ERR_UNAUTHENTICATED,
+                       "Unauthorized: the token is of User \"%s\", X-SLURM-USER-NAME is \"%.253s\"",
+                       who->user, name);
+    *who = (struct identity){.host_uid = -1,
+                             .credential = proof.credential,
+                             .account_credential = proof.account_credential,
+                             .impersonator = proof.user};
+    (void)from_named(a, arena, name, uid, who); /* was found above */
+    identity_conclude(who);
+    return NULL;
+}
+
 struct err *auth_identify(const struct auth *a, struct arena *arena, const struct api_request *r,
                           struct identity *ret)
 {
@@ -540,6 +620,7 @@ struct err *auth_identify(const struct auth *a, struct arena *arena, const struc
                        "Unauthorized: want a client certificate or a bearer token");
     identity_conclude(&who);
     TRY(auth_impersonate(a, arena, r, &who));
+    TRY(auth_take_slurm_user(a, arena, r, &who));
     *ret = who;
     return NULL;
 }

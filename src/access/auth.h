@@ -43,6 +43,9 @@ struct identity {
 /* Writes the name of `uid` in /etc/passwd to `ret`. False: the uid has no name. */
 typedef bool (*user_name_fn)(void *arg, uint32_t uid, char *ret, size_t ret_size);
 
+/* The uid of the user of that name in /etc/passwd. False: there is none. */
+typedef bool (*user_uid_fn)(void *arg, const char *name, uint32_t *ret);
+
 /* users.yaml, parsed: docs/users.md. */
 struct users;
 struct err *users_parse(const char *name, struct str text, struct users **ret) MUST_CHECK;
@@ -59,6 +62,7 @@ struct auth_options {
     struct loop *loop;
     const char *users_file; /* NULL or missing: no tokens */
     user_name_fn user_name;
+    user_uid_fn user_uid; /* NULL: users of users.yaml alone have names */
     void *arg;
     const char *nodes_file;         /* node_credentials.h; NULL: none */
     token_revoked_fn token_revoked; /* NULL: not called */
@@ -85,6 +89,10 @@ struct err *auth_identify_token(const struct auth *a, struct arena *arena, const
 
 /* Is the user of this uid an administrator? */
 bool auth_uid_is_admin(const struct auth *a, struct arena *arena, uint32_t uid);
+
+/* Is there a user of that name, in users.yaml, else on this machine? `*ret_uid`: on the unix
+ * socket; -1: none. */
+bool auth_find_user(const struct auth *a, const char *name, int64_t *ret_uid);
 
 /* Describes the identity of a user with this name in these groups; unknown users have no rights. */
 void auth_describe(const struct auth *a, struct arena *arena, const char *user,

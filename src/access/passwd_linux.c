@@ -23,6 +23,19 @@ bool passwd_user_name(void *arg, uint32_t uid, char *ret, size_t ret_size)
     return n > 0 && (size_t)n < ret_size;
 }
 
+bool passwd_user_uid(void *arg, const char *name, uint32_t *ret)
+{
+    struct passwd entry;
+    struct passwd *found = NULL;
+    char bytes[4096];
+
+    (void)arg;
+    if (getpwnam_r(name, &entry, bytes, sizeof(bytes), &found) != 0 || !found)
+        return false;
+    *ret = entry.pw_uid;
+    return true;
+}
+
 bool passwd_find_user(void *arg, int64_t uid, struct object_user *ret)
 {
     struct passwd entry;

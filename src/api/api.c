@@ -33,6 +33,7 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .users_file = o->users_file,
                                 .nodes_file = o->nodes_file,
                                 .user_name = passwd_user_name,
+                                .user_uid = passwd_user_uid,
                                 .views = o->views,
                                 .n_views = o->n_views,
                                 .reports = o->reports,

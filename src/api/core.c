@@ -71,6 +71,7 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     struct auth_options auth = {.loop = o->loop,
                                 .users_file = o->users_file,
                                 .user_name = o->user_name,
+                                .user_uid = o->user_uid,
                                 .nodes_file = o->nodes_file,
                                 .token_revoked = o->token_revoked,
                                 .revoked_arg = o->revoked_arg,

@@ -21,6 +21,7 @@ struct core_options {
     const char *users_file;
     const char *nodes_file;
     user_name_fn user_name;
+    user_uid_fn user_uid;
     const struct api_view *views;
     size_t n_views;
     const struct report_maker *reports;

@@ -1,151 +1,156 @@
-/* job_json.c - jobs as the documents of --json */
+/* job_json.c - jobs as the documents of squeue --json and slurmrestd's jobs */
 
 #include "slurm/job_json.h"
 
-#include <inttypes.h>
-
 #include "base/mem.h"
-#include "base/yaml.h"
 #include "kinds/slurm/slurm_rows.h"
 #include "model/hostlist.h"
 
-json_t *slurm_number(bool is_set, int64_t n)
-{
-    json_t *j = json_object();
-
-    json_put_bool(j, "set", is_set && n >= 0);
-    json_put_bool(j, "infinite", is_set && n < 0);
-    json_put_int(j, "number", is_set && n >= 0 ? n : 0);
-    return j;
-}
-
-static json_t *meta_new(void)
-{
-    json_t *meta = json_object();
-    json_t *slurm = json_object_at(meta, "slurm");
-    json_t *version = json_object_at(slurm, "version");
-    struct str rest = STR(SLURM_VERSION);
-    static const char *const parts[] = {"major", "minor", "micro"};
-
-    for (size_t i = 0; i < COUNT(parts); i++) {
-        struct str part = str_cut(&rest, '.');
-
-        json_put(version, parts[i], json_stringn(part.at, part.size));
-    }
-    json_put_text(slurm, "release", SLURM_VERSION);
-    json_put_text(slurm, "cluster", "mete");
-    return meta;
-}
-
-json_t *slurm_document_new(const char *member, json_t *value)
-{
-    json_t *document = json_object();
-
-    json_put(document, member, value);
-    json_put(document, "meta", meta_new());
-    json_put(document, "errors", json_array());
-    json_put(document, "warnings", json_array());
-    return document;
-}
-
-void slurm_document_add(const json_t *document, bool is_yaml, struct buf *out)
-{
-    AUTO_FREE char *text = is_yaml ? yaml_format(document) : json_format_pretty(document);
-
-    buf_add_text(out, text);
-    if (!text_ends_with(text, "\n"))
-        buf_add_char(out, '\n');
-}
-
-/* Members whose texts and numbers are those of the row. */
-static const struct {
-    const char *name;
-    const char *key;
-} texts[] = {
-    {"account", "account"},
-    {"batch_host", "batchHost"},
-    {"command", "command"},
-    {"comment", "comment"},
-    {"current_working_directory", "workDir"},
-    {"dependency", "dependency"},
-    {"excluded_nodes", "excludeNodes"},
-    {"features", "constraint"},
-    {"group_name", "group"},
-    {"licenses", "licenses"},
-    {"name", "name"},
-    {"nodes", "nodes"},
-    {"partition", "partition"},
-    {"qos", "qos"},
-    {"required_nodes", "nodeList"},
-    {"resv_name", "reservation"},
-    {"standard_error", "stderr"},
-    {"standard_input", "stdin"},
-    {"standard_output", "stdout"},
-    {"state_description", "message"},
-    {"state_reason", "reason"},
-    {"submit_line", "submitLine"},
-    {"tres_alloc_str", "tresAllocated"},
-    {"tres_per_job", "tresPerJob"},
-    {"tres_per_node", "tresPerNode"},
-    {"tres_per_task", "tresPerTask"},
-    {"tres_req_str", "tresRequested"},
-    {"user_name", "user"},
-    {"wckey", "wckey"},
+static const struct member job_members[] = {
+    {"account", "account", MEMBER_TEXT},
+    {"accrue_time", "eligibleTime", MEMBER_VALUE},
+    {"admin_comment", NULL, MEMBER_TEXT},
+    {"allocating_node", "submitHost", MEMBER_TEXT},
+    {"array_job_id", "arrayJobId", MEMBER_VALUE},
+    {"array_max_tasks", "arrayTaskLimit", MEMBER_VALUE},
+    {"association_id", NULL, MEMBER_NUMBER},
+    {"batch_features", NULL, MEMBER_TEXT},
+    {"batch_flag", "batch", MEMBER_BOOL},
+    {"batch_host", "batchHost", MEMBER_TEXT},
+    {"billable_tres", NULL, MEMBER_VALUE},
+    {"burst_buffer", NULL, MEMBER_TEXT},
+    {"burst_buffer_state", NULL, MEMBER_TEXT},
+    {"cluster", "mete", MEMBER_CONSTANT},
+    {"cluster_features", NULL, MEMBER_TEXT},
+    {"command", "command", MEMBER_TEXT},
+    {"comment", "comment", MEMBER_TEXT},
+    {"container", NULL, MEMBER_TEXT},
+    {"container_id", NULL, MEMBER_TEXT},
+    {"contiguous", NULL, MEMBER_BOOL},
+    {"core_spec", NULL, MEMBER_NUMBER},
+    {"cores_per_socket", NULL, MEMBER_VALUE},
+    {"cpu_frequency_governor", NULL, MEMBER_VALUE},
+    {"cpu_frequency_maximum", NULL, MEMBER_VALUE},
+    {"cpu_frequency_minimum", NULL, MEMBER_VALUE},
+    {"cpus", "cpus", MEMBER_VALUE},
+    {"cpus_per_task", "cpusPerTask", MEMBER_VALUE},
+    {"cpus_per_tres", NULL, MEMBER_TEXT},
+    {"cron", NULL, MEMBER_TEXT},
+    {"current_working_directory", "workDir", MEMBER_TEXT},
+    {"deadline", "deadline", MEMBER_VALUE},
+    {"delay_boot", NULL, MEMBER_VALUE},
+    {"dependency", "dependency", MEMBER_TEXT},
+    {"eligible_time", "eligibleTime", MEMBER_VALUE},
+    {"end_time", "endTime", MEMBER_VALUE},
+    {"excluded_nodes", "excludeNodes", MEMBER_TEXT},
+    {"extra", NULL, MEMBER_TEXT},
+    {"failed_node", NULL, MEMBER_TEXT},
+    {"features", "constraint", MEMBER_TEXT},
+    {"federation_origin", NULL, MEMBER_TEXT},
+    {"federation_siblings_active", NULL, MEMBER_TEXT},
+    {"federation_siblings_viable", NULL, MEMBER_TEXT},
+    {"flags", NULL, MEMBER_LIST},
+    {"gres_detail", NULL, MEMBER_LIST},
+    {"group_id", "gid", MEMBER_NUMBER},
+    {"group_name", "group", MEMBER_TEXT},
+    {"het_job_id", "hetJobId", MEMBER_VALUE},
+    {"het_job_id_set", NULL, MEMBER_TEXT},
+    {"het_job_offset", "hetJobOffset", MEMBER_VALUE},
+    {"job_id", "jobId", MEMBER_NUMBER},
+    {"job_size_str", NULL, MEMBER_LIST},
+    {"last_sched_evaluation", "lastDecisionTime", MEMBER_VALUE},
+    {"licenses", "licenses", MEMBER_TEXT},
+    {"mail_type", NULL, MEMBER_LIST},
+    {"mail_user", NULL, MEMBER_TEXT},
+    {"max_cpus", NULL, MEMBER_VALUE},
+    {"max_nodes", "nodesMax", MEMBER_VALUE},
+    {"maximum_switch_wait_time", NULL, MEMBER_NUMBER},
+    {"mcs_label", NULL, MEMBER_TEXT},
+    {"memory_per_cpu", "memoryPerCpu", MEMBER_VALUE},
+    {"memory_per_node", "memoryPerNode", MEMBER_VALUE},
+    {"memory_per_tres", NULL, MEMBER_TEXT},
+    {"minimum_cpus_per_node", "cpusMin", MEMBER_VALUE},
+    {"minimum_tmp_disk_per_node", NULL, MEMBER_VALUE},
+    {"name", "name", MEMBER_TEXT},
+    {"network", NULL, MEMBER_TEXT},
+    {"nice", "nice", MEMBER_NUMBER},
+    {"node_count", "nodeCount", MEMBER_VALUE},
+    {"nodes", "nodes", MEMBER_TEXT},
+    {"partition", "partition", MEMBER_TEXT},
+    {"pre_sus_time", NULL, MEMBER_VALUE},
+    {"preempt_time", NULL, MEMBER_VALUE},
+    {"preemptable_time", NULL, MEMBER_VALUE},
+    {"prefer", NULL, MEMBER_TEXT},
+    {"priority", "priority", MEMBER_VALUE},
+    {"priority_by_partition", NULL, MEMBER_LIST},
+    {"profile", NULL, MEMBER_LIST},
+    {"qos", "qos", MEMBER_TEXT},
+    {"reboot", NULL, MEMBER_BOOL},
+    {"requeue", "requeue", MEMBER_BOOL},
+    {"required_nodes", "nodeList", MEMBER_TEXT},
+    {"required_switches", NULL, MEMBER_NUMBER},
+    {"resize_time", NULL, MEMBER_VALUE},
+    {"restart_cnt", "restarts", MEMBER_NUMBER},
+    {"resv_name", "reservation", MEMBER_TEXT},
+    {"scheduled_nodes", NULL, MEMBER_TEXT},
+    {"selinux_context", NULL, MEMBER_TEXT},
+    {"shared", NULL, MEMBER_LIST},
+    {"sockets_per_board", NULL, MEMBER_NUMBER},
+    {"sockets_per_node", NULL, MEMBER_VALUE},
+    {"standard_error", "stderr", MEMBER_TEXT},
+    {"standard_input", "stdin", MEMBER_TEXT},
+    {"standard_output", "stdout", MEMBER_TEXT},
+    {"start_time", "startTime", MEMBER_VALUE},
+    {"state_description", "message", MEMBER_TEXT},
+    {"state_reason", "reason", MEMBER_TEXT},
+    {"submit_line", "submitLine", MEMBER_TEXT},
+    {"submit_time", "submitTime", MEMBER_VALUE},
+    {"suspend_time", "suspendTime", MEMBER_VALUE},
+    {"system_comment", NULL, MEMBER_TEXT},
+    {"tasks", "tasks", MEMBER_VALUE},
+    {"tasks_per_board", NULL, MEMBER_VALUE},
+    {"tasks_per_core", NULL, MEMBER_VALUE},
+    {"tasks_per_node", "tasksPerNode", MEMBER_VALUE},
+    {"tasks_per_socket", NULL, MEMBER_VALUE},
+    {"tasks_per_tres", NULL, MEMBER_VALUE},
+    {"thread_spec", NULL, MEMBER_NUMBER},
+    {"threads_per_core", NULL, MEMBER_VALUE},
+    {"time_limit", "timeLimit", MEMBER_VALUE},
+    {"time_minimum", "timeMin", MEMBER_VALUE},
+    {"tres_alloc_str", "tresAllocated", MEMBER_TEXT},
+    {"tres_bind", NULL, MEMBER_TEXT},
+    {"tres_freq", NULL, MEMBER_TEXT},
+    {"tres_per_job", "tresPerJob", MEMBER_TEXT},
+    {"tres_per_node", "tresPerNode", MEMBER_TEXT},
+    {"tres_per_socket", NULL, MEMBER_TEXT},
+    {"tres_per_task", "tresPerTask", MEMBER_TEXT},
+    {"tres_req_str", "tresRequested", MEMBER_TEXT},
+    {"user_id", "uid", MEMBER_NUMBER},
+    {"user_name", "user", MEMBER_TEXT},
+    {"wckey", "wckey", MEMBER_TEXT},
+    {0},
 };
 
-static const struct {
-    const char *name;
-    const char *key;
-} numbers[] = {
-    {"accrue_time", "eligibleTime"},
-    {"array_job_id", "arrayJobId"},
-    {"array_max_tasks", "arrayTaskLimit"},
-    {"cpus", "cpus"},
-    {"cpus_per_task", "cpusPerTask"},
-    {"deadline", "deadline"},
-    {"eligible_time", "eligibleTime"},
-    {"end_time", "endTime"},
-    {"het_job_id", "hetJobId"},
-    {"het_job_offset", "hetJobOffset"},
-    {"last_sched_evaluation", "lastDecisionTime"},
-    {"max_nodes", "nodesMax"},
-    {"memory_per_cpu", "memoryPerCpu"},
-    {"memory_per_node", "memoryPerNode"},
-    {"minimum_cpus_per_node", "cpusMin"},
-    {"node_count", "nodeCount"},
-    {"priority", "priority"},
-    {"start_time", "startTime"},
-    {"submit_time", "submitTime"},
-    {"suspend_time", "suspendTime"},
-    {"tasks", "tasks"},
-    {"tasks_per_node", "tasksPerNode"},
-    {"time_limit", "timeLimit"},
-    {"time_minimum", "timeMin"},
-};
-
-static json_t *exit_new(const json_t *row, const char *code_key)
+json_t *slurm_exit_code(const json_t *row, const char *key, const char *signal_key)
 {
     json_t *code = json_object();
-    int64_t sign = json_int(row, "exitSignal", 0);
-    int64_t value = json_int(row, code_key, 0);
+    int64_t sign = json_int(row, signal_key, 0);
+    int64_t value = json_int(row, key, 0);
     json_t *of_signal = json_object_at(code, "signal");
+    const char *status = sign > 0 ? "SIGNALED" : value > 0 ? "ERROR" : "SUCCESS";
 
-    json_put(code, "status", json_array());
-    json_array_append_new(json_array_at(code, "status"), json_string(sign > 0    ? "SIGNALED"
-                                                                     : value > 0 ? "ERROR"
-                                                                                 : "SUCCESS"));
+    json_put(code, "status", slurm_words_array(status));
     json_put(code, "return_code", slurm_number(true, value));
     json_put(of_signal, "id", slurm_number(sign > 0, sign));
     json_put_text(of_signal, "name", "");
     return code;
 }
 
-static json_t *states_new(const json_t *row)
+json_t *slurm_states_array(const json_t *row)
 {
-    json_t *states = json_array();
     const char *state = json_text(row, "state");
+    json_t *states = slurm_words_array(state ? state : "PENDING");
 
-    json_array_append_new(states, json_string(state ? state : "PENDING"));
     (void)json_array_extend(states, json_object_get(row, "flags")); /* absent: none */
     return states;
 }
@@ -163,9 +168,10 @@ static json_t *allocation_new(const json_t *row)
 
     for (size_t i = 0; !e && i < names.names.n; i++)
         (void)json_array_append_new(
-            list, json_pack("{s:I,s:s,s:{s:I,s:I},s:{s:I,s:I}}", "index", (json_int_t)i, "name",
-                            names.names.at[i], "cpus", "count", cpus, "used", cpus, "memory",
-                            "used", memory, "allocated", memory)); /* fresh: cannot fail */
+            list,
+            json_pack("{s:I,s:s,s:{s:I,s:I},s:{s:I,s:I},s:[]}", "index", (json_int_t)i, "name",
+                      names.names.at[i], "cpus", "count", cpus, "used", cpus, "memory", "used",
+                      memory, "allocated", memory, "sockets")); /* fresh: cannot fail */
     return list;
 }
 
@@ -174,15 +180,17 @@ static json_t *resources_new(const json_t *row)
 {
     json_t *resources = json_object();
     const char *nodes = json_text(row, "nodes");
-    json_t *of_nodes;
 
     if (!nodes)
         return resources;
     json_put_int(resources, "cpus", json_int(row, "cpus", 0));
-    of_nodes = json_object_at(resources, "nodes");
-    json_put_int(of_nodes, "count", json_int(row, "nodeCount", 1));
-    json_put_text(of_nodes, "list", nodes);
-    json_put(of_nodes, "allocation", allocation_new(row));
+    json_put(resources, "select_type", json_array());
+    json_put(resources, "threads_per_core", slurm_number(false, 0));
+    member_put(resources, "nodes/count", json_integer(json_int(row, "nodeCount", 1)));
+    member_put(resources, "nodes/select_type", json_array());
+    member_put(resources, "nodes/list", json_string(nodes));
+    member_put(resources, "nodes/whole", json_boolean(json_bool(row, "exclusive", false)));
+    member_put(resources, "nodes/allocation", allocation_new(row));
     return resources;
 }
 
@@ -191,27 +199,17 @@ static json_t *job_document(const json_t *row)
     json_t *job = json_object();
     const json_t *index = json_object_get(row, "arrayTaskId");
 
-    json_put_int(job, "job_id", json_int(row, "jobId", 0));
-    json_put(job, "job_state", states_new(row));
-    for (size_t i = 0; i < COUNT(texts); i++)
-        json_put_text(job, texts[i].name, text_or_empty(json_text(row, texts[i].key)));
-    for (size_t i = 0; i < COUNT(numbers); i++)
-        json_put(
-            job, numbers[i].name,
-            slurm_number(json_object_get(row, numbers[i].key), json_int(row, numbers[i].key, 0)));
+    members_put(job, row, job_members);
+    if (!json_text_filled(row, "reason"))
+        json_put_text(job, "state_reason", "None");
+    json_put(job, "job_state", slurm_states_array(row));
     json_put(job, "array_task_id", slurm_number(json_is_integer(index), json_integer_value(index)));
     json_put_text(job, "array_task_string", text_or_empty(json_string_value(index)));
-    json_put(job, "exit_code", exit_new(row, "exitCode"));
-    json_put(job, "derived_exit_code", exit_new(row, "derivedExitCode"));
+    json_put(job, "exit_code", slurm_exit_code(row, "exitCode", "exitSignal"));
+    json_put(job, "derived_exit_code",
+             slurm_exit_code(row, "derivedExitCode", "derivedExitSignal"));
     json_put(job, "job_resources", resources_new(row));
-    json_put_int(job, "user_id", json_int(row, "uid", 0));
-    json_put_int(job, "group_id", json_int(row, "gid", 0));
-    json_put_int(job, "nice", json_int(row, "nice", 0));
-    json_put_int(job, "restart_cnt", json_int(row, "restarts", 0));
-    json_put_bool(job, "requeue", json_bool(row, "requeue", false));
-    json_put_bool(job, "batch_flag", json_bool(row, "batch", false));
     json_put_bool(job, "hold", json_int(row, "priority", 1) == 0);
-    json_put_text(job, "cluster", "mete");
     return job;
 }
 
@@ -223,21 +221,7 @@ json_t *slurm_jobs_document(const json_t *rows, const struct slurm_view *v)
     for (size_t i = 0; i < json_array_size(rows); i++)
         json_array_append_new(jobs, job_document(json_array_get(rows, i)));
     document = slurm_document_new("jobs", jobs);
+    json_put(document, "last_backfill", slurm_number(false, 0));
     json_put(document, "last_update", slurm_number(true, v->now_s));
-    return document;
-}
-
-json_t *slurm_accounts_document(const json_t *rows, const struct slurm_view *v)
-{
-    json_t *document = slurm_jobs_document(rows, v);
-    json_t *jobs = json_object_get(document, "jobs");
-
-    for (size_t i = 0; i < json_array_size(jobs); i++) {
-        const json_t *row = json_array_get(rows, i);
-        json_t *state = json_object_at(json_array_get(jobs, i), "state");
-
-        json_put(state, "current", states_new(row));
-        json_put_text(state, "reason", text_or_empty(json_text(row, "reason")));
-    }
     return document;
 }

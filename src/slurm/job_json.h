@@ -1,26 +1,18 @@
-/*
- * job_json.h - the documents of squeue --json and scontrol show job --json
- *
- * Members have the names and forms of Slurm 24.11's data parser v0.0.42: states are lists, numbers
- * that may be absent are objects {set, infinite, number}.
- */
+/* job_json.h - jobs as documents: of squeue, scontrol and slurmrestd, and of the accounting */
 #pragma once
 
 #include "slurm/columns.h"
+#include "slurm/document.h"
 
-/* {"jobs": [...], "meta", "errors", "warnings"}. New reference. */
+/* {"jobs": [...], "last_update", "meta", "errors", "warnings"}. New reference. */
 json_t *slurm_jobs_document(const json_t *rows, const struct slurm_view *v);
 
-/* The same for sacct: each job has its state also in the member of the accounting. New reference.
- */
+/* The same of the accounting: rows of sacct, where the steps of a job follow it (member "step").
+ * New reference. */
 json_t *slurm_accounts_document(const json_t *rows, const struct slurm_view *v);
 
-/* A document with "meta", "errors" and "warnings" around `member`, whose `value` is taken. New
- * reference. */
-json_t *slurm_document_new(const char *member, json_t *value);
+/* {"status", "return_code", "signal"} of the code and the signal in two members. New reference. */
+json_t *slurm_exit_code(const json_t *row, const char *key, const char *signal_key);
 
-/* {set, infinite, number}: below 0 is infinite; `is_set` false: not set. New reference. */
-json_t *slurm_number(bool is_set, int64_t n);
-
-/* Adds the document as text. */
-void slurm_document_add(const json_t *document, bool is_yaml, struct buf *out);
+/* ["RUNNING", "COMPLETING"]. New reference. */
+json_t *slurm_states_array(const json_t *row);

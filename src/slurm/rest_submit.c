@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "slurm/rest.h"
 #include "slurm/submit.h"
+#include "slurm/update.h"
 
 enum rest_form {
     REST_TEXT,
@@ -20,40 +21,41 @@ static const struct {
     const char *member;
     const char *option;
     enum rest_form form;
-    const char *unit; /* behind a number */
+    const char *unit;   /* behind a number */
+    const char *update; /* the key of scontrol update; NULL: no change after the submission */
 } rest_members[] = {
-    {"account", "account", REST_TEXT, NULL},
-    {"array", "array", REST_TEXT, NULL},
-    {"begin_time", "begin", REST_MOMENT, NULL},
-    {"comment", "comment", REST_TEXT, NULL},
-    {"constraints", "constraint", REST_TEXT, NULL},
-    {"cpus_per_task", "cpus-per-task", REST_NUMBER, NULL},
-    {"current_working_directory", "chdir", REST_TEXT, NULL},
-    {"deadline", "deadline", REST_MOMENT, NULL},
-    {"dependency", "dependency", REST_TEXT, NULL},
-    {"excluded_nodes", "exclude", REST_LIST, NULL},
-    {"hold", "hold", REST_FLAG, NULL},
-    {"licenses", "licenses", REST_TEXT, NULL},
-    {"memory_per_cpu", "mem-per-cpu", REST_NUMBER, "M"},
-    {"memory_per_node", "mem", REST_NUMBER, "M"},
-    {"minimum_cpus_per_node", "mincpus", REST_NUMBER, NULL},
-    {"name", "job-name", REST_TEXT, NULL},
-    {"nice", "nice", REST_NUMBER, NULL},
-    {"nodes", "nodes", REST_TEXT, NULL},
-    {"partition", "partition", REST_TEXT, NULL},
-    {"qos", "qos", REST_TEXT, NULL},
-    {"required_nodes", "nodelist", REST_LIST, NULL},
-    {"reservation", "reservation", REST_TEXT, NULL},
-    {"standard_error", "error", REST_TEXT, NULL},
-    {"standard_input", "input", REST_TEXT, NULL},
-    {"standard_output", "output", REST_TEXT, NULL},
-    {"tasks", "ntasks", REST_NUMBER, NULL},
-    {"tasks_per_node", "ntasks-per-node", REST_NUMBER, NULL},
-    {"time_limit", "time", REST_NUMBER, NULL},
-    {"time_minimum", "time-min", REST_NUMBER, NULL},
-    {"tres_per_job", "gpus", REST_TRES, NULL},
-    {"tres_per_node", "gres", REST_TRES, NULL},
-    {"wckey", "wckey", REST_TEXT, NULL},
+    {"account", "account", REST_TEXT, NULL, "Account"},
+    {"array", "array", REST_TEXT, NULL, NULL},
+    {"begin_time", "begin", REST_MOMENT, NULL, "StartTime"},
+    {"comment", "comment", REST_TEXT, NULL, "Comment"},
+    {"constraints", "constraint", REST_TEXT, NULL, NULL},
+    {"cpus_per_task", "cpus-per-task", REST_NUMBER, NULL, NULL},
+    {"current_working_directory", "chdir", REST_TEXT, NULL, NULL},
+    {"deadline", "deadline", REST_MOMENT, NULL, "Deadline"},
+    {"dependency", "dependency", REST_TEXT, NULL, "Dependency"},
+    {"excluded_nodes", "exclude", REST_LIST, NULL, NULL},
+    {"hold", "hold", REST_FLAG, NULL, NULL},
+    {"licenses", "licenses", REST_TEXT, NULL, NULL},
+    {"memory_per_cpu", "mem-per-cpu", REST_NUMBER, "M", NULL},
+    {"memory_per_node", "mem", REST_NUMBER, "M", NULL},
+    {"minimum_cpus_per_node", "mincpus", REST_NUMBER, NULL, "MinCPUsNode"},
+    {"name", "job-name", REST_TEXT, NULL, "JobName"},
+    {"nice", "nice", REST_NUMBER, NULL, "Nice"},
+    {"nodes", "nodes", REST_TEXT, NULL, NULL},
+    {"partition", "partition", REST_TEXT, NULL, "Partition"},
+    {"qos", "qos", REST_TEXT, NULL, "QOS"},
+    {"required_nodes", "nodelist", REST_LIST, NULL, NULL},
+    {"reservation", "reservation", REST_TEXT, NULL, "ReservationName"},
+    {"standard_error", "error", REST_TEXT, NULL, NULL},
+    {"standard_input", "input", REST_TEXT, NULL, NULL},
+    {"standard_output", "output", REST_TEXT, NULL, NULL},
+    {"tasks", "ntasks", REST_NUMBER, NULL, "NumTasks"},
+    {"tasks_per_node", "ntasks-per-node", REST_NUMBER, NULL, NULL},
+    {"time_limit", "time", REST_NUMBER, NULL, "TimeLimit"},
+    {"time_minimum", "time-min", REST_NUMBER, NULL, "TimeMin"},
+    {"tres_per_job", "gpus", REST_TRES, NULL, NULL},
+    {"tres_per_node", "gres", REST_TRES, NULL, NULL},
+    {"wckey", "wckey", REST_TEXT, NULL, "WCKey"},
 };
 
 /* Members that are read elsewhere. */
@@ -118,8 +120,7 @@ static struct err *rest_tres(const char *text, const char *option, const char *m
 }
 
 /* The text of a member as the value of its option; NULL: not given. */
-static struct err *rest_value(const struct slurm_submit *s, const json_t *value, size_t i,
-                              char **ret)
+static struct err *rest_value(int64_t now_s, const json_t *value, size_t i, char **ret)
 {
     const char *member = rest_members[i].member;
     const char *text = json_string_value(value);
@@ -140,7 +141,7 @@ static struct err *rest_value(const struct slurm_submit *s, const json_t *value,
     case REST_MOMENT:
         at_s = json_is_object(value) ? json_int(value, "number", 0) : json_integer_value(value);
         if (at_s > 0)
-            *ret = mem_format("now+%" PRId64, at_s > s->now_s ? at_s - s->now_s : 0);
+            *ret = mem_format("now+%" PRId64, at_s > now_s ? at_s - now_s : 0);
         return NULL;
     case REST_TRES:
         if (text && *text)
@@ -185,7 +186,7 @@ static struct err *rest_apply(struct slurm_submit *s, size_t i, const json_t *va
     struct slurm_words words = {0};
     struct err *e = NULL;
 
-    TRY(rest_value(s, value, i, &text));
+    TRY(rest_value(s->now_s, value, i, &text));
     if (!text)
         return NULL;
     vec_add(&words.given, (struct slurm_given){.name = rest_members[i].option, .value = text});
@@ -238,5 +239,71 @@ struct err *slurm_rest_job(const json_t *body, int64_t now_s, zone_fn zone, json
     if (!json_text_filled(s.spec, "name"))
         json_put_text(json_object_get(object, "spec"), "name", "sbatch");
     *ret = object;
+    return NULL;
+}
+
+/* ---- a change ---- */
+
+/* The members with their keys of scontrol update; texts are owned by `texts`. */
+struct rest_changes {
+    VEC(struct slurm_update) updates;
+    VEC(char *) texts;
+};
+
+static void rest_changes_done(struct rest_changes *ch)
+{
+    VEC_EACH (&ch->texts, text)
+        free(*text);
+    vec_done(&ch->texts);
+    vec_done(&ch->updates);
+}
+
+static struct err *rest_change_add(struct rest_changes *ch, const char *name, const json_t *value,
+                                   int64_t now_s)
+{
+    char *text = NULL;
+
+    if (text_equal(name, "requeue") && json_is_boolean(value)) {
+        vec_add(&ch->updates, (struct slurm_update){"Requeue", json_is_true(value) ? "1" : "0"});
+        return NULL;
+    }
+    for (size_t i = 0; i < COUNT(rest_members); i++) {
+        if (!rest_members[i].update || !text_equal(rest_members[i].member, name))
+            continue;
+        if (!json_is_string(value) || *json_string_value(value)) /* an empty text takes it away */
+            TRY(rest_value(now_s, value, i, &text));
+        if (!text && !json_is_string(value))
+            return NULL; /* not set */
+        text = text ? text : mem_strdup("");
+        vec_add(&ch->texts, text);
+        vec_add(&ch->updates, (struct slurm_update){rest_members[i].update, text});
+        return NULL;
+    }
+    return err_new(ERR_INVALID, "job.%.64s: a change of it is not available yet", name);
+}
+
+struct err *slurm_rest_update(const json_t *body, const json_t *job, const char *elements,
+                              int64_t now_s, zone_fn zone, json_t **ret)
+{
+    AUTO(rest_changes_done) struct rest_changes changes = {0};
+    AUTO(json_freep) json_t *patch = NULL;
+    AUTO(json_freep) json_t *hold = NULL;
+    const json_t *held = json_object_get(body, "hold");
+    const char *name = NULL;
+    json_t *value = NULL;
+
+    if (json_object_size(body) == 0)
+        return err_new(ERR_BAD_REQUEST, "want the members of the job to change");
+    json_object_foreach ((json_t *)(uintptr_t)body, name, value)
+        if (value != held && !json_is_null(value))
+            TRY(rest_change_add(&changes, name, value, now_s));
+    TRY(slurm_update_patch(job, changes.updates.at, changes.updates.n, now_s, zone, &patch));
+    if (held && !json_is_boolean(held))
+        return rest_wrong("hold");
+    if (held) {
+        TRY(slurm_hold_patch(job, elements, json_is_true(held) ? "user" : NULL, &hold));
+        (void)json_object_update_recursive(patch, hold); /* two trees: cannot fail */
+    }
+    *ret = TAKE(patch);
     return NULL;
 }

@@ -77,13 +77,14 @@ const struct slurm_option sacct_options[] = {
     {"verbose", NULL, 'v', NO},
     {"version", NULL, 'V', NO},
     {"wckeys", NULL, 'W', YES},
+    {"yaml", NULL, 0, MAY},
     {0},
 };
 
 const char sacct_help[] =
     "Usage: sacct [-a] [-A accounts] [-b | -l | -o fields] [-D] [-E end] [-j jobs] [--name names]\n"
     "             [-n] [-N nodes] [-p | -P] [-q qos] [-r partitions] [-s states] [-S start]\n"
-    "             [-u users] [-X] [--delimiter=TEXT] [--json] [--noconvert]\n";
+    "             [-u users] [-X] [--delimiter=TEXT] [--json] [--yaml] [--noconvert]\n";
 
 static const char brief_fields[] = "jobid,state,exitcode";
 static const char default_fields[] = "jobid,jobname,partition,account,alloccpus,state,exitcode";
@@ -243,7 +244,8 @@ static struct err *sacct_read_options(struct sacct *s, const char *(*find)(const
     s->has_header = !slurm_words_has(s->words, "noheader");
     s->has_steps = !slurm_words_has(s->words, "allocations");
     s->has_duplicates = slurm_words_has(s->words, "duplicates");
-    s->is_json = slurm_words_has(s->words, "json");
+    s->is_yaml = slurm_words_has(s->words, "yaml");
+    s->is_document = s->is_yaml || slurm_words_has(s->words, "json");
     s->is_expanded = slurm_words_has(s->words, "array");
     e = state ? slurm_states_parse(state, &s->states) : NULL;
     if (e)
@@ -551,27 +553,42 @@ static void sacct_put_derived(const json_t *jobs, const json_t *steps)
     }
 }
 
-void sacct_print(const struct sacct *s, const struct sacct_rows *from, const struct slurm_view *v,
-                 struct buf *out)
+/* The rows that are printed: jobs, each with its steps behind it. New reference. */
+static json_t *sacct_rows_of(const struct sacct *s, const struct sacct_rows *from)
 {
     AUTO(json_freep) json_t *chosen = sacct_jobs(s, from->jobs, from->accounts);
     AUTO(json_freep) json_t *steps = slurm_steps_join(from->steps, from->accounts);
     AUTO(json_freep)
     json_t *expanded = s->is_expanded ? slurm_job_rows_expand(chosen) : json_incref(chosen);
-    AUTO(json_freep)
-    json_t *rows = s->has_steps ? sacct_with_steps(expanded, steps) : json_incref(expanded);
+
+    sacct_put_derived(chosen, steps);
+    return s->has_steps ? sacct_with_steps(expanded, steps) : json_incref(expanded);
+}
+
+json_t *sacct_document(const struct sacct *s, const struct sacct_rows *from,
+                       const struct slurm_view *v)
+{
+    AUTO(json_freep) json_t *rows = sacct_rows_of(s, from);
+
+    return slurm_accounts_document(rows, v);
+}
+
+void sacct_print(const struct sacct *s, const struct sacct_rows *from, const struct slurm_view *v,
+                 struct buf *out)
+{
+    AUTO(json_freep) json_t *rows = NULL;
     AUTO(json_freep) json_t *none = json_array();
     AUTO(json_freep) json_t *document = NULL;
     struct slurm_view view = *v;
 
-    sacct_put_derived(chosen, steps);
     view.unit = s->unit;
     view.keeps_unit = slurm_words_has(s->words, "noconvert") && !view.unit;
-    if (s->is_json) {
-        document = slurm_accounts_document(chosen, &view);
-        slurm_document_add(document, false, out);
+    if (s->is_document) {
+        document = sacct_document(s, from, &view);
+        slurm_document_add(document, s->is_yaml, out);
         return;
     }
+    rows = sacct_rows_of(s, from);
     if (s->has_header)
         slurm_format_print(&s->format, none, &view, true, out);
     if (s->has_header && !s->is_parsable)

@@ -28,7 +28,8 @@ struct sacct {
     bool ends_with_delimiter;
     bool has_duplicates; /* -D: all attempts of a job */
     char unit;           /* of --units; 0: none */
-    bool is_json;
+    bool is_document;    /* --json or --yaml */
+    bool is_yaml;
     bool is_expanded; /* a row for each waiting element */
 };
 
@@ -47,6 +48,10 @@ struct sacct_rows {
 /* Adds the output for the rows. */
 void sacct_print(const struct sacct *s, const struct sacct_rows *from, const struct slurm_view *v,
                  struct buf *out);
+
+/* The document of --json, also of slurmdb's jobs. New reference. */
+json_t *sacct_document(const struct sacct *s, const struct sacct_rows *from,
+                       const struct slurm_view *v);
 
 /* The rows of accounting with those of a job's nodes as one row for each attempt. New reference. */
 json_t *sacct_fold(const json_t *accounts);

@@ -17,6 +17,7 @@ const struct slurm_option sacctmgr_options[] = {
     {"associations", NULL, 's', NO},
     {"help", NULL, 'h', NO},
     {"immediate", NULL, 'i', NO},
+    {"json", NULL, 0, SLURM_TAKES_OPTIONAL},
     {"noheader", NULL, 'n', NO},
     {"oneliner", NULL, 'o', NO},
     {"parsable", NULL, 'p', NO},
@@ -26,11 +27,12 @@ const struct slurm_option sacctmgr_options[] = {
     {"verbose", NULL, 'v', NO},
     {"version", NULL, 'V', NO},
     {"usage", "help", 0, NO},
+    {"yaml", NULL, 0, SLURM_TAKES_OPTIONAL},
     {0},
 };
 
 const char sacctmgr_help[] =
-    "Usage: sacctmgr [-i] [-n] [-p | -P] [-Q] [-s] COMMAND ENTITY [KEY=VALUE...]\n"
+    "Usage: sacctmgr [-i] [-n] [-p | -P] [-Q] [-s] [--json] COMMAND ENTITY [KEY=VALUE...]\n"
     "  add ENTITY NAME KEY=VALUE...\n"
     "  modify ENTITY where KEY=VALUE... set KEY=VALUE...\n"
     "  delete ENTITY where KEY=VALUE...\n"

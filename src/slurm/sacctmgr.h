@@ -74,6 +74,11 @@ struct acct_table {
 struct err *acct_list(const struct acct_request *r, const struct acct_books *b,
                       const struct acct_table *t, struct buf *out) MUST_CHECK;
 
+/* The document of the same list: {"accounts": [...]}, "associations", "clusters", "qos", "TRES" or
+ * "users". ERR_INVALID: an unknown condition. New reference. */
+struct err *acct_document(const struct acct_request *r, const struct acct_books *b,
+                          json_t **ret) MUST_CHECK;
+
 /* A write of an object. */
 struct acct_write {
     const char *method; /* "POST", "PUT", "DELETE"; static */

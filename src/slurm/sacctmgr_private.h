@@ -62,3 +62,8 @@ const char **acct_names_below(const struct acct_books *b, const char *account, s
  * user (users), partition, shares, and the members of the association itself. New reference.
  */
 json_t *acct_associations(const struct acct_books *b);
+
+/* The rows of the entity that meet the conditions of `r`. ERR_INVALID: an unknown condition. New
+ * reference. */
+struct err *acct_rows(const struct acct_request *r, const struct acct_books *b,
+                      json_t **ret) MUST_CHECK;

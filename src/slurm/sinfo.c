@@ -14,6 +14,7 @@
 #include "model/hostlist.h"
 #include "model/slurm_time.h"
 #include "slurm/cancel.h"
+#include "slurm/cluster_json.h"
 #include "slurm/node_state.h"
 #include "slurm/query.h"
 
@@ -21,16 +22,36 @@
 #define YES SLURM_TAKES_VALUE
 
 const struct slurm_option sinfo_options[] = {
-    {"all", NULL, 'a', NO},          {"clusters", NULL, 'M', YES},  {"cluster", "clusters", 0, YES},
-    {"dead", NULL, 'd', NO},         {"exact", NULL, 'e', NO},      {"federation", NULL, 0, NO},
-    {"format", NULL, 'o', YES},      {"Format", NULL, 'O', YES},    {"help", NULL, 0, NO},
-    {"hide", NULL, 0, NO},           {"iterate", NULL, 'i', YES},   {"json", NULL, 0, NO},
-    {"list-reasons", NULL, 'R', NO}, {"local", NULL, 0, NO},        {"long", NULL, 'l', NO},
-    {"noconvert", NULL, 0, NO},      {"Node", NULL, 'N', NO},       {"nodes", NULL, 'n', YES},
-    {"noheader", NULL, 'h', NO},     {"partition", NULL, 'p', YES}, {"reservation", NULL, 'T', NO},
-    {"responding", NULL, 'r', NO},   {"sort", NULL, 'S', YES},      {"states", NULL, 't', YES},
-    {"summarize", NULL, 's', NO},    {"usage", "help", 0, NO},      {"verbose", NULL, 'v', NO},
-    {"version", NULL, 'V', NO},      {"yaml", NULL, 0, NO},         {0},
+    {"all", NULL, 'a', NO},
+    {"clusters", NULL, 'M', YES},
+    {"cluster", "clusters", 0, YES},
+    {"dead", NULL, 'd', NO},
+    {"exact", NULL, 'e', NO},
+    {"federation", NULL, 0, NO},
+    {"format", NULL, 'o', YES},
+    {"Format", NULL, 'O', YES},
+    {"help", NULL, 0, NO},
+    {"hide", NULL, 0, NO},
+    {"iterate", NULL, 'i', YES},
+    {"json", NULL, 0, SLURM_TAKES_OPTIONAL},
+    {"list-reasons", NULL, 'R', NO},
+    {"local", NULL, 0, NO},
+    {"long", NULL, 'l', NO},
+    {"noconvert", NULL, 0, NO},
+    {"Node", NULL, 'N', NO},
+    {"nodes", NULL, 'n', YES},
+    {"noheader", NULL, 'h', NO},
+    {"partition", NULL, 'p', YES},
+    {"reservation", NULL, 'T', NO},
+    {"responding", NULL, 'r', NO},
+    {"sort", NULL, 'S', YES},
+    {"states", NULL, 't', YES},
+    {"summarize", NULL, 's', NO},
+    {"usage", "help", 0, NO},
+    {"verbose", NULL, 'v', NO},
+    {"version", NULL, 'V', NO},
+    {"yaml", NULL, 0, SLURM_TAKES_OPTIONAL},
+    {0},
 };
 
 const char sinfo_help[] =
@@ -257,11 +278,16 @@ static const struct slurm_column sinfo_columns[] = {
 
 /* ---- options ---- */
 
+/* What tells the lines of a document apart. */
+static const char all_letters[] = "%P %a %l %D %t %N %c %z %m %d %w %f %G %E %i";
+
 static const char *sinfo_letters(const struct slurm_words *w, const char *(*find)(const char *))
 {
     const char *given = slurm_words_value(w, "format");
     bool is_long = slurm_words_has(w, "long");
 
+    if (slurm_words_has(w, "json") || slurm_words_has(w, "yaml"))
+        return all_letters;
     if (given)
         return given;
     if (slurm_words_has(w, "list-reasons"))
@@ -279,9 +305,10 @@ static const char *sinfo_letters(const struct slurm_words *w, const char *(*find
 struct err *sinfo_read(const struct slurm_words *words, const char *(*find)(const char *name),
                        struct sinfo *ret)
 {
-    static const char *const refused[] = {"json", "yaml", "clusters", "iterate", "reservation"};
+    static const char *const refused[] = {"clusters", "iterate", "reservation"};
     struct sinfo s = {.words = words};
-    const char *names = slurm_words_value(words, "Format");
+    bool is_document = slurm_words_has(words, "json") || slurm_words_has(words, "yaml");
+    const char *names = is_document ? NULL : slurm_words_value(words, "Format");
     struct err *e;
 
     for (size_t i = 0; i < COUNT(refused); i++)
@@ -406,6 +433,7 @@ static json_t *sinfo_row(const json_t *node, const json_t *partition)
     for (size_t i = 0; i < COUNT(kept); i++)
         if (json_object_get(partition, kept[i]))
             json_put(row, kept[i], json_incref(json_object_get(partition, kept[i])));
+    json_put(row, "of", json_incref((json_t *)(uintptr_t)partition));
     json_put_text(row, "partition", json_text(partition, "name"));
     json_put_text(row, "partitionState", json_text(partition, "state"));
     return row;
@@ -510,6 +538,13 @@ struct err *sinfo_print(const struct sinfo *s, const json_t *nodes, const json_t
             sinfo_add_partition(s, rows, nodes, partition, v);
     if (sort)
         TRY(slurm_rows_sort(rows, sort, sinfo_columns, v, NULL));
+    if (slurm_words_has(s->words, "json") || slurm_words_has(s->words, "yaml")) {
+        AUTO(json_freep)
+        json_t *document = slurm_document_new("sinfo", slurm_sinfo_json(rows, v));
+
+        slurm_document_add(document, slurm_words_has(s->words, "yaml"), out);
+        return NULL;
+    }
     if (s->is_long && s->has_header) {
         slurm_stamp_format(v->now_s, v->zone, "", now);
         buf_printf(out, "%s\n", now);

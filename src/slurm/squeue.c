@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "slurm/cancel.h"
+#include "slurm/cluster_json.h"
 #include "slurm/job_columns.h"
 #include "slurm/job_json.h"
 #include "slurm/query.h"
@@ -301,6 +302,11 @@ struct err *squeue_print(const struct squeue *q, const json_t *rows, const struc
     view.keeps_unit = q->keeps_unit;
     if (q->is_steps) {
         TRY(slurm_steps_choose(rows, *q->steps ? q->steps : NULL, &chosen));
+        if (q->output != SLURM_TABLE) {
+            document = slurm_document_new("steps", slurm_steps_json(chosen, &view));
+            slurm_document_add(document, q->output == SLURM_YAML, out);
+            return NULL;
+        }
         slurm_format_print(&q->format, chosen, &view, q->has_header, out);
         return NULL;
     }

@@ -11,6 +11,7 @@
 #include "cli/slurm/slurm_command.h"
 #include "cli/term/output.h"
 #include "cli/term/text_escape.h"
+#include "slurm/document.h"
 
 enum {
     ANSWER_WAIT_MS = 30000,
@@ -133,6 +134,20 @@ static struct err *refuse(struct slurm_command *s, struct err *e)
     return NULL;
 }
 
+/* --json, --yaml */
+static struct err *print_document(struct slurm_command *s, const struct acct_request *r,
+                                  const struct acct_books *b)
+{
+    AUTO(json_freep) json_t *document = NULL;
+    AUTO(buf_done) struct buf out = {0};
+    struct err *e = acct_document(r, b, &document);
+
+    if (e)
+        return refuse(s, e);
+    slurm_document_add(document, slurm_words_has(&s->words, "yaml"), &out);
+    return output_write(s->cli, (struct str){out.at, out.size});
+}
+
 static struct err *print_list(struct slurm_command *s, const struct acct_request *r,
                               const struct acct_books *b)
 {
@@ -204,6 +219,9 @@ static struct err *sacctmgr_do(struct slurm_command *s, const struct acct_reques
     struct acct_plan plan = {0};
     struct err *e;
 
+    if (r->verb == ACCT_LIST &&
+        (slurm_words_has(&s->words, "json") || slurm_words_has(&s->words, "yaml")))
+        return print_document(s, r, b);
     if (r->verb == ACCT_LIST)
         return print_list(s, r, b);
     if (slurm_words_has(&s->words, "readonly"))

@@ -6,11 +6,13 @@
 
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "cli/commands.h"
 #include "cli/term/output.h"
 #include "kinds/slurm/slurm_rows.h"
 #include "model/hostlist.h"
+#include "slurm/cluster_json.h"
 #include "slurm/job_json.h"
 #include "slurm/query.h"
 #include "slurm/show.h"
@@ -24,14 +26,14 @@ static const struct slurm_option scontrol_options[] = {
     {"details", NULL, 'd', NO},
     {"help", NULL, 'h', NO},
     {"hide", NULL, 0, NO},
-    {"json", NULL, 0, NO},
+    {"json", NULL, 0, SLURM_TAKES_OPTIONAL},
     {"local", NULL, 0, NO},
     {"oneliner", NULL, 'o', NO},
     {"quiet", NULL, 'Q', NO},
     {"usage", "help", 0, NO},
     {"verbose", NULL, 'v', NO},
     {"version", NULL, 'V', NO},
-    {"yaml", NULL, 0, NO},
+    {"yaml", NULL, 0, SLURM_TAKES_OPTIONAL},
     {0},
 };
 
@@ -44,7 +46,8 @@ static const char scontrol_help[] =
     "  update JobId=JOB KEY=VALUE...   update NodeName=NODES State=DRAIN|RESUME [Reason=TEXT]\n"
     "  create PartitionName=NAME KEY=VALUE...   update PartitionName=NAME KEY=VALUE...\n"
     "  create|update|delete reservation KEY=VALUE...   show reservation [NAME]\n"
-    "  delete PartitionName=NAME   reconfigure   ping   wait_job JOB   version\n";
+    "  delete PartitionName=NAME   reconfigure   ping   wait_job JOB   version\n"
+    "  token [username=NAME] [lifespan=SECONDS]\n";
 
 /* ---- show ---- */
 
@@ -71,39 +74,90 @@ static struct err *show_hosts(struct scontrol *x, const char *what, const char *
     return output_write(x->s.cli, (struct str){out.at, out.size});
 }
 
-typedef void (*show_fn)(const struct slurm_show *s, const json_t *row, struct buf *out);
+bool scontrol_wants_document(const struct scontrol *x)
+{
+    return slurm_words_has(&x->s.words, "json") || slurm_words_has(&x->s.words, "yaml");
+}
 
-/* Prints the rows, or those whose `name` is in the list. */
-static struct err *show_rows(struct scontrol *x, const json_t *rows, const char *names,
-                             const char *missing, show_fn fn)
+struct err *scontrol_print_document(struct scontrol *x, json_t *document)
+{
+    AUTO(json_freep) json_t *taken = document;
+    AUTO(buf_done) struct buf out = {0};
+
+    slurm_document_add(taken, slurm_words_has(&x->s.words, "yaml"), &out);
+    return output_write(x->s.cli, (struct str){out.at, out.size});
+}
+
+/* What is shown of rows that have names. */
+struct show_kind {
+    const char *what; /* of the report, and the member of the document */
+    const char *missing;
+    void (*add)(const struct slurm_show *s, const json_t *row, struct buf *out);
+    json_t *(*json)(const json_t *rows, const struct slurm_view *v); /* NULL: no document */
+};
+
+static const struct show_kind show_nodes = {"nodes", "Node %s not found", slurm_show_node,
+                                            slurm_nodes_json};
+static const struct show_kind show_partitions = {"partitions", "Partition %s not found",
+                                                 slurm_show_partition, slurm_partitions_json};
+static const struct show_kind show_licenses = {"licenses", "License %s not found",
+                                               slurm_show_license, slurm_licenses_json};
+static const struct show_kind show_topology = {
+    "topology", "Topology information contains no switch %s", slurm_show_switch, NULL};
+
+/* The rows of those names; without names those that are not hidden. New reference. */
+static struct err *rows_choose(struct scontrol *x, const json_t *rows, const char *names,
+                               json_t **ret)
 {
     bool shows_all = slurm_words_has(&x->s.words, "all");
-    const struct slurm_show show = {&x->s.view, x->is_one_line, x->is_detailed};
     AUTO(hostlist_done) struct hostlist wanted = {0};
-    AUTO(buf_done) struct buf out = {0};
+    json_t *chosen;
     const json_t *row;
     size_t i;
 
     if (names)
         TRY(hostlist_parse(str_of(names), HOSTLIST_MAX, &wanted));
+    chosen = json_array();
     json_array_foreach (rows, i, row) {
         bool is_wanted = !names && (shows_all || !json_bool(row, "hidden", false));
 
         for (size_t k = 0; k < wanted.names.n; k++)
             is_wanted = is_wanted || text_equal(wanted.names.at[k], json_text(row, "name"));
         if (is_wanted)
-            fn(&show, row, &out);
+            (void)json_array_append(chosen, (json_t *)(uintptr_t)row);
     }
-    if (names && out.size == 0)
-        return err_new(ERR_NOT_FOUND, missing, names);
-    return output_write(x->s.cli, (struct str){out.at, out.size});
+    *ret = chosen;
+    return NULL;
+}
+
+/* Prints the rows, or those of the names. `empty`: the text where there are none; NULL: none. */
+static struct err *show_rows(struct scontrol *x, const struct show_kind *k, const char *names,
+                             const char *empty)
+{
+    const struct slurm_show show = {&x->s.view, x->is_one_line, x->is_detailed};
+    AUTO_FREE char *path = mem_format(SLURM_REPORT_PATH "?what=%s", k->what);
+    AUTO(json_freep) json_t *rows = NULL;
+    AUTO(json_freep) json_t *chosen = NULL;
+    AUTO(buf_done) struct buf out = {0};
+
+    TRY(slurm_rows(&x->s, path, k->what, &rows));
+    if (empty && json_array_size(rows) == 0 && !scontrol_wants_document(x))
+        return output_write(x->s.cli, str_of(empty));
+    TRY(rows_choose(x, rows, names, &chosen));
+    if (names && json_array_size(chosen) == 0)
+        return err_new(ERR_NOT_FOUND, k->missing, names);
+    if (scontrol_wants_document(x))
+        return scontrol_print_document(
+            x, slurm_cluster_document(k->what, k->json(chosen, &x->s.view), &x->s.view));
+    for (size_t i = 0; i < json_array_size(chosen); i++)
+        k->add(&show, json_array_get(chosen, i), &out);
+    return output_write(x->s.cli, (struct str){text_or_empty(out.at), out.size});
 }
 
 static struct err *show_jobs(struct scontrol *x, const char *name)
 {
     const struct slurm_show show = {&x->s.view, x->is_one_line, x->is_detailed};
     AUTO(json_freep) json_t *rows = NULL;
-    AUTO(json_freep) json_t *document = NULL;
     AUTO(buf_done) struct buf out = {0};
     AUTO(buf_done) struct buf ids = {0};
     AUTO_FREE char *path = NULL;
@@ -122,11 +176,8 @@ static struct err *show_jobs(struct scontrol *x, const char *name)
     TRY(slurm_rows(&x->s, path, "jobs", &rows));
     if (name && json_array_size(rows) == 0)
         return err_new(ERR_INVALID, "Invalid job id specified");
-    if (slurm_words_has(&x->s.words, "json") || slurm_words_has(&x->s.words, "yaml")) {
-        document = slurm_jobs_document(rows, &x->s.view);
-        slurm_document_add(document, slurm_words_has(&x->s.words, "yaml"), &out);
-        return output_write(x->s.cli, (struct str){out.at, out.size});
-    }
+    if (scontrol_wants_document(x))
+        return scontrol_print_document(x, slurm_jobs_document(rows, &x->s.view));
     json_array_foreach (rows, i, row)
         slurm_show_job(&show, row, &out);
     if (json_array_size(rows) == 0)
@@ -145,6 +196,9 @@ static struct err *show_steps(struct scontrol *x, const char *list)
     TRY(slurm_steps_choose(rows, list, &chosen));
     if (list && json_array_size(chosen) == 0)
         return err_new(ERR_INVALID, "Job step %s not found", list);
+    if (scontrol_wants_document(x))
+        return scontrol_print_document(
+            x, slurm_cluster_document("steps", slurm_steps_json(chosen, &x->s.view), &x->s.view));
     for (size_t i = 0; i < json_array_size(chosen); i++)
         slurm_show_step(&show, json_array_get(chosen, i), &out);
     if (json_array_size(chosen) == 0)
@@ -172,10 +226,26 @@ static const char *show_split(const char *word, char **ret_entity)
     return equals ? equals + 1 : NULL;
 }
 
+/* Only what is one of these has no document. */
+static struct err *check_document(struct scontrol *x, const char *entity)
+{
+    static const char *const without[] = {"config", "topology", "hostnames", "hostlist",
+                                          "hostlistsorted"};
+
+    for (size_t i = 0; i < COUNT(without) && scontrol_wants_document(x); i++)
+        if (strncasecmp(entity, without[i], strlen(entity)) == 0)
+            return err_new(ERR_INVALID, "show %s has no --json and --yaml", without[i]);
+    return NULL;
+}
+
+static bool is_entity(const char *word, const char *name)
+{
+    return strncasecmp(word, name, strlen(word)) == 0;
+}
+
 struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words)
 {
     AUTO_FREE char *entity = NULL;
-    AUTO(json_freep) json_t *rows = NULL;
     const char *name = NULL;
 
     if (n == 0)
@@ -183,36 +253,25 @@ struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words
     name = show_split(words[0], &entity);
     if (!name && n > 1)
         name = words[1];
+    TRY(check_document(x, entity));
     if (text_starts_with(entity, "host"))
         return show_hosts(x, entity, name);
-    if (strncasecmp(entity, "jobs", strlen(entity)) == 0 || strcasecmp(entity, "jobid") == 0)
+    if (is_entity(entity, "jobs") || strcasecmp(entity, "jobid") == 0)
         return show_jobs(x, name);
-    if (strncasecmp(entity, "config", strlen(entity)) == 0)
+    if (is_entity(entity, "config"))
         return show_config(x);
-    if (strncasecmp(entity, "nodes", strlen(entity)) == 0) {
-        TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=nodes", "nodes", &rows));
-        return show_rows(x, rows, name, "Node %s not found", slurm_show_node);
-    }
-    if (strlen(entity) >= 3 && strncasecmp(entity, "reservations", strlen(entity)) == 0)
+    if (is_entity(entity, "nodes"))
+        return show_rows(x, &show_nodes, name, NULL);
+    if (strlen(entity) >= 3 && is_entity(entity, "reservations"))
         return scontrol_show_reservations(x, name);
-    if (strncasecmp(entity, "partitions", strlen(entity)) == 0) {
-        TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=partitions", "partitions", &rows));
-        return show_rows(x, rows, name, "Partition %s not found", slurm_show_partition);
-    }
-    if (strncasecmp(entity, "licenses", strlen(entity)) == 0) {
-        TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=licenses", "licenses", &rows));
-        if (json_array_size(rows) == 0 && !name)
-            return output_write(x->s.cli, STR("No licenses configured in Slurm.\n"));
-        return show_rows(x, rows, name, "License %s not found", slurm_show_license);
-    }
-    if (strncasecmp(entity, "topology", strlen(entity)) == 0) {
-        TRY(slurm_rows(&x->s, SLURM_REPORT_PATH "?what=topology", "topology", &rows));
-        if (json_array_size(rows) == 0)
-            return output_write(x->s.cli, STR("No topology information available\n"));
-        return show_rows(x, rows, name, "Topology information contains no switch %s",
-                         slurm_show_switch);
-    }
-    if (strncasecmp(entity, "steps", strlen(entity)) == 0 || strcasecmp(entity, "stepid") == 0)
+    if (is_entity(entity, "partitions"))
+        return show_rows(x, &show_partitions, name, NULL);
+    if (is_entity(entity, "licenses"))
+        return show_rows(x, &show_licenses, name,
+                         name ? NULL : "No licenses configured in Slurm.\n");
+    if (is_entity(entity, "topology"))
+        return show_rows(x, &show_topology, name, "No topology information available\n");
+    if (is_entity(entity, "steps") || strcasecmp(entity, "stepid") == 0)
         return show_steps(x, name);
     return err_new(ERR_INVALID, "invalid entity:%s for keyword:show ", entity);
 }
@@ -234,6 +293,32 @@ static struct err *scontrol_ping(struct scontrol *x)
 static void scontrol_on_time(void *arg)
 {
     session_stop(arg);
+}
+
+/* token [username=NAME] [lifespan=SECONDS] */
+static struct err *scontrol_token(struct scontrol *x, size_t n, const char *const *words)
+{
+    AUTO(json_freep) json_t *body = json_object();
+    AUTO(json_freep) json_t *answer = NULL;
+    AUTO_FREE char *line = NULL;
+    const struct call call = {.method = "POST", .path = "/mete.dev/v1/slurm-tokens", .body = body};
+
+    for (size_t i = 0; i < n; i++) {
+        const char *value = strchr(words[i], '=');
+        int64_t seconds = 0;
+
+        if (value && strncasecmp(words[i], "username=", 9) == 0) {
+            json_put_text(body, "user", value + 1);
+        } else if (value && strncasecmp(words[i], "lifespan=", 9) == 0) {
+            TRY(num_parse_int64(str_of(value + 1), 1, INT32_MAX, &seconds));
+            json_put_int(body, "seconds", seconds);
+        } else {
+            return err_new(ERR_INVALID, "invalid option:%s for keyword:token", words[i]);
+        }
+    }
+    TRY(slurm_call(&x->s, &call, &answer));
+    line = mem_format("SLURM_JWT=%s\n", text_or_empty(json_text(answer, "token")));
+    return output_write(x->s.cli, str_of(line));
 }
 
 /* Waits until the job has started. */
@@ -275,6 +360,8 @@ static struct err *scontrol_do(struct scontrol *x, size_t n, const char *const *
         return scontrol_delete(x, n - 1, words + 1);
     if (text_starts_with(verb, "reconfig"))
         return scontrol_reconfigure(x);
+    if (text_equal(verb, "token"))
+        return scontrol_token(x, n - 1, words + 1);
     if (text_equal(verb, "ping"))
         return scontrol_ping(x);
     if (text_equal(verb, "version"))
@@ -339,7 +426,7 @@ static struct err *scontrol_run(struct cli *c)
     struct scontrol x = {0};
     struct err *e = NULL;
 
-    if (slurm_command_begin(&x.s, c, scontrol_options, true))
+    if (slurm_command_begin(&x.s, c, scontrol_options, false))
         e = scontrol_steps(&x);
     slurm_command_done(&x.s);
     return e;
@@ -350,7 +437,7 @@ const struct command command_scontrol = {
     .arguments = "[OPTION...] VERB ...",
     .summary = "show and change jobs and nodes, with the verbs of Slurm's scontrol",
     .doc = "Verbs: show, hold, uhold, release, requeue, requeuehold, suspend, resume, create, "
-           "update, delete, reconfigure, ping, wait_job. docs/slurm.md describes them.",
+           "update, delete, reconfigure, ping, token, wait_job. docs/slurm.md describes them.",
     .examples = {{"scontrol show job 12", "prints all facts of a job"},
                  {"scontrol show hostnames 'n[1-3]'", "expands a list of hosts"},
                  {"scontrol update jobid=12 TimeLimit=01:00:00", "sets the time limit of a job"},

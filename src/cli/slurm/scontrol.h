@@ -9,6 +9,11 @@ struct scontrol {
     bool is_detailed;
 };
 
+/* --json or --yaml */
+bool scontrol_wants_document(const struct scontrol *x);
+/* Prints a document, which is taken. */
+struct err *scontrol_print_document(struct scontrol *x, json_t *document) MUST_CHECK;
+
 /* Each runs a verb with the words behind it. */
 struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;
 struct err *scontrol_update(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;

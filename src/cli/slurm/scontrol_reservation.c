@@ -7,6 +7,7 @@
 #include "cli/slurm/scontrol.h"
 #include "cli/term/output.h"
 #include "kinds/slurm/slurm_rows.h"
+#include "slurm/cluster_json.h"
 #include "slurm/reservation.h"
 
 #define RESERVATIONS_PATH "/apis/mete.dev/v1/reservations"
@@ -198,8 +199,9 @@ struct err *scontrol_show_reservations(struct scontrol *x, const char *name)
 {
     const struct slurm_show show = {&x->s.view, x->is_one_line, x->is_detailed};
     AUTO(json_freep) json_t *list = NULL;
+    AUTO(json_freep) json_t *chosen = json_array();
     AUTO(buf_done) struct buf out = {0};
-    const json_t *item;
+    json_t *item;
     size_t i;
 
     TRY(reservation_list(x, &list));
@@ -207,7 +209,13 @@ struct err *scontrol_show_reservations(struct scontrol *x, const char *name)
         return err_new(ERR_NOT_FOUND, "Reservation %s not found", name);
     json_array_foreach (list, i, item)
         if (!name || text_equal(name, json_text_at(item, "metadata", "name", NULL)))
-            slurm_show_reservation(&show, item, &out);
+            (void)json_array_append(chosen, item);
+    if (scontrol_wants_document(x))
+        return scontrol_print_document(
+            x, slurm_cluster_document("reservations", slurm_reservations_json(chosen, &x->s.view),
+                                      &x->s.view));
+    json_array_foreach (chosen, i, item)
+        slurm_show_reservation(&show, item, &out);
     if (json_array_size(list) == 0)
         buf_add_text(&out, "No reservations in the system\n");
     return output_write(x->s.cli, (struct str){out.at, out.size});

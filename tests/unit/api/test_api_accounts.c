@@ -129,6 +129,51 @@ static void a_token_is_its_account_and_nothing_more(void **state)
     end(&f);
 }
 
+#define USER_TOKENS "/mete.dev/v1/slurm-tokens"
+
+static void a_users_token_has_the_users_rights_and_makes_no_other(void **state)
+{
+    static const struct {
+        uint32_t uid;
+        const char *body;
+        int status;
+    } refused[] = {
+        {1000, "{'user':'root'}", 403},
+        {0, "{'user':'no such user'}", 422},
+        {0, "{'seconds':0}", 422},
+        {0, "{'seconds':31536001}", 422},
+        {0, "[]", 400},
+    };
+    AUTO(json_freep) json_t *answer = NULL;
+    const char *token;
+    struct fixture f;
+
+    (void)state;
+    begin(&f);
+    answer = api_expect(&f.a, 201,
+                        (struct question){.method = "POST",
+                                          .target = USER_TOKENS,
+                                          .body = "{'seconds':60}",
+                                          .who = {.uid = 1000}});
+    token = json_text(answer, "token");
+    assert_int_equal(ask_as(&f, token, PODS), 200);
+    assert_int_equal(ask_as(&f, token, "/api/v1/namespaces/kube-system/pods"), 403);
+    json_decref(api_expect(&f.a, 403,
+                           (struct question){.method = "POST",
+                                             .target = USER_TOKENS,
+                                             .body = "{}",
+                                             .who = {.token = token, .uid = UINT32_MAX}}));
+    for (size_t i = 0; i < COUNT(refused); i++)
+        json_decref(api_expect(&f.a, refused[i].status,
+                               (struct question){.method = "POST",
+                                                 .target = USER_TOKENS,
+                                                 .body = refused[i].body,
+                                                 .who = {.uid = refused[i].uid}}));
+    sim_loop_advance(f.a.w.loop, 61 * NS_PER_SEC);
+    assert_int_equal(ask_as(&f, token, PODS), 401);
+    end(&f);
+}
+
 static void a_token_dies_with_what_it_is_bound_to(void **state)
 {
     AUTO_FREE char *token = NULL;
@@ -254,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_namespace_gets_its_account),
         cmocka_unit_test(a_token_is_its_account_and_nothing_more),
+        cmocka_unit_test(a_users_token_has_the_users_rights_and_makes_no_other),
         cmocka_unit_test(a_token_dies_with_what_it_is_bound_to),
         cmocka_unit_test(a_token_that_was_touched_is_nobodys),
         cmocka_unit_test(a_token_for_others_is_none_for_us),

@@ -124,6 +124,66 @@ static void prints_tables(void **state)
     }
 }
 
+/* The member that follows the dots; an array's number is a digit. */
+static const json_t *at(const json_t *j, const char *path)
+{
+    struct str rest = str_of(path);
+
+    while (rest.at && j) {
+        struct str part = str_cut(&rest, '.');
+        AUTO_FREE char *name = mem_strndup(part.at, part.size);
+
+        j = json_is_array(j) ? json_array_get(j, (size_t)(*name - '0')) : json_object_get(j, name);
+    }
+    return j;
+}
+
+/* The jobs of the document are 8, 9, 12 and 13. */
+static void documents_have_steps_in_jobs(void **state)
+{
+    static const struct {
+        const char *path;
+        const char *want;
+    } cases[] = {
+        {"jobs.0.job_id", "8"},
+        {"jobs.0.state.current", "[\"OUT_OF_MEMORY\"]"},
+        {"jobs.0.time.elapsed", "3661"},
+        {"jobs.0.time.total", "{\"seconds\":61,\"microseconds\":12000}"},
+        {"jobs.0.time.limit", "{\"set\":true,\"infinite\":false,\"number\":60}"},
+        {"jobs.0.exit_code.signal.id.number", "9"},
+        {"jobs.0.tres.requested.1", "{\"type\":\"mem\",\"name\":\"\",\"id\":2,\"count\":16384}"},
+        {"jobs.0.tres.requested.4",
+         "{\"type\":\"gres\",\"name\":\"gpu:h100\",\"id\":1002,\"count\":2}"},
+        {"jobs.0.association.user", "\"ann\""},
+        {"jobs.1.steps.0.step.id", "\"9.batch\""},
+        {"jobs.1.steps.1.step", "{\"id\":\"9.0\",\"name\":\"prepare\"}"},
+        {"jobs.1.steps.1.nodes.list", "[\"n1\"]"},
+        {"jobs.1.steps.1.tres.requested.total.0",
+         "{\"type\":\"cpu\",\"name\":\"\",\"id\":1,\"count\":2000}"},
+        {"jobs.2.time.end", "0"},
+        {"jobs.2.steps.0.time.end.set", "false"},
+        {"jobs.3.array.task", "\"0,1\""},
+        {"jobs.3.array.task_id.set", "false"},
+        {"jobs.3.steps", "[]"},
+        {"jobs.3.tres.allocated", "[]"},
+    };
+    static const char *const words[] = {"--json", NULL};
+    AUTO(buf_done) struct buf out = {0};
+    AUTO(json_freep) json_t *document = NULL;
+
+    (void)state;
+    assert_null(print(words, &out));
+    assert_null(json_parse((struct str){out.at, out.size}, &document));
+    assert_int_equal(json_array_size(json_object_get(document, "jobs")), 4);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const json_t *value = at(document, cases[i].path);
+        AUTO_FREE char *text = value ? json_format(value) : mem_strdup("absent");
+
+        if (!text_equal(text, cases[i].want))
+            fail_msg("%s: %s, want %s", cases[i].path, text, cases[i].want);
+    }
+}
+
 static void says_what_sacct_says(void **state)
 {
     static const struct {
@@ -152,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_tables),
+        cmocka_unit_test(documents_have_steps_in_jobs),
         cmocka_unit_test(says_what_sacct_says),
     };
 
