@@ -338,6 +338,8 @@ static void apps_forget(void *arg)
         app_free(l->apps); /* NOLINT(clang-analyzer-unix.Malloc): it leaves the map */
     while (l->parts)
         apps_part_free(l, l->parts); /* NOLINT(clang-analyzer-unix.Malloc): likewise */
+    if (l->options.forget)
+        l->options.forget(l->options.arg);
 }
 
 void *apps_arg(const struct apps_loop *l)

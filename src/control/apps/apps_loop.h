@@ -81,7 +81,8 @@ struct apps_options {
     const char *part_resource; /* "pods", "replicasets.apps" */
     /* May an object without a controller be adopted? */
     bool (*is_free)(const json_t *part);
-    void *arg; /* of apps_arg */
+    void (*forget)(void *arg); /* NULL, or frees what other sources told */
+    void *arg;                 /* of forget and apps_arg */
 };
 
 struct err *apps_loop_new(const struct apps_options *o, struct apps_loop **ret) MUST_CHECK;

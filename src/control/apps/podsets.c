@@ -18,6 +18,71 @@ static void remove_replicaset(void *arg, const char *ns, const char *name, const
     apps_remove(arg, &app_replicaset, ns, name);
 }
 
+static void put_statefulset(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    (void)ns;
+    (void)name;
+    apps_put(arg, &app_statefulset, object);
+}
+
+static void remove_statefulset(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    (void)last;
+    apps_remove(arg, &app_statefulset, ns, name);
+}
+
+static void put_daemonset(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    (void)ns;
+    (void)name;
+    apps_put(arg, &app_daemonset, object);
+}
+
+static void remove_daemonset(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    (void)last;
+    apps_remove(arg, &app_daemonset, ns, name);
+}
+
+static void put_revision(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    struct podsets *s = apps_arg(arg);
+
+    (void)ns;
+    (void)name;
+    revisions_put(s->revisions, object);
+}
+
+static void remove_revision(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct podsets *s = apps_arg(arg);
+
+    (void)last;
+    revisions_remove(s->revisions, ns, name);
+}
+
+static void put_node(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    (void)ns;
+    daemon_put_node(apps_arg(arg), name, object);
+}
+
+static void remove_node(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    (void)ns;
+    (void)last;
+    daemon_remove_node(apps_arg(arg), name);
+}
+
+/* What the loop does not know by itself. */
+static void podsets_forget(void *arg)
+{
+    struct podsets *s = arg;
+
+    revisions_clear(s->revisions);
+    daemon_forget_nodes(s);
+}
+
 static void put_pod(void *arg, const char *ns, const char *name, const json_t *object)
 {
     apps_put_part(arg, ns, name, object);
@@ -36,6 +101,10 @@ static bool is_free(const json_t *pod)
 
 static const struct turns_source podset_sources[] = {
     {"apps", "replicasets", put_replicaset, remove_replicaset},
+    {"apps", "statefulsets", put_statefulset, remove_statefulset},
+    {"apps", "daemonsets", put_daemonset, remove_daemonset},
+    {"apps", "controllerrevisions", put_revision, remove_revision},
+    {"", "nodes", put_node, remove_node},
     {"", "pods", put_pod, remove_pod},
 };
 
@@ -50,10 +119,14 @@ struct err *podsets_new(const struct podsets_options *o, struct podsets **ret)
                                       .n_sources = COUNT(podset_sources),
                                       .part_resource = "pods",
                                       .is_free = is_free,
+                                      .forget = podsets_forget,
                                       .arg = s};
-    struct err *e = apps_loop_new(&apps, &s->loop);
+    struct err *e;
 
+    s->revisions = revisions_new();
+    e = apps_loop_new(&apps, &s->loop);
     if (e) {
+        revisions_free(s->revisions);
         free(s);
         return e;
     }
@@ -66,5 +139,6 @@ void podsets_free(struct podsets *s)
     if (!s)
         return;
     apps_loop_free(s->loop);
+    revisions_free(s->revisions);
     free(s);
 }

@@ -1,7 +1,7 @@
 /*
- * podsets.h - ReplicaSets: keeps the wanted number of pods of each
+ * podsets.h - ReplicaSets, StatefulSets and DaemonSets: keep the wanted pods of each
  *
- * The semantics are those of Kubernetes' replicaset controller. All sets share one watch of pods.
+ * The semantics are those of Kubernetes' controllers. All sets share one watch of pods.
  */
 #pragma once
 

@@ -76,6 +76,18 @@ static bool begin_ready(struct jobs_world *jw, const char *name)
     return !e;
 }
 
+/* The node that the affinity of a daemon's pod names; others go to n1. */
+static const char *node_for(const json_t *pod)
+{
+    const json_t *terms =
+        json_at(pod, "spec", "affinity", "nodeAffinity",
+                "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", NULL);
+    const json_t *fields = json_object_get(json_array_get(terms, 0), "matchFields");
+    const json_t *names = json_object_get(json_array_get(fields, 0), "values");
+
+    return json_array_size(names) > 0 ? json_string_value(json_array_get(names, 0)) : "n1";
+}
+
 bool serve_pod(struct jobs_world *jw, const json_t *pod)
 {
     const char *name = json_text_at(pod, "metadata", "name", NULL);
@@ -88,7 +100,7 @@ bool serve_pod(struct jobs_world *jw, const json_t *pod)
         return !e;
     }
     if (!*pod_node(pod)) {
-        e = world_bind(&jw->w, "default", name, "n1");
+        e = world_bind(&jw->w, "default", name, node_for(pod));
         err_free(e); /* likewise */
         return !e;
     }
