@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "gpu/gpu_watch.h"
 #include "gpu/nvlink_error.h"
 #include "kinds/pod/pod_state.h"
 
@@ -680,6 +681,21 @@ const struct gpu *gpu_incidents_update(struct gpu_incidents *h, const struct gpu
         health_apply_slices(h, &h->gpus[i]);
     }
     return h->gpus;
+}
+
+void gpu_incidents_take(struct gpu_incidents *h, struct gpu_watch *w)
+{
+    struct gpu_xid x = {0};
+    uint64_t n_dropped = 0;
+    bool has_any = false;
+
+    while (gpu_watch_next_xid(w, &x, &n_dropped)) {
+        if (gpu_incidents_xid(h, &x))
+            LOG(WARN, "gpu reported an error", S("gpu", x.uuid), U("xid", x.xid));
+        has_any = true;
+    }
+    if (has_any && n_dropped > 0)
+        LOG(WARN, "gpu errors dropped", U("dropped", n_dropped));
 }
 
 struct err *gpu_incidents_new(const struct gpu_incidents_options *o, struct gpu_incidents **ret)

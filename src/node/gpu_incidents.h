@@ -59,6 +59,10 @@ int64_t gpu_incidents_xids(const struct gpu_incidents *h, const char *uuid, int6
  */
 bool gpu_incidents_xid(struct gpu_incidents *h, const struct gpu_xid *x);
 
+/* Takes the XIDs that the watch has not told yet, and logs them. */
+struct gpu_watch;
+void gpu_incidents_take(struct gpu_incidents *h, struct gpu_watch *w);
+
 /*
  * Notes a sample of a gpu. Memory that is in use for 10 s while nobody uses the gpu, no pod and no
  * process, puts the gpu into quarantine until the memory is back. True: call gpu_incidents_update.

@@ -292,22 +292,6 @@ static void begin_report(struct node *n)
                                                               .arg = n});
 }
 
-/* Takes each XID once. */
-static void take_xids(const struct node *n)
-{
-    struct gpu_xid x = {0};
-    uint64_t n_dropped = 0;
-    bool has_any = false;
-
-    while (gpu_watch_next_xid(n->o.gpus, &x, &n_dropped)) {
-        if (gpu_incidents_xid(n->incidents, &x))
-            LOG(WARN, "gpu reported an error", S("gpu", x.uuid), U("xid", x.xid));
-        has_any = true;
-    }
-    if (has_any && n_dropped > 0)
-        LOG(WARN, "gpu errors dropped", U("dropped", n_dropped));
-}
-
 static void write_cdi(struct node *n)
 {
     size_t count = 0;
@@ -322,7 +306,7 @@ static void write_cdi(struct node *n)
 void node_gpus_changed(struct node *n)
 {
     if (n->o.gpus)
-        take_xids(n);
+        gpu_incidents_take(n->incidents, n->o.gpus);
     (void)update_modes(n);
     if (n->pods)
         pods_gpus_changed(n->pods);

@@ -54,8 +54,8 @@ class Client:
 class ClaimNode(Node):
     """mete kube node as a driver of claims of node n1, at a server that knows this Node."""
 
-    def __init__(self, api, gpus="emulated:4xH100"):
-        super().__init__(gpus)
+    def __init__(self, api, gpus="emulated:4xH100", config=None):
+        super().__init__(gpus, config)
         self.api = api
         api.put("/api/v1/nodes/n1", {"metadata": {"name": "n1"}})
         self.argv += ["--offer", "claims", "--node-name", "n1", "--kubeconfig", api.kubeconfig(os.path.join(self.dir, "kubeconfig"))]
@@ -119,10 +119,10 @@ def ask(claim):
 
 
 @contextlib.contextmanager
-def world(gpus="emulated:4xH100", versions=("v1", "v1beta1")):
+def world(gpus="emulated:4xH100", versions=("v1", "v1beta1"), config=None):
     api = FakeApiServer(versions)
     try:
-        with ClaimNode(api, gpus) as n:
+        with ClaimNode(api, gpus, config) as n:
             yield api, n
     finally:
         api.stop()
@@ -279,6 +279,18 @@ def test_kube_claims_publish_again_what_a_kubelet_removed():
         n.devices(2)
 
 
+def test_kube_claims_share_replicas():
+    config = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4, devices: [0]}]}}\n"
+    with world("emulated:2xH100", config=config) as (_, n), kubelet(n) as k:
+        shared, whole = n.devices(2)
+        equal((shared["allowMultipleAllocations"], "allowMultipleAllocations" in whole), (True, False))
+        equal(shared["capacity"]["shares"], {"value": "4", "requestPolicy": {"default": "1", "validRange": {"min": "1", "max": "4", "step": "1"}}})
+        equal(shared["capacity"]["memory"]["requestPolicy"]["default"], "0")
+        a, b = (n.claim(name, "gpu-0", shareID=f"share-{name}") for name in "ab")
+        equal([len(c) for c in (*k.prepare(a), *k.prepare(b))], [1, 1])
+        equal(k.prepare(n.claim("c", "gpu-0")), ["claim team/c: device gpu-0 is held by claim team/a"])
+
+
 def test_kube_claims_of_mig_instances():
     with world("emulated:2xH100") as (_, n):
         with kubelet(n):
@@ -333,10 +345,7 @@ def test_kube_claims_refuse_what_they_cannot_do():
         wait(lambda: os.path.exists(n.registry), "the first driver")
         second = execute([*n.argv, "--data", n.dir + "/2"])
         check(second.code != 0 and "another driver for gpu.nvidia.com serves this kubelet" in second.err, second)
-        bad = os.path.join(n.dir, "sharing.yaml")
-        with open(bad, "w", encoding="utf-8") as f:
-            f.write("version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}\n")
-        for more, said in ((["--config", bad], "claims have no replicas of GPUs yet"), (["--offer", "magic"], "magic"),
+        for more, said in ((["--offer", "magic"], "magic"),
                            (["--node-name", "N_1"], "name of the node"), (["--kubeconfig", "/nowhere"], "/nowhere")):
             r = execute([*n.argv, *more])
             check(r.code != 0 and said in r.err, said, r)

@@ -176,6 +176,21 @@ def test_kube_node_tells_of_sick_gpus_and_of_their_recovery():
         k.devices("nvidia.com/gpu", lambda list: [d["health"] for d in list] == ["Healthy"] * 2)
 
 
+def test_kube_node_takes_gpus_out_of_service_after_errors_of_the_driver():
+    with Node("emulated:3xH100") as n, kubelet(n) as k:
+        ids = [d["id"] for d in k.devices("nvidia.com/gpu")]
+        n.set_gpu(0, "kernel-xid=13")  # of an application
+        n.set_gpu(1, "kernel-xid=48")
+        sick = ["Healthy", "Unhealthy", "Healthy"]
+        k.devices("nvidia.com/gpu", lambda list: [d["health"] for d in list] == sick)
+        check(k.allocate("nvidia.com/gpu", ids[1])["code"] == "UNAVAILABLE")
+        n.process.send_signal(signal.SIGKILL)
+        n.process.wait()
+        n.start()
+        k.registered("nvidia.com/gpu")
+        k.devices("nvidia.com/gpu", lambda list: [d["health"] for d in list] == sick)
+
+
 def test_kube_node_in_a_container_names_the_machines_files():
     with Node("emulated:2xH100", has_machine_below=True) as n, kubelet(n) as k:
         k.devices("nvidia.com/gpu")

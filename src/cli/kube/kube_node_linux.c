@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/loop_linux.h"
 #include "base/mem.h"
@@ -19,6 +20,7 @@
 #include "kubelet/dra/dra_driver.h"
 #include "model/names.h"
 #include "node/cdi_writer.h"
+#include "node/gpu_incidents.h"
 #include "node/gpu_modes.h"
 #include "node/gpu_offer.h"
 #include "node/kubelet_node.h"
@@ -30,6 +32,7 @@ struct kube_node {
     struct cli *cli;
     struct session *session;  /* with the API server; NULL: it is not needed */
     char *node;               /* name of this node */
+    const char *data;         /* directory of what is kept over restarts */
     char *driver_root;        /* NULL: as the watch finds it */
     const char *machine_root; /* NULL: `/` */
     char *machine;            /* of emulated gpus; NULL: real ones */
@@ -37,6 +40,7 @@ struct kube_node {
     struct sharing_config sharing;
     struct plugin_settings settings;
     struct gpu_watch *gpus;
+    struct gpu_incidents *incidents;
     struct gpu_modes *modes;
     struct worker *worker;
     struct cdi_writer *cdi;
@@ -67,6 +71,7 @@ static void kube_node_done(struct kube_node *n)
     worker_free(n->worker);
     cdi_writer_free(n->cdi);
     gpu_modes_free(n->modes);
+    gpu_incidents_free(n->incidents);
     gpu_watch_free(n->gpus);
     if (n->session)
         session_free(n->session);
@@ -138,6 +143,8 @@ static void on_kube_gpus(void *arg)
     n->is_without_driver = is_missing;
     if (!gpu_watch_is_ready(n->gpus) || !n->modes || (!n->plugins && !n->driver))
         return;
+    gpu_incidents_take(n->incidents, n->gpus);
+    read = gpu_incidents_update(n->incidents, read, count);
     if (n->partitions)
         holdings = kube_pods_holdings(n->pods, &n_holdings);
     if (gpu_modes_update(n->modes, read, count, holdings, n_holdings))
@@ -189,15 +196,16 @@ static struct err *choose_gpus(struct kube_node *n)
     static const char prefix[] = "emulated:";
     const char *which = flag_text(n->cli->in, "gpus");
     const char *given = flag_text(n->cli->in, "data");
-    const char *data = given ? given : "/var/lib/mete";
-    AUTO_FREE char *dir = mem_format("%s/gpusim", data);
+    AUTO_FREE char *dir = NULL;
 
+    n->data = given ? given : "/var/lib/mete";
+    dir = mem_format("%s/gpusim", n->data);
     if (text_equal(which, "auto"))
         return NULL;
     if (!text_starts_with(which, prefix))
         return cli_usage(n->cli, "--gpus wants auto or emulated:PROFILE, not \"%s\"", which);
     TRY(emulate_check(which + strlen(prefix)));
-    TRY(emulate_make(dir, which + strlen(prefix), n->cli->self_path, data));
+    TRY(emulate_make(dir, which + strlen(prefix), n->cli->self_path, n->data));
     free(n->driver_root);
     n->driver_root = mem_format("%s/root", dir);
     n->machine = mem_format("%s/machine.bin", dir);
@@ -235,14 +243,41 @@ static void begin_pods(struct kube_node *n)
                                         .arg = n});
 }
 
+static int64_t reading_of(void *arg, const char *uuid, enum gpu_field field)
+{
+    const struct kube_node *n = arg;
+    const struct gpu_sample *sample = gpu_watch_sample(n->gpus, uuid);
+
+    return sample ? sample->value[field] : GPU_VALUE_UNKNOWN;
+}
+
+/* What XIDs have said of gpus is kept in the data directory; a container may not be able to write
+ * there, and then begins anew. */
+static struct err *begin_incidents(struct kube_node *n)
+{
+    AUTO_FREE char *xids_file = mem_format("%s/xids.yaml", n->data);
+    AUTO(err_freep) struct err *unwritable = dir_make(n->data, 0755);
+    struct host_info host = {0};
+
+    if (unwritable)
+        LOG(WARN, "incidents of gpus are not kept over restarts", E(unwritable));
+    TRY(host_info_read("/", &host));
+    return gpu_incidents_new(&(struct gpu_incidents_options){.loop = n->loop,
+                                                             .dir = n->data,
+                                                             .boot_id = host.boot_id,
+                                                             .xids_file = xids_file,
+                                                             .reading = reading_of,
+                                                             .changed = on_kube_gpus,
+                                                             .arg = n},
+                             &n->incidents);
+}
+
 /* Begins with MIG instances that the Node's label chooses, if it may. */
 static struct err *begin_modes(struct kube_node *n)
 {
-    const char *data = flag_text(n->cli->in, "data");
-
     if (n->config.mig_file[0]) {
         begin_pods(n);
-        n->partitions_dir = mem_format("%s/partitions", data ? data : "/var/lib/mete");
+        n->partitions_dir = mem_format("%s/partitions", n->data);
         TRY(kube_partitions_new(&(struct kube_partitions_options){.loop = n->loop,
                                                                   .gpus = n->gpus,
                                                                   .pods = n->pods,
@@ -411,10 +446,6 @@ static struct err *kube_node_begin(struct kube_node *n)
                        "%s: sharing.mps: mete kube node has no MPS daemons yet: want "
                        "sharing.timeSlicing",
                        config);
-    if (is_claims && n->sharing.replicas > 0)
-        return err_new(ERR_INVALID,
-                       "%s: sharing: claims have no replicas of GPUs yet: want --offer plugin",
-                       config);
     if (has_labels && !text_equal(labels, "node") && labels[0] != '/')
         return cli_usage(n->cli, "--labels wants off, node or an absolute path, not \"%s\"",
                          labels);
@@ -426,6 +457,7 @@ static struct err *kube_node_begin(struct kube_node *n)
     TRY(open_loop(n, is_claims || has_labels || n->config.dir[0] || n->config.mig_file[0]));
     TRY(begin_cdi(n));
     TRY(watch_gpus(n));
+    TRY(begin_incidents(n));
     TRY(begin_modes(n));
     TRY(begin_node(n));
     TRY(is_claims ? begin_driver(n) : begin_plugins(n));

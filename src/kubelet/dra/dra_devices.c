@@ -30,6 +30,38 @@ static void put_taint(json_t *device, enum gpu_health health)
     (void)json_array_append_new(json_array_at(device, "taints"), taint); /* cannot fail */
 }
 
+/* An amount of which each claim takes `least` by default, up to `value`, in steps. */
+static void put_policy(json_t *capacity, const char *name, const char *value, const char *least,
+                       const char *step)
+{
+    json_t *amount = json_object_at(capacity, name);
+    json_t *policy = json_object_at(amount, "requestPolicy");
+    json_t *range = json_object_at(policy, "validRange");
+
+    json_put_text(amount, "value", value);
+    json_put_text(policy, "default", least);
+    json_put_text(range, "min", least);
+    json_put_text(range, "max", value);
+    json_put_text(range, "step", step);
+}
+
+/*
+ * Several claims may have the gpu, each a number of its shares, as NVIDIA's driver publishes it:
+ * the shares are the replicas. The memory that a claim asks for is counted, and limits nothing.
+ */
+static void put_shares(json_t *device, unsigned replicas)
+{
+    AUTO_FREE char *shares = mem_format("%u", replicas);
+    json_t *capacity = json_object_at(device, "capacity");
+    const char *memory = json_text_at(capacity, "memory", "value", NULL);
+    AUTO_FREE char *most = memory ? mem_strdup(memory) : NULL;
+
+    json_put_bool(device, "allowMultipleAllocations", true);
+    put_policy(capacity, "shares", shares, "1", "1");
+    if (most)
+        put_policy(capacity, "memory", most, "0", "1Mi");
+}
+
 /* Adds the device; `slice` is NULL for a whole gpu. Takes `object`. */
 static void add_device(struct dra_devices *d, const struct gpu *g, const struct gpu_slice *slice,
                        json_t *object)
@@ -44,6 +76,8 @@ static void add_device(struct dra_devices *d, const struct gpu *g, const struct 
     };
 
     put_taint(object, device.health);
+    if (g->mode == GPU_MODE_REPLICAS)
+        put_shares(object, g->replicas);
     vec_add(&d->list, device);
 }
 
