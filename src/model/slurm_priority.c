@@ -68,9 +68,13 @@ static void read_flags(struct slurm_priority_policy *p, const char *value)
     struct str rest = str_of(value);
 
     p->is_classic = false;
-    while (rest.at)
-        if (str_equal(str_cut(&rest, ','), STR("NO_FAIR_TREE")))
-            p->is_classic = true;
+    p->is_max_tres = false;
+    while (rest.at) {
+        struct str flag = str_cut(&rest, ',');
+
+        p->is_classic = p->is_classic || str_equal(flag, STR("NO_FAIR_TREE"));
+        p->is_max_tres = p->is_max_tres || str_equal(flag, STR("MAX_TRES"));
+    }
 }
 
 struct err *slurm_priority_policy_set(struct slurm_priority_policy *p, const char *name,

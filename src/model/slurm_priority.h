@@ -25,6 +25,7 @@ struct slurm_priority_policy {
     unsigned damping;
     bool is_classic; /* NO_FAIR_TREE */
     bool favors_small;
+    bool is_max_tres; /* MAX_TRES: of billing */
 };
 
 /*

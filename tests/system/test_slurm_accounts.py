@@ -27,6 +27,7 @@ def test_slurm_accounts():
         keeps_usage(s)
         reports_usage(s)
         waits_with_reasons(s, m)
+        counts_what_was_used(s)
         preempts(s, m)
         waits_for_licenses(s, m)
         limits_a_partition(s, m)
@@ -235,18 +236,41 @@ def waits_for_licenses(s, m):
     equal((r.code, r.err), (1, "sbatch: error: Batch job submission failed: Invalid license specification\n"))
 
 
+def counts_what_was_used(s):
+    """Used minutes of GPUs and of run time, the threshold of shares, and the factor of limits, of QOS."""
+    s.ok("sacctmgr", "-i", "add", "qos", "spent", "GrpTRESMins=gres/gpu=0")
+    s.ok("sacctmgr", "-i", "add", "qos", "walled", "GrpWall=0")
+    s.ok("sacctmgr", "-i", "add", "qos", "fair", "UsageThreshold=1", "Flags=EnforceUsageThreshold")
+    s.ok("sacctmgr", "-i", "add", "qos", "double", "LimitFactor=2")
+    s.ok("sacctmgr", "-i", "modify", "user", ME, "set", "qos+=spent,walled,fair,double")
+    s.ok("sacctmgr", "-i", "modify", "account", "vision_1", "set", "GrpTRES=cpu=1")
+    want = {s.submit("--wrap", "true", *words): reason for reason, *words in (
+        ("QOSGrpGRESMinutes", "--qos=spent", "--gres=gpu:1"), ("QOSGrpWallLimit", "--qos=walled"), ("QOSUsageThreshold", "--qos=fair"),
+        ("AssocGrpCpuLimit", "--qos=normal", "-c2"))}
+    wait(lambda: dict(line.split("|") for line in s.ok("squeue", "-h", "-o", "%i|%r").split()) == want, f"the reasons are {want}")
+    for words in (("--qos=spent",), ("--qos=double", "-c2")):
+        s.wait_state(s.submit("--wrap", "true", *words), "COMPLETED")
+    for words in (("qos", "spent", "set", "GrpTRESMins=gres/gpu=100"), ("qos", "walled", "set", "GrpWall=-1"), ("qos", "fair", "set", "UsageThreshold=0"),
+                  ("account", "vision_1", "set", "GrpTRES=cpu=-1")):
+        s.ok("sacctmgr", "-i", "modify", *words)
+    for job in want:
+        s.wait_state(job, "COMPLETED")
+
+
 def limits_a_partition(s, m):
     set_parameters(m, AccountingStorageEnforce="limits")
     s.ok("sacctmgr", "-i", "add", "qos", "parts", "MaxJobsPU=1", "MaxSubmitJobsPU=2")
-    s.ok("scontrol", "create", "PartitionName=few", "Nodes=ALL", "Default=YES", "QOS=parts")
-    first = s.submit("--wrap", "sleep 1000")
+    s.ok("scontrol", "create", "PartitionName=few", "Nodes=ALL", "Default=YES", "QOS=parts", "TRESBillingWeights=CPU=2.0,GRES/gpu=3.5")
+    first = s.submit("--wrap", "sleep 1000", "--gres=gpu:1")
     s.wait_state(first, "RUNNING")
     second = s.submit("--wrap", "true")
     wait(lambda: s.ok("squeue", "-h", "-j", second, "-o", "%P|%q|%r") == "few|normal|QOSMaxJobsPerUserLimit\n", "the partition's QOS limits")
     r = s.call("sbatch", "--wrap", "true")
     check(r.code == 1 and r.err.startswith("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates"), r)
+    check(",billing=5," in s.ok("scontrol", "show", "job", first), "weights make the billing")
     s.ok("scancel", first)
     s.wait_state(second, "COMPLETED")
+    wait(lambda: "billing=2," in s.ok("sacct", "-nXP", "-j", second, "-o", "AllocTRES"), "accounting keeps the billing")
 
 
 def follows_submit_rules(s, m):

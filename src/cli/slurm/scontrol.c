@@ -46,7 +46,7 @@ static const char scontrol_help[] =
     "  update JobId=JOB KEY=VALUE...   update NodeName=NODES State=DRAIN|RESUME [Reason=TEXT]\n"
     "  create PartitionName=NAME KEY=VALUE...   update PartitionName=NAME KEY=VALUE...\n"
     "  create|update|delete reservation KEY=VALUE...   show reservation [NAME]\n"
-    "  delete PartitionName=NAME   reconfigure   ping   wait_job JOB   version\n"
+    "  delete PartitionName=NAME   reconfigure   ping   top JOBS   wait_job JOB   version\n"
     "  token [username=NAME] [lifespan=SECONDS]\n";
 
 /* ---- show ---- */
@@ -368,6 +368,8 @@ static struct err *scontrol_do(struct scontrol *x, size_t n, const char *const *
         return slurm_print_version(x->s.cli);
     if (text_equal(verb, "help"))
         return output_write(x->s.cli, str_of(scontrol_help));
+    if (text_equal(verb, "top"))
+        return scontrol_top(x, n > 1 ? words[1] : NULL);
     if (text_equal(verb, "wait_job") && n > 1)
         return scontrol_wait_job(x, words[1]);
     for (size_t i = 0; i < COUNT(changes); i++)
@@ -437,7 +439,7 @@ const struct command command_scontrol = {
     .arguments = "[OPTION...] VERB ...",
     .summary = "show and change jobs and nodes, with the verbs of Slurm's scontrol",
     .doc = "Verbs: show, hold, uhold, release, requeue, requeuehold, suspend, resume, create, "
-           "update, delete, reconfigure, ping, token, wait_job. docs/slurm.md describes them.",
+           "update, delete, reconfigure, ping, token, top, wait_job. docs/slurm.md describes them.",
     .examples = {{"scontrol show job 12", "prints all facts of a job"},
                  {"scontrol show hostnames 'n[1-3]'", "expands a list of hosts"},
                  {"scontrol update jobid=12 TimeLimit=01:00:00", "sets the time limit of a job"},

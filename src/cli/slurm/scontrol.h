@@ -16,6 +16,8 @@ struct err *scontrol_print_document(struct scontrol *x, json_t *document) MUST_C
 
 /* Each runs a verb with the words behind it. */
 struct err *scontrol_show(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;
+/* Jobs with commas, the first one at the top. */
+struct err *scontrol_top(struct scontrol *x, const char *list) MUST_CHECK;
 struct err *scontrol_update(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;
 /* scontrol_partition.c: of partitions. */
 struct err *scontrol_create(struct scontrol *x, size_t n, const char *const *words) MUST_CHECK;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "cli/commands.h"
+#include "cli/slurm/srun_bcast.h"
 #include "cli/slurm/srun_het.h"
 #include "cli/slurm/srun_private.h"
 #include "cli/term/output.h"
@@ -33,6 +34,7 @@ struct srun {
     struct allocation allocation;
     struct srun_het het;
     struct step_make make;
+    char *copy; /* of --bcast, the program of the tasks; NULL: none */
     bool is_registered;
 };
 
@@ -43,6 +45,7 @@ static void srun_done(struct srun *r)
     allocation_done(&r->allocation);
     slurm_submit_done(&r->submit);
     caller_done(&r->caller);
+    free(r->copy);
     slurm_command_done(&r->s);
     free(r->options);
 }
@@ -318,6 +321,26 @@ static struct err *srun_write_end(struct srun *r, const struct srun_end *end)
     return e;
 }
 
+/* --bcast: the tasks run the copy. */
+static struct err *srun_copy(struct srun *r)
+{
+    struct slurm_words *words = &r->s.words;
+    const struct srun_bcast o = {.s = &r->s,
+                                 .submit = &r->submit,
+                                 .ns = r->allocation.ns,
+                                 .nodes = json_object_get(r->allocation.report, "nodes"),
+                                 .cwd = r->caller.cwd,
+                                 .program = r->make.caller.argv[0],
+                                 .job = step_make_job(&r->make),
+                                 .step = step_make_number(&r->make),
+                                 .is_het = srun_het_is_needed(&r->het, r->allocation.report)};
+
+    TRY(srun_bcast(&o, &r->copy));
+    if (r->copy)
+        words->arguments.at[0] = r->copy;
+    return NULL;
+}
+
 static struct err *srun_step(struct srun *r)
 {
     const struct srun_run_options run = {
@@ -327,7 +350,9 @@ static struct err *srun_step(struct srun *r)
 
     TRY(srun_make(r));
     TRY(srun_register(r));
-    e = srun_run_step(&run, &end);
+    e = srun_copy(r);
+    if (!e)
+        e = srun_run_step(&run, &end);
     if (e) {
         end.code = 1;
         end.task_code = 1;

@@ -290,6 +290,7 @@ static void fair_pod_free(struct slurm_fair *f, struct fair_pod *p)
     free(p->job);
     free(p->qos);
     free(p->partition);
+    free(p->model);
     free(p);
 }
 
@@ -328,6 +329,8 @@ static struct fair_pod *fair_pod_new(struct slurm_fair *f, const char *key, cons
     p->cpus = (asks.cpu_milli + 999) / 1000;
     p->memory_mib = asks.memory_bytes >> 20;
     p->gpus = asks.gpus.n > 0 ? asks.gpus.at[0].count : 0;
+    p->model = mem_strdup(
+        text_or_empty(json_text_at(pod, "spec", "nodeSelector", "mete.dev/gpu.model", NULL)));
     p->created_ns = queue_since_ns(pod);
     p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
     if (id)

@@ -10,6 +10,7 @@
 
 #include "control/cluster.h"
 #include "control/scheduler/scheduler.h"
+#include "kinds/slurm/slurm_accounts.h"
 #include "store/store.h"
 
 struct slurm_fair;
@@ -31,10 +32,17 @@ uint32_t slurm_fair_priority(const struct slurm_fair *f, const char *key);
  */
 json_t *slurm_fair_find(void *fair, const char *plural, const char *name);
 
-/* Is the usage of the association (user "": of the account) at its GrpTRESMins of cpu or billing?
- * `part`: its members. */
-bool slurm_fair_is_used_up(const struct slurm_fair *f, const char *account, const char *user,
-                           const json_t *part);
+/* Resources x minutes, and minutes of run time, decayed. */
+struct slurm_used {
+    struct slurm_size size;
+    int64_t wall;
+};
+/* What an association has used; user "": the account with all below it. */
+struct slurm_used slurm_fair_used(const struct slurm_fair *f, const char *account,
+                                  const char *user);
+/* The fair-share factor of an association, in millionths; 0: there is no such association. */
+int64_t slurm_fair_factor(const struct slurm_fair *f, const char *account, const char *user);
+struct slurm_used slurm_fair_used_by_qos(const struct slurm_fair *f, const char *qos);
 
 /* Does a preemption end such a job for good? */
 bool slurm_fair_preempt_cancels(const struct slurm_fair *f, const char *qos,

@@ -179,24 +179,58 @@ json_t *slurm_fair_find(void *fair, const char *plural, const char *name)
     return o ? json_incref(o->object) : NULL;
 }
 
-bool slurm_fair_is_used_up(const struct slurm_fair *f, const char *account, const char *user,
-                           const json_t *part)
+/* Is the association at `at` the one at `top`, or below it? */
+static bool is_below(const struct slurm_fair *f, int64_t at, int64_t top)
 {
-    const char *text = json_text_filled(part, "grpTRESMins");
-    int64_t at = text ? fair_tree_index(f, account, user) : -1;
-    struct slurm_tres tres = {0};
-    int64_t limit;
-    int64_t billing;
+    for (; at >= 0; at = f->shares.at[at].parent)
+        if (at == top)
+            return true;
+    return false;
+}
 
-    if (at < 0)
-        return false;
-    err_free(slurm_tres_parse(str_of(text), &tres)); /* was checked when it was written */
-    limit = slurm_tres_get(&tres, "cpu", -1);
-    billing = slurm_tres_get(&tres, "billing", -1);
-    slurm_tres_done(&tres);
-    if (limit < 0 || (billing >= 0 && billing < limit))
-        limit = billing;
-    return limit >= 0 && f->shares.at[at].usage / 60 >= (long double)limit;
+/* `used` in whole minutes. */
+static struct slurm_used minutes_of(const long double used[FAIR_KINDS])
+{
+    return (struct slurm_used){
+        .size = {.cpus = (int64_t)(used[FAIR_CPU] / 60),
+                 .memory_mib = (int64_t)(used[FAIR_MEMORY] / 60),
+                 .gpus = (int64_t)(used[FAIR_GPU] / 60),
+                 .nodes = (int64_t)(used[FAIR_NODE] / 60),
+                 .billing = (int64_t)(used[FAIR_BILLING] / 60),
+                 .model = ""},
+        .wall = (int64_t)(used[FAIR_WALL] / 60),
+    };
+}
+
+struct slurm_used slurm_fair_used(const struct slurm_fair *f, const char *account, const char *user)
+{
+    int64_t top = fair_tree_index(f, account, user);
+    long double sum[FAIR_KINDS] = {0};
+    struct fair_usage *u;
+    struct fair_usage *next;
+
+    map_each (handle, f->usage, u, next)
+        if (top >= 0 && is_below(f, json_int(f->tree_index, u->key, -1), top))
+            for (int i = 0; i < FAIR_KINDS; i++)
+                sum[i] += u->raw[i];
+    return minutes_of(sum);
+}
+
+int64_t slurm_fair_factor(const struct slurm_fair *f, const char *account, const char *user)
+{
+    int64_t at = fair_tree_index(f, account, user);
+
+    return at >= 0 ? (int64_t)(f->shares.at[at].factor * 1000000.0) : 0;
+}
+
+struct slurm_used slurm_fair_used_by_qos(const struct slurm_fair *f, const char *qos)
+{
+    static const long double none[FAIR_KINDS] = {0};
+    AUTO_FREE char *key = mem_format(FAIR_QOS "\n%s", qos);
+    struct fair_usage *u = NULL;
+
+    map_find_text(handle, f->usage, key, u);
+    return minutes_of(u ? u->raw : none);
 }
 
 /* ---- rows ---- */

@@ -29,6 +29,7 @@ struct fair_pod {
     char *job; /* key of its SlurmJob; NULL: none */
     char *qos;
     char *partition;
+    char *model; /* of the gpus; "": any */
     int64_t id;
     int64_t cpus; /* of the pod, as the following */
     int64_t memory_mib;
@@ -40,13 +41,25 @@ struct fair_pod {
     uint32_t priority;  /* of a waiting pod, as of the last step */
 };
 
-/* Usage of an association, in seconds x billing. */
+enum fair_kind {
+    FAIR_BILLING, /* what shares count */
+    FAIR_CPU,
+    FAIR_MEMORY, /* MiB */
+    FAIR_NODE,
+    FAIR_GPU,
+    FAIR_WALL, /* run time: the pods of a job share it */
+    FAIR_KINDS
+};
+
+/* Usage of an association, or of a QOS, in seconds x each of the kinds. */
 struct fair_usage {
     struct map_handle handle;
-    char *key; /* account and user, joined by a newline */
-    long double raw;
-    long double pending; /* of pods that ended since the last step */
+    char *key; /* account and user, or FAIR_QOS and name, joined by a newline */
+    long double raw[FAIR_KINDS];
+    long double pending[FAIR_KINDS]; /* of pods that ended since the last step */
 };
+
+#define FAIR_QOS "\x01" /* no account has this name */
 
 /* The association at an index of the shares. */
 struct fair_node {

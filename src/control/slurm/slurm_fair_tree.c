@@ -178,7 +178,7 @@ void fair_tree_find(struct slurm_fair *f)
         int64_t at = json_int(f->tree_index, u->key, -1);
 
         if (at >= 0)
-            f->shares.at[at].usage = u->raw;
+            f->shares.at[at].usage = u->raw[FAIR_BILLING];
     }
     slurm_share_find(f->shares.at, f->shares.n,
                      f->policy.is_classic ? SLURM_SHARE_CLASSIC : SLURM_SHARE_TREE,

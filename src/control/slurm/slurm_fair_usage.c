@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "control/slurm/slurm_fair_private.h"
+#include "model/slurm_billing.h"
 
 enum {
     HALF_LIVES = 8, /* earlier usage does not count */
@@ -51,30 +52,112 @@ static int64_t usage_factor(const struct slurm_fair *f, const char *qos)
 }
 
 /* A stretch of `seconds` within one step counts as if all of it were as old as its begin. */
-static long double stretch(const struct slurm_fair *f, int64_t seconds, int64_t billing)
+static long double stretch(const struct slurm_fair *f, int64_t seconds)
 {
     double left = slurm_share_decay((double)seconds, (double)f->policy.half_life_s);
 
-    return (long double)((double)seconds * left) * (long double)billing;
+    return (long double)((double)seconds * left);
 }
 
-static long double charge_of(const struct slurm_fair *f, const struct fair_pod *p, int64_t to_s)
+/* ---- what a second of a pod costs ---- */
+
+struct costs {
+    long double of[FAIR_KINDS];
+    const char *account; /* borrowed, as the following */
+    const char *user;
+    const char *qos;
+    const char *partition_qos; /* NULL: none, or the same */
+};
+
+/* The spec of the first partition of the list; NULL: none. Borrowed. */
+static const json_t *partition_spec(const struct slurm_fair *f, const char *list)
+{
+    AUTO_FREE char *name = mem_strndup(text_or_empty(list), strcspn(text_or_empty(list), ","));
+    struct fair_object *o = NULL;
+
+    map_find_text(handle, f->partitions, name, o);
+    return o ? json_object_get(o->object, "spec") : NULL;
+}
+
+static struct costs costs_of(const struct slurm_fair *f, const struct fair_pod *p)
+{
+    const json_t *partition = partition_spec(f, p->partition);
+    const struct slurm_billed billed = {.cpus = p->cpus,
+                                        .memory_mib = p->memory_mib,
+                                        .nodes = 1,
+                                        .gpus = p->gpus,
+                                        .model = text_or_empty(p->model)};
+    int64_t micro =
+        slurm_billing_micro(json_text(partition, "billingWeights"), &billed, f->policy.is_max_tres);
+    const char *other = json_text_filled(partition, "qos");
+    struct costs c = {.account = p->account,
+                      .user = p->user,
+                      .qos = p->qos,
+                      .partition_qos = text_equal(other, p->qos) ? NULL : other};
+    long double factor = (long double)usage_factor(f, p->qos) / 1000000.0L;
+
+    c.of[FAIR_BILLING] = (long double)micro / 1000000.0L;
+    c.of[FAIR_CPU] = (long double)p->cpus;
+    c.of[FAIR_MEMORY] = (long double)p->memory_mib;
+    c.of[FAIR_NODE] = 1;
+    c.of[FAIR_GPU] = (long double)p->gpus;
+    c.of[FAIR_WALL] = 1.0L / (long double)(p->nodes > 0 ? p->nodes : 1);
+    for (int i = 0; i < FAIR_KINDS; i++)
+        c.of[i] *= factor;
+    return c;
+}
+
+static void usage_add(struct fair_usage *u, const struct costs *c, long double seconds,
+                      bool is_pending)
+{
+    for (int i = 0; i < FAIR_KINDS; i++)
+        if (is_pending)
+            u->pending[i] += c->of[i] * seconds;
+        else
+            u->raw[i] += c->of[i] * seconds;
+}
+
+static void usage_charge(struct slurm_fair *f, const struct costs *c, long double seconds,
+                         bool is_pending)
+{
+    if (seconds <= 0)
+        return;
+    usage_add(fair_usage_of(f, c->account, c->user), c, seconds, is_pending);
+    if (c->qos)
+        usage_add(fair_usage_of(f, FAIR_QOS, c->qos), c, seconds, is_pending);
+    if (c->partition_qos)
+        usage_add(fair_usage_of(f, FAIR_QOS, c->partition_qos), c, seconds, is_pending);
+}
+
+/* ---- steps ---- */
+
+/* The seconds of the pod since the last step. */
+static long double seconds_of(const struct slurm_fair *f, const struct fair_pod *p, int64_t to_s)
 {
     int64_t from_s = p->started_ns / NS_PER_SEC;
 
     if (from_s < f->stepped_s)
         from_s = f->stepped_s;
-    if (p->started_ns == 0 || to_s <= from_s)
-        return 0;
-    return stretch(f, to_s - from_s, p->cpus) * (long double)usage_factor(f, p->qos) / 1000000.0L;
+    return p->started_ns == 0 || to_s <= from_s ? 0 : stretch(f, to_s - from_s);
 }
 
 void fair_pod_ended(struct slurm_fair *f, const struct fair_pod *p, int64_t ended_ns)
 {
-    long double charge = f->is_loaded ? charge_of(f, p, ended_ns / NS_PER_SEC) : 0;
+    const struct costs c = costs_of(f, p);
 
-    if (charge > 0)
-        fair_usage_of(f, p->account, p->user)->pending += charge;
+    if (f->is_loaded)
+        usage_charge(f, &c, seconds_of(f, p, ended_ns / NS_PER_SEC), true);
+}
+
+/* The usage of a QOS with the flag NoDecay stays. */
+static bool usage_stays(const struct slurm_fair *f, const struct fair_usage *u)
+{
+    struct fair_object *o = NULL;
+
+    if (!text_starts_with(u->key, FAIR_QOS "\n"))
+        return false;
+    map_find_text(handle, f->qoses, u->key + strlen(FAIR_QOS "\n"), o);
+    return o && json_has_text(json_at(o->object, "spec", "flags", NULL), "NoDecay");
 }
 
 void fair_usage_step(struct slurm_fair *f, int64_t now_s)
@@ -88,23 +171,25 @@ void fair_usage_step(struct slurm_fair *f, int64_t now_s)
     if (now_s <= f->stepped_s)
         return;
     map_each (handle, f->usage, u, next_u) {
-        u->raw = u->raw * (long double)left + u->pending;
-        u->pending = 0;
+        long double kept = usage_stays(f, u) ? 1.0L : (long double)left;
+
+        for (int i = 0; i < FAIR_KINDS; i++) {
+            u->raw[i] = u->raw[i] * kept + u->pending[i];
+            u->pending[i] = 0;
+        }
     }
     map_each (handle, f->pods, p, next_p) {
-        long double charge = charge_of(f, p, now_s);
+        const struct costs c = costs_of(f, p);
 
-        if (charge > 0)
-            fair_usage_of(f, p->account, p->user)->raw += charge;
+        usage_charge(f, &c, seconds_of(f, p, now_s), false);
     }
     f->stepped_s = now_s;
 }
 
 /* ---- the past ---- */
 
-/* The usage from `from_s` to `to_s` as steps would have charged it, decayed until the start. */
-static long double past_charge(const struct slurm_fair *f, int64_t from_s, int64_t to_s,
-                               int64_t billing)
+/* The seconds from `from_s` to `to_s` as steps would have charged them, decayed until the start. */
+static long double past_seconds(const struct slurm_fair *f, int64_t from_s, int64_t to_s)
 {
     int64_t period_s = f->policy.calc_period_s > 0 ? f->policy.calc_period_s : 1;
     double half_life_s = (double)f->policy.half_life_s;
@@ -115,7 +200,7 @@ static long double past_charge(const struct slurm_fair *f, int64_t from_s, int64
     for (int64_t at_s = from_s; at_s < to_s; at_s += period_s) {
         int64_t end_s = at_s + period_s < to_s ? at_s + period_s : to_s;
 
-        sum += stretch(f, end_s - at_s, billing) *
+        sum += stretch(f, end_s - at_s) *
                (long double)slurm_share_decay((double)(f->stepped_s - end_s), half_life_s);
         if (f->policy.half_life_s == 0)
             period_s = to_s - from_s;
@@ -123,6 +208,7 @@ static long double past_charge(const struct slurm_fair *f, int64_t from_s, int64
     return sum;
 }
 
+/* The weights and factors are those of now. */
 static void take_row(struct slurm_fair *f, const struct account_row *row)
 {
     AUTO(json_freep) json_t *facts = NULL;
@@ -130,8 +216,8 @@ static void take_row(struct slurm_fair *f, const struct account_row *row)
     const json_t *slurm = json_object_get(row->tree, "slurm");
     const char *user = row->user;
     int64_t to_s = row->to_ns / NS_PER_SEC;
-    int64_t cpus = (row->cpu_asked_milli + 999) / 1000;
-    long double charge;
+    struct fair_pod pod = {0}; /* as the pod was; all texts are borrowed */
+    struct costs c;
 
     if (json_is_string(slurm))
         e = json_parse(str_of(json_string_value(slurm)), &facts);
@@ -139,11 +225,21 @@ static void take_row(struct slurm_fair *f, const struct account_row *row)
         facts = json_incref((json_t *)(uintptr_t)slurm);
     if (json_text_at(facts, "user", "name", NULL))
         user = json_text_at(facts, "user", "name", NULL);
-    charge =
-        past_charge(f, row->from_ns / NS_PER_SEC, to_s < f->stepped_s ? to_s : f->stepped_s, cpus);
-    charge = charge * (long double)usage_factor(f, json_text(facts, "qos")) / 1000000.0L;
-    if (charge > 0)
-        fair_usage_of(f, row->queue, user)->raw += charge;
+    pod = (struct fair_pod){
+        .account = (char *)(uintptr_t)row->queue,
+        .user = (char *)(uintptr_t)user,
+        .qos = (char *)(uintptr_t)json_text(facts, "qos"),
+        .partition = (char *)(uintptr_t)json_text(facts, "partition"),
+        .cpus = (row->cpu_asked_milli + 999) / 1000,
+        .memory_mib = json_int(facts, "memoryBytes", 0) >> 20,
+        .gpus = (int64_t)json_array_size(json_object_get(row->tree, "gpus")),
+        .nodes = json_int(facts, "nodeCount", 1),
+    };
+    c = costs_of(f, &pod);
+    usage_charge(
+        f, &c,
+        past_seconds(f, row->from_ns / NS_PER_SEC, to_s < f->stepped_s ? to_s : f->stepped_s),
+        false);
 }
 
 static struct err *read_rows(struct slurm_fair *f, bool *ret_has_more)
@@ -172,13 +268,13 @@ static void take_running(struct slurm_fair *f)
 {
     struct fair_pod *p;
     struct fair_pod *next;
+    struct costs c;
 
     map_each (handle, f->pods, p, next) {
         if (p->started_ns == 0)
             continue;
-        fair_usage_of(f, p->account, p->user)->raw +=
-            past_charge(f, p->started_ns / NS_PER_SEC, f->stepped_s, p->cpus) *
-            (long double)usage_factor(f, p->qos) / 1000000.0L;
+        c = costs_of(f, p);
+        usage_charge(f, &c, past_seconds(f, p->started_ns / NS_PER_SEC, f->stepped_s), false);
     }
 }
 

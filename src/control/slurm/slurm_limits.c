@@ -303,6 +303,84 @@ static char *minutes_limit(const struct sjob *j, const json_t *part, const char 
     return slurm_limits_with(part, key, is_of_qos, &own, h ? &h->minutes : &none);
 }
 
+/* The reason if the part has used its minutes up; NULL: it has not. The caller frees it. */
+static char *used_limit(const json_t *part, bool is_of_qos, const struct slurm_size *size,
+                        const struct slurm_used *used)
+{
+    /* The least that a job with these resources takes. */
+    const struct slurm_size least = {.cpus = 1,
+                                     .memory_mib = size->memory_mib > 0,
+                                     .gpus = size->gpus > 0,
+                                     .nodes = 1,
+                                     .billing = 1,
+                                     .model = ""};
+    int64_t wall = json_int(part, "grpWall", -1);
+    char *reason = slurm_limits_with(part, "grpTRESMins", is_of_qos, &least, &used->size);
+
+    if (!reason && wall >= 0 && used->wall >= wall)
+        reason = mem_strdup(is_of_qos ? "QOSGrpWallLimit" : "AssocGrpWallLimit");
+    return reason;
+}
+
+/* A QOS with the flag EnforceUsageThreshold: is the fair-share factor below its threshold? */
+static bool is_below_threshold(const struct sjob *j, const json_t *qos)
+{
+    const char *text = json_text_filled(qos, "usageThreshold");
+    int64_t least = 0;
+
+    if (!text || !json_has_text(json_object_get(qos, "flags"), "EnforceUsageThreshold"))
+        return false;
+    err_free(slurm_factor_parse(text, &least)); /* was checked when it was written */
+    return slurm_fair_factor(j->jobs->options.fair, account_of(j), user_of(j)) < least;
+}
+
+/* The list of a part with its counts times a factor in millionths; NULL: no list. */
+static char *list_times(const json_t *part, const char *key, int64_t micro)
+{
+    const char *list = json_text_filled(part, key);
+    struct slurm_tres tres = {0};
+    char *text;
+
+    if (!list)
+        return NULL;
+    err_free(slurm_tres_parse(str_of(list), &tres)); /* was checked when it was written */
+    VEC_EACH (&tres.items, item)
+        if (item->count > 0)
+            item->count = (int64_t)((__int128)item->count * micro / 1000000);
+    text = slurm_tres_format(&tres);
+    slurm_tres_done(&tres);
+    return text;
+}
+
+/* LimitFactor of the job's QOS: GrpTRES and MaxTRES of the associations count so many times. The
+ * parts of the chain become copies, which `kept` holds. */
+static void chain_times(struct slurm_chain *c, const json_t *qos, json_t *kept)
+{
+    static const char *const lists[] = {"grpTRES", "maxTRES"};
+    const char *text = json_text_filled(qos, "limitFactor");
+    int64_t micro = 1000000;
+
+    if (text)
+        err_free(slurm_factor_parse(text, &micro)); /* as above */
+    for (size_t i = 0; micro != 1000000 && i < c->n; i++) {
+        json_t *part = json_copy((json_t *)(uintptr_t)c->at[i]);
+
+        for (size_t k = 0; k < COUNT(lists); k++) {
+            AUTO_FREE char *list = list_times(part, lists[k], micro);
+
+            if (list)
+                json_put_text(part, lists[k], list);
+        }
+        (void)json_array_append_new(kept, part); /* fresh: cannot fail */
+        c->at[i] = part;
+    }
+}
+
+static bool has_used_limit(const json_t *part)
+{
+    return json_text_filled(part, "grpTRESMins") || json_object_get(part, "grpWall");
+}
+
 /* ---- limits ---- */
 
 /* A limit of numbers: `key` of the part, and the reason beyond it. */
@@ -349,6 +427,13 @@ static char *qos_limit(const struct sjob *j, const char *name, const json_t *qos
         reason = tres_limit(qos, "maxTRESPerAccount", true, size, of_account);
     if (!reason)
         reason = minutes_limit(j, qos, "grpTRESRunMins", true, all);
+    if (!reason && is_below_threshold(j, qos))
+        reason = mem_strdup("QOSUsageThreshold");
+    if (!reason && has_used_limit(qos)) {
+        const struct slurm_used used = slurm_fair_used_by_qos(j->jobs->options.fair, name);
+
+        reason = used_limit(qos, true, size, &used);
+    }
     if (!reason)
         reason = minutes_limit(j, qos, "maxTRESRunMinsPerUser", true, user);
     return reason ? reason : minutes_limit(j, qos, "maxTRESRunMinsPerAccount", true, account);
@@ -367,10 +452,13 @@ static char *part_limit(const struct sjob *j, const struct slurm_chain *c, size_
         reason = tres_limit(c->at[i], "grpTRES", false, size, h);
     if (!reason)
         reason = minutes_limit(j, c->at[i], "grpTRESRunMins", false, key);
-    if (!reason &&
-        slurm_fair_is_used_up(j->jobs->options.fair, c->names[i] ? c->names[i] : account_of(j),
-                              c->names[i] ? "" : user_of(j), c->at[i]))
-        reason = mem_strdup("AssocGrpCPUMinutesLimit");
+    if (!reason && has_used_limit(c->at[i])) {
+        const struct slurm_used used =
+            slurm_fair_used(j->jobs->options.fair, c->names[i] ? c->names[i] : account_of(j),
+                            c->names[i] ? "" : user_of(j));
+
+        reason = used_limit(c->at[i], false, size, &used);
+    }
     return reason;
 }
 
@@ -393,11 +481,14 @@ static char *find_limit(const struct sjob *j)
     const struct slurm_size size = size_of(j);
     struct slurm_qos_limits qos;
     struct slurm_chain chain;
+    AUTO(json_freep) json_t *kept = json_array();
+    AUTO(json_freep) json_t *own = slurm_fair_find(j->jobs->options.fair, "slurmqoses", qos_of(j));
     bool denies = false;
     char *reason;
 
     slurm_chain_find(&books, user_of(j), account_of(j), json_text(spec, "partition"), &chain);
     slurm_qos_find(&books, qos_of(j), json_text(spec, "partition"), &qos);
+    chain_times(&chain, own ? json_object_get(own, "spec") : NULL, kept);
     reason = slurm_qos_exceeds(&qos, &chain, &size, &denies);
     for (size_t i = 0; i < qos.n && !reason; i++)
         reason = qos_limit(j, qos.names[i], qos.specs[i], &size);

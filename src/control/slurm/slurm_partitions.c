@@ -137,6 +137,15 @@ void slurm_remove_partition(void *arg, const char *ns, const char *name, const j
     poke_all(s);
 }
 
+const char *slurm_billing_of(const struct slurm_jobs *s, const json_t *spec)
+{
+    const char *list = json_text_filled(spec, "partition");
+    struct str rest = str_of(list ? list : slurm_default_partition(s));
+    const struct slurm_part *p = rest.at ? find_part(s, str_cut(&rest, ',')) : NULL;
+
+    return p ? json_text_filled(spec_of(p), "billingWeights") : NULL;
+}
+
 void slurm_partitions_synced(void *arg)
 {
     struct slurm_jobs *s = arg;

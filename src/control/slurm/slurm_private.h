@@ -362,6 +362,8 @@ json_t *sjob_partitions(const struct sjob *j, size_t component);
 /* The partition of `list` (with commas; NULL: the default one) that has the node (NULL: no node);
  * none: `list`. The caller frees it. */
 char *slurm_partition_on(const struct slurm_jobs *s, const char *list, const char *node);
+/* TRESBillingWeights of the first partition of a job or a component; NULL: none. Borrowed. */
+const char *slurm_billing_of(const struct slurm_jobs *s, const json_t *spec);
 /* "": there is none. Borrowed. */
 const char *slurm_default_partition(const struct slurm_jobs *s);
 

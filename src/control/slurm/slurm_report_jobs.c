@@ -399,6 +399,7 @@ static void add_row(const struct row_job *r, const struct element_row *e)
 {
     const struct sjob *j = r->j;
     int64_t of = j->is_array || j->het.n > 1 ? j->id : 0;
+    struct slurm_ask ask = j->het.asks[r->component];
     AUTO_FREE char *nodes = NULL;
     json_t *row;
 
@@ -414,7 +415,9 @@ static void add_row(const struct row_job *r, const struct element_row *e)
     put_state(row, j, e);
     put_times(row, j, e);
     put_dependency(row, j);
-    slurm_put_ask(row, &j->het.asks[r->component], e->pod != NULL || (e->past && e->past->node));
+    slurm_ask_bill(&ask, slurm_billing_of(j->jobs, r->spec),
+                   slurm_is_max_tres(slurm_settings(j->jobs)));
+    slurm_put_ask(row, &ask, e->pod != NULL || (e->past && e->past->node));
     put_parts(row, r->spec);
     put_files(row, j, e);
     (void)json_array_append_new(r->rows, row); /* a fresh object: cannot fail */

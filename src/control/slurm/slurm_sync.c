@@ -84,6 +84,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
     int64_t first_rank = 0;
     size_t component = slurm_het_of_rank(&j->het, rank, &first_rank);
     AUTO(json_freep) json_t *partitions = sjob_partitions(j, component);
+    AUTO(json_freep) json_t *own = component > 0 ? sjob_spec(j, component) : NULL;
     const struct slurm_element element = {
         .job = j->object,
         .array = j->is_array ? &j->indexes : NULL,
@@ -97,6 +98,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .gpu_types = s->gpu_types,
         .weights = s->weights,
         .has_switches = json_object_size(s->switches) > 0,
+        .billing = slurm_billing_of(s, own ? own : json_object_get(j->object, "spec")),
         .settings = slurm_settings(s),
         .kill_wait_s = slurm_setting(s, "KillWait", SLURM_KILL_WAIT_S),
     };

@@ -219,6 +219,8 @@ int64_t slurm_size_get(const struct slurm_size *s, const char *resource)
         return s->memory_mib;
     if (text_equal(resource, "node"))
         return s->nodes;
+    if (text_equal(resource, "billing"))
+        return s->billing;
     if (!text_starts_with(resource, gpu))
         return 0;
     resource += sizeof(gpu) - 1;
@@ -271,10 +273,18 @@ static const struct tres_rule qos_rules[] = {
         key, prefix, "RunMinutes", "RunMinutesLimit", "RunMinutes", memory, "RunMinutes", false, \
             "CPU"                                                                                \
     }
+/* Resources x minutes that jobs have used. */
+#define USED_MINUTES(prefix, memory)                                                           \
+    {                                                                                          \
+        "grpTRESMins", prefix, "Minutes", "MinutesLimit", "Minutes", memory, "Minutes", false, \
+            "CPU"                                                                              \
+    }
 static const struct tres_rule association_minutes[] = {
+    USED_MINUTES("AssocGrp", "Mem"),
     RUN_MINUTES("grpTRESRunMins", "AssocGrp", "Mem"),
 };
 static const struct tres_rule qos_minutes[] = {
+    USED_MINUTES("QOSGrp", "Memory"),
     RUN_MINUTES("grpTRESRunMins", "QOSGrp", "Memory"),
     RUN_MINUTES("maxTRESRunMinsPerUser", "QOSGrp", "Memory"),
     RUN_MINUTES("maxTRESRunMinsPerAccount", "QOSGrp", "Memory"),

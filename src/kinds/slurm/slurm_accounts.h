@@ -65,6 +65,7 @@ struct slurm_size {
     int64_t memory_mib;
     int64_t gpus;
     int64_t nodes;
+    int64_t billing;   /* 0: not counted */
     int64_t minutes;   /* time limit; 0: none */
     const char *model; /* of the gpus; "": any */
 };

@@ -11,6 +11,7 @@
 #include "model/hostlist.h"
 #include "model/quantity.h"
 #include "model/resource.h"
+#include "model/slurm_billing.h"
 
 #define MODEL_LABEL    "mete.dev/gpu.model"
 #define KIB            INT64_C(1024)
@@ -379,6 +380,28 @@ static void add_memory(struct buf *out, int64_t bytes)
         buf_printf(out, "%" PRId64 "M", mib);
 }
 
+void slurm_ask_bill(struct slurm_ask *ask, const char *weights, bool is_max)
+{
+    const struct slurm_billed of = {.cpus = ask->cpus * ask->nodes,
+                                    .memory_mib = (ask->memory_bytes >> 20) * ask->nodes,
+                                    .nodes = ask->nodes,
+                                    .gpus = ask->gpus.count * ask->nodes,
+                                    .model = ask->model};
+
+    ask->has_billing = weights && *weights;
+    ask->billing = slurm_billing_micro(weights, &of, is_max) / 1000000;
+}
+
+bool slurm_is_max_tres(const json_t *settings)
+{
+    struct str rest = str_of(json_text(settings, "PriorityFlags"));
+
+    while (rest.at)
+        if (str_equal(str_cut(&rest, ','), STR("MAX_TRES")))
+            return true;
+    return false;
+}
+
 char *slurm_ask_tres(const struct slurm_ask *ask)
 {
     struct buf out = {.cap = 512};
@@ -390,7 +413,8 @@ char *slurm_ask_tres(const struct slurm_ask *ask)
         buf_add_text(&out, ",mem=");
         add_memory(&out, ask->memory_bytes * ask->nodes);
     }
-    buf_printf(&out, ",node=%" PRId64 ",billing=%" PRId64, ask->nodes, ask->cpus * ask->nodes);
+    buf_printf(&out, ",node=%" PRId64 ",billing=%" PRId64, ask->nodes,
+               ask->has_billing ? ask->billing : ask->cpus * ask->nodes);
     if (gpus > 0)
         buf_printf(&out, ",gres/%s=%" PRId64, gres_name(ask), gpus);
     if (gpus > 0 && *type)

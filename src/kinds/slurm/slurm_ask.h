@@ -34,7 +34,16 @@ struct slurm_ask {
     bool is_exclusive;            /* no other job on its nodes */
     struct gpu_ask gpus;          /* of each node; count 0: none */
     char model[SLURM_MODEL_SIZE]; /* of the gpus, in lower case; "": any */
+    bool has_billing;             /* else a cpu costs 1, and nothing else does */
+    int64_t billing;              /* of the whole job */
 };
+
+/* Sets the billing by TRESBillingWeights of the partition; NULL or "": there are none. `is_max`:
+ * PriorityFlags=MAX_TRES. */
+void slurm_ask_bill(struct slurm_ask *ask, const char *weights, bool is_max);
+
+/* Do the settings of the SlurmConfig (NULL: none) have PriorityFlags=MAX_TRES? */
+bool slurm_is_max_tres(const json_t *settings);
 
 /* A type of gpus, in lower case: "h100", "1g.10gb", and as Slurm's AutoDetect=nvml makes them
  * "a100_1g.5gb". A value. */

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "kinds/slurm/slurm_license.h"
 #include "model/slurm_amount.h"
+#include "model/slurm_billing.h"
 #include "model/slurm_time.h"
 
 #define DAEMONS    "Mete has no slurmctld and no slurmd: options of mete up take their place"
@@ -20,7 +21,6 @@
 #define PLUGINS    "Mete has no plugins of Slurm"
 #define DECIDES    "Mete's own scheduler decides"
 #define USERS      "Mete knows users by their uid, certificate or token"
-#define SHOWN      "the value is kept and shown, and decides nothing"
 #define PRIORITIES "queues and PriorityClasses order jobs: docs/queues.md"
 
 #define KEY_IGNORED(key, text)                              \
@@ -310,7 +310,7 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
     KEY("RootOnly", BOOL, .member = "rootOnly"),
     KEY("Shared", WORD, .member = "overSubscribe", .words = "NO,EXCLUSIVE"),
     KEY("State", WORD, .member = "state", .words = "UP,DOWN,DRAIN,INACTIVE"),
-    KEY("TRESBillingWeights", TEXT, .member = "billingWeights", .why = SHOWN),
+    KEY("TRESBillingWeights", BILLING, .member = "billingWeights"),
     KEY_REFUSED("AllocNodes", "ALL", "AllocNodes=ALL: where a job was submitted is not checked"),
     KEY_REFUSED("ExclusiveUser", "NO,FALSE,0",
                 "OverSubscribe=EXCLUSIVE, which gives each job its nodes alone"),
@@ -543,6 +543,10 @@ struct err *slurm_conf_value_read(const struct slurm_conf_key *key, const char *
         return put_minutes(key, value, to);
     case CONF_MEMORY:
         return put_memory(key, value, to);
+    case CONF_BILLING:
+        TRY(slurm_billing_check(value));
+        json_put_text(to, key->member, *value ? value : NULL);
+        return NULL;
     case CONF_PATH:
         if (*value && *value != '/')
             return conf_unfit(key, value, "a path from the root on");

@@ -17,6 +17,7 @@ enum slurm_conf_type {
     CONF_SECONDS,
     CONF_MEMORY,   /* MiB; UNLIMITED: absent */
     CONF_LICENSES, /* NAME:COUNT with commas */
+    CONF_BILLING,  /* weights of TRES */
     CONF_PATH,     /* absolute */
     CONF_WORD,     /* one of `words`; others are refused */
     CONF_IGNORED,

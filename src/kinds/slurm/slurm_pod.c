@@ -472,6 +472,7 @@ static json_t *make_pod(const struct slurm_element *e)
     struct slurm_ask ask = {.nodes = 1, .tasks = 1, .cpus = 1};
 
     err_free(slurm_ask_read(spec, &ask)); /* was read at the creation */
+    slurm_ask_bill(&ask, e->billing, slurm_is_max_tres(e->settings));
     put_metadata(pod, e, &ask);
     pod_spec = json_object_at(pod, "spec");
     (void)json_array_append_new(json_array_at(pod_spec, "containers"),

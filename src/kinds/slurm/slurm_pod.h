@@ -40,6 +40,7 @@ struct slurm_element {
     const json_t *gpu_types;  /* that Slurm's files name, as keys; NULL: none */
     const json_t *weights;    /* of nodes, ascending: lower ones first; NULL: no order */
     bool has_switches;        /* nodes are labelled with the switches above them */
+    const char *billing;      /* TRESBillingWeights of the partition; NULL: none */
     const json_t *settings;   /* of the SlurmConfig; NULL: none */
     int64_t kill_wait_s;      /* between SIGTERM and SIGKILL */
     const char *host;         /* that runs the script, for names of files; NULL: not known, "%N" */

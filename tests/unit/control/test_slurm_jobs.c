@@ -393,6 +393,31 @@ static void run_on_two_nodes(const char *spec)
     assert_status("j", "state", "RUNNING");
 }
 
+static void a_job_that_waits_gets_other_nodes(void **state)
+{
+    struct err *e;
+
+    (void)state;
+    world_add_node(&jw.w, "n2", 0);
+    world_add_node(&jw.w, "n3", 0);
+    (void)submit("j", "'nodesMin':2");
+    assert_true(has_pod("j") && has_pod("j-n1") && count_pods() == 2);
+    change("j", "'nodesMin':3,'nodesMax':3");
+    assert_true(has_pod("j-n2") && count_pods() == 3);
+    jobs_world_restart(&jw, true);
+    jobs_world_run(&jw, 2);
+    change("j", "'nodesMin':1,'nodesMax':1");
+    jobs_world_run(&jw, 2);
+    assert_true(has_pod("j") && count_pods() == 1);
+    world_refused(world_patch(&jw.w, SLURM("j"), "{'spec':{'nodesMin':4,'nodesMax':4}}", NULL), 422,
+                  "Requested node configuration is not available");
+    run_pod("j");
+    e = world_patch(&jw.w, SLURM("j"), "{'spec':{'nodesMin':2,'nodesMax':2}}", NULL);
+    world_refused(e, 422, "Job is no longer pending execution");
+    end_pod("j", 0);
+    assert_status("j", "state", "COMPLETED");
+}
+
 static void the_end_of_the_script_ends_all_nodes_of_a_job(void **state)
 {
     (void)state;
@@ -551,6 +576,7 @@ int main(void)
         CASE(nodes_of_low_weight_and_with_wished_features_come_first),
         CASE(a_waiting_pod_is_held_and_its_limit_changes),
         CASE(only_its_user_changes_a_job),
+        CASE(a_job_that_waits_gets_other_nodes),
         CASE(the_end_of_the_script_ends_all_nodes_of_a_job),
         CASE(a_lost_node_ends_all_pods_before_the_next_attempt),
         CASE(a_node_that_comes_back_does_not_hide_that_it_was_lost),
