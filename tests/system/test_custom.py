@@ -37,9 +37,14 @@ spec:
           spec:
             type: object
             required: [color]
+            x-kubernetes-validations:
+            - {rule: '!has(self.least) || self.least <= self.replicas', fieldPath: .least,
+               messageExpression: '"at least " + string(self.least) + ", not " + string(self.replicas)'}
             properties:
               color: {type: string, enum: [red, green], description: What it looks like.}
               replicas: {type: integer, minimum: 0, maximum: 10, default: 1}
+              least: {type: integer}
+              serial: {type: string, x-kubernetes-validations: [{rule: self == oldSelf, message: a serial stays}]}
               name: {type: string, pattern: '^[a-z]+$', maxLength: 8}
               port: {x-kubernetes-int-or-string: true}
               parts:
@@ -107,6 +112,12 @@ def objects_are_checked_shaped_and_shown(m):
         check(words in refused.err, words, refused)
     r = m.kubectl("apply", "-f", "-", stdin=widget("two", replicas="many"))
     check('spec.replicas: Invalid value: "string": spec.replicas in body must be of type integer: "string"' in r.err, r)
+    r = m.kubectl("apply", "-f", "-", stdin=widget("two", least=3))
+    check("spec.least: Invalid value: at least 3, not 1" in r.err, r)
+    m.ok("apply", "-f", "-", stdin=widget("two", serial="x1"))
+    r = m.kubectl("patch", "widget", "two", "--type=merge", "-p", '{"spec":{"serial":"x2"}}')
+    check('spec.serial: Invalid value: "x2": a serial stays' in r.err, r)
+    m.ok("delete", "widget", "two")
     m.ok("apply", "-f", "-", stdin=widget("two", port="http", anything={"deep": {"er": [1, {"a": 2}]}}))
     equal(m.object("widget", "two")["spec"]["anything"], {"deep": {"er": [1, {"a": 2}]}})
     m.ok("patch", "widget", "two", "--type=merge", "-p", '{"spec":{"port":80}}')
@@ -173,3 +184,43 @@ def a_definition_takes_its_objects_with_it(m):
     check(r.code == 1 and "widgets" in r.err, r)
     install(m)
     equal(m.ok("get", "widgets", "-o", "name"), "")
+
+
+HOSTILE = {
+    "nested rules": {"type": "array", "items": {"type": "integer"}, "x-kubernetes-validations": [
+        {"rule": "self.all(a, self.all(b, self.all(c, self.all(d, a + b + c + d >= 0))))"}]},
+    "patterns": {"type": "array", "items": {"type": "string", "pattern": "^(([a-z0-9]+)*[a-z0-9]+)+$"}},
+}
+
+
+def test_hostile_definitions():
+    """What a definition makes costly is refused, and the server answers others meanwhile."""
+    with Mete() as m:
+        deep = {"type": "object"}
+        for _ in range(60):
+            deep = {"type": "object", "properties": {"a": deep}}
+        r = m.kubectl("create", "-f", "-", stdin=definition("deeps", deep))
+        check(r.code == 0 or "deeper than" in r.err or "depth" in r.err, r)
+        many = {"type": "object", "properties": {"p": {"type": "string", "pattern": "((a{1000}){1000}){1000}"}}}
+        r = m.kubectl("create", "-f", "-", stdin=definition("manies", many))
+        check(r.code == 1 and "expression too large" in r.err, r)
+        r = m.kubectl("create", "-f", "-", stdin=definition("calls", {
+            "type": "object", "x-kubernetes-validations": [{"rule": "self.spec.frobnicate()"}]}))
+        check('the method "frobnicate" is not known here' in r.err, r)
+        for name, schema in HOSTILE.items():
+            plural = name.replace(" ", "")
+            m.ok("create", "-f", "-", stdin=definition(plural, {"type": "object", "properties": {"list": schema}}))
+            wait(lambda: m.read(f"/apis/hostile.example.com/v1/{plural}"), "the kind")
+            items = [7] * 300 if name == "nested rules" else ["a" * 5000 + "!"] * 50
+            r = m.kubectl("create", "-f", "-", stdin=json.dumps({
+                "apiVersion": "hostile.example.com/v1", "kind": plural.capitalize(), "metadata": {"name": "x"}, "list": items}))
+            check(r.code == 1 and ("cost exceeds limit" in r.err or "should match" in r.err or "too large" in r.err), r)
+
+
+def definition(plural, schema):
+    names = {"plural": plural, "singular": plural, "kind": plural.capitalize()}
+    return json.dumps({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": plural + ".hostile.example.com"},
+        "spec": {"group": "hostile.example.com", "scope": "Cluster", "names": names, "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}})

@@ -457,8 +457,6 @@ void schema_check_node(const json_t *source, enum schema_level level, const stru
         check_nested(&n);
         return;
     }
-    if (has(&n, "x-kubernetes-validations"))
-        refuse(&n, "x-kubernetes-validations", cause_not_implemented);
     check_additional(&n);
     check_has_type(&n);
     check_embedded(&n);

@@ -280,6 +280,10 @@ static const struct schema_node *make_node(struct maker *m, const json_t *source
     read_values(m, n, source, at);
     read_list(n, source);
     read_children(m, n, source, level, at);
+    n->is_root = level == SCHEMA_ROOT;
+    if (level != SCHEMA_NESTED && level != SCHEMA_NESTED_TYPED)
+        n->rules = schema_rules_new(m->s, n, source, at, m->causes);
+    n->has_rules_below |= n->rules != NULL;
     m->depth--;
     return n;
 }
@@ -341,6 +345,7 @@ void schema_free(struct schema *s)
     VEC_EACH (&s->patterns, p)
         pattern_free(*p);
     vec_done(&s->patterns);
+    schema_rules_done(s);
     arena_free(s->arena);
     json_decref(s->source);
     free(s);

@@ -26,7 +26,8 @@ enum schema_list {
 typedef bool (*schema_format_fn)(struct str text);
 
 struct schema_node;
-struct schema_rules; /* schema_rules.h */
+struct schema_rules; /* schema_rules.c */
+struct cel_rule;     /* model/cel/cel_rule.h */
 
 struct schema_property {
     const char *name;
@@ -52,6 +53,7 @@ struct schema_node {
     bool is_nullable;
     bool keeps_unknown;
     bool is_embedded;
+    bool is_root;
     bool is_atomic_map;
     enum schema_list list;
     const struct schema_property *properties; /* by name */
@@ -87,6 +89,7 @@ struct schema {
     struct arena *arena;
     json_t *source;
     VEC(struct pattern *) patterns;
+    VEC(struct cel_rule *) rules; /* also NULL */
     const struct schema_node *root;
 };
 
@@ -129,6 +132,18 @@ struct schema_check {
 };
 void schema_check_value(struct schema_check *c, const struct schema_node *n, const struct path *at,
                         const json_t *value, const json_t *before);
+
+/* The item of the old list that is the same place as item `i`; NULL: none. */
+const json_t *schema_item_before(struct schema_check *c, const struct schema_node *n,
+                                 const json_t *item, const json_t *before, size_t i);
+
+/* schema_rules.c; NULL: the node has no rules. */
+const struct schema_rules *schema_rules_new(struct schema *s, const struct schema_node *n,
+                                            const json_t *source, const struct path *at,
+                                            struct causes *causes);
+void schema_rules_done(struct schema *s);
+void schema_check_rules(struct schema_check *c, const struct schema *s, const json_t *object,
+                        const json_t *before);
 
 /* schema_lists.c */
 void schema_check_lists(struct schema_check *c, const struct schema *s, const json_t *object,

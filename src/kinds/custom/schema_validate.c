@@ -419,8 +419,7 @@ static bool has_same_keys(const json_t *keys, const json_t *a, const json_t *b)
     return true;
 }
 
-/* The item of the old list that is the same place; NULL: none. */
-static const json_t *item_before(struct schema_check *c, const struct schema_node *n,
+const json_t *schema_item_before(struct schema_check *c, const struct schema_node *n,
                                  const json_t *item, const json_t *before, size_t i)
 {
     if (n->list != SCHEMA_LIST_MAP || !before)
@@ -443,7 +442,7 @@ static void check_array(struct schema_check *c, const struct schema_node *n, con
         const json_t *item = json_array_get(array, i);
 
         schema_check_value(c, n->items, PATH_INDEX(at, i), item,
-                           item_before(c, n, item, before, i));
+                           schema_item_before(c, n, item, before, i));
     }
     check_count(c, n, at, array, count);
 }
@@ -548,4 +547,5 @@ void schema_validate(const struct schema *s, const json_t *object, const json_t 
         schema_check_value(&c, n, NULL, value, before);
     schema_check_embedded(&c, s, object);
     schema_check_lists(&c, s, object, before);
+    schema_check_rules(&c, s, object, before);
 }

@@ -781,6 +781,14 @@ static struct err *eval(struct cel_eval *c, const struct cel_node *n, struct cel
     case CEL_OP_DIV:
     case CEL_OP_MOD:
         return eval_number(c, n, ret);
+    case CEL_OP_VARIABLE:
+    case CEL_OP_TYPE:
+    case CEL_OP_REAL:
+    case CEL_OP_FUNCTION:
+    case CEL_OP_MACRO:
+    case CEL_OP_BIND:
+    case CEL_OP_MAP:
+        break; /* of rules */
     }
     return eval_fault(n, "the operator is not known");
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "model/cel/cel_private.h"
+#include "model/cel/cel_rule_private.h"
 
 enum {
     DEPTH_MAX = 64,
@@ -18,7 +19,8 @@ struct cel_parser {
     size_t at;
     unsigned depth;
     unsigned n_operators;
-    bool is_job; /* has `job` in place of `device` */
+    bool is_job;             /* has `job` in place of `device` */
+    struct cel_scope *scope; /* of a rule; NULL: a selector */
 };
 
 static const struct {
@@ -198,6 +200,48 @@ static struct err *parse_string(struct cel_parser *p, bool is_raw, struct cel_no
     return NULL;
 }
 
+/* Numbers of rules: 0x1f, 1u, 1.5, 1e9. False: a plain number. */
+static bool take_rule_number(struct cel_parser *p, struct cel_node **ret, struct err **ret_err)
+{
+    size_t n = 0;
+    bool is_hex = peek(p, 0) == '0' && (peek(p, 1) == 'x' || peek(p, 1) == 'X');
+    bool is_real = false;
+    AUTO_FREE char *copy = NULL;
+    json_t *value = NULL;
+
+    while (isalnum((unsigned char)peek(p, n)) ||
+           (peek(p, n) == '.' && isdigit((unsigned char)peek(p, n + 1))) ||
+           (n > 0 && strchr("+-", peek(p, n)) && peek(p, n) && !is_hex &&
+            strchr("eE", peek(p, n - 1)))) {
+        is_real |= !is_hex && strchr(".eE", peek(p, n)) != NULL;
+        n++;
+    }
+    *ret = node_new(p, is_real ? CEL_OP_REAL : CEL_OP_LITERAL, p->at);
+    if (is_hex) {
+        uint64_t number = 0;
+
+        for (size_t i = 2; i < n && i < 18; i++) {
+            char c = (char)tolower((unsigned char)peek(p, i));
+
+            number = number * 16 + (uint64_t)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
+        }
+        (*ret)->value = (struct cel_value){.kind = CEL_INT, .number = (int64_t)number};
+        p->at += n;
+        return true;
+    }
+    if (!is_real && !(n > 1 && strchr("uU", peek(p, n - 1))))
+        return false;
+    copy = mem_strndup(p->text.at + p->at, is_real ? n : n - 1);
+    value = json_loads(copy, JSON_DECODE_ANY, NULL);
+    if (!json_is_number(value))
+        *ret_err = parse_fault(p->at, "want a number");
+    (*ret)->real = json_number_value(value);
+    (*ret)->value = (struct cel_value){.kind = CEL_INT, .number = json_integer_value(value)};
+    json_decref(value);
+    p->at += n;
+    return true;
+}
+
 static struct err *parse_number(struct cel_parser *p, struct cel_node **ret)
 {
     size_t begin = p->at;
@@ -205,6 +249,8 @@ static struct err *parse_number(struct cel_parser *p, struct cel_node **ret)
     int64_t number = 0;
     AUTO(err_freep) struct err *e = NULL;
 
+    if (p->scope && take_rule_number(p, ret, &e))
+        return TAKE(e);
     while (isdigit((unsigned char)peek(p, 0))) {
         p->at++;
         digits.size++;
@@ -248,6 +294,194 @@ static struct err *parse_has(struct cel_parser *p, size_t at, struct cel_node **
     return NULL;
 }
 
+/* ---- rules ---- */
+
+static const struct {
+    const char *name;
+    enum cel_macro macro;
+    size_t least; /* arguments behind the variable */
+    size_t most;
+} macros[] = {
+    {"all", CEL_MACRO_ALL, 1, 1},
+    {"exists", CEL_MACRO_EXISTS, 1, 1},
+    {"exists_one", CEL_MACRO_EXISTS_ONE, 1, 1},
+    {"existsOne", CEL_MACRO_EXISTS_ONE, 1, 1},
+    {"map", CEL_MACRO_MAP, 1, 2},
+    {"filter", CEL_MACRO_FILTER, 1, 1},
+    {"optMap", CEL_MACRO_OPT_MAP, 1, 1},
+    {"optFlatMap", CEL_MACRO_OPT_FLAT_MAP, 1, 1},
+};
+
+static struct err *declare(struct cel_parser *p, struct str name, size_t *ret_slot)
+{
+    struct cel_scope *s = p->scope;
+
+    if (s->n == CEL_SCOPE_MAX)
+        return parse_fault(p->at, "more than 64 variables");
+    *ret_slot = s->n;
+    s->names[s->n++] = name;
+    s->most = s->n > s->most ? s->n : s->most;
+    return NULL;
+}
+
+static struct err *expect_name(struct cel_parser *p, struct str *ret)
+{
+    *ret = take_name(p);
+    if (ret->size == 0)
+        return parse_fault(p->at, "want the name of a variable");
+    return NULL;
+}
+
+/* Behind "target.all(". */
+static struct err *parse_macro(struct cel_parser *p, size_t i, struct cel_node *target, size_t at,
+                               struct cel_node **ret)
+{
+    struct cel_node *n = node_new(p, CEL_OP_MACRO, at);
+    size_t before = p->scope->n;
+    struct str first = {0};
+    struct str second = {0};
+    size_t begin;
+
+    n->macro = macros[i].macro;
+    n->args = arena_alloc(p->arena, 4 * sizeof(struct cel_node *));
+    n->args[n->n_args++] = target;
+    TRY(expect_name(p, &first));
+    TRY(declare(p, first, &n->slot));
+    TRY(expect(p, ","));
+    begin = p->at;
+    second = take_name(p);
+    /* all(i, v, ...): two variables, behind which comes a comma */
+    if (second.size > 0 && take(p, ",") && macros[i].macro <= CEL_MACRO_EXISTS_ONE) {
+        TRY(declare(p, second, &n->slot_second));
+    } else {
+        p->at = begin;
+    }
+    do {
+        if (n->n_args > macros[i].most)
+            return err_new(ERR_INVALID, "column %zu: wrong number of arguments of %s", at + 1,
+                           macros[i].name);
+        TRY(parse_expression(p, &n->args[n->n_args++]));
+    } while (take(p, ","));
+    p->scope->n = before;
+    *ret = n;
+    return expect(p, ")");
+}
+
+/* Behind "cel.bind(". */
+static struct err *parse_bind(struct cel_parser *p, size_t at, struct cel_node **ret)
+{
+    struct cel_node *value = NULL;
+    struct cel_node *body = NULL;
+    size_t before = p->scope->n;
+    struct str name = {0};
+    size_t slot = 0;
+
+    TRY(expect_name(p, &name));
+    TRY(expect(p, ","));
+    TRY(parse_expression(p, &value));
+    TRY(expect(p, ","));
+    TRY(declare(p, name, &slot));
+    TRY(parse_expression(p, &body));
+    p->scope->n = before;
+    *ret = node_with(p, CEL_OP_BIND, at, value, body);
+    (*ret)->slot = slot;
+    return expect(p, ")");
+}
+
+static struct err *parse_rule_call(struct cel_parser *p, struct str name, struct cel_node *target,
+                                   size_t at, struct cel_node **ret)
+{
+    struct cel_node *n = node_new(p, CEL_OP_FUNCTION, at);
+    bool is_known = false;
+
+    for (size_t i = 0; target && i < COUNT(macros); i++)
+        if (str_equal(name, str_of(macros[i].name)))
+            return parse_macro(p, i, target, at, ret);
+    if (!target && str_equal(name, STR("cel.bind")))
+        return parse_bind(p, at, ret);
+    TRY(parse_args(p, ")", target, n));
+    n->name = name;
+    n->function = cel_function_find(name, target != NULL, n->n_args, &is_known);
+    *ret = n;
+    if (n->function)
+        return NULL;
+    if (!is_known)
+        return name_fault(at, target ? "the method" : "the function", name);
+    return err_new(ERR_INVALID, "column %zu: wrong number of arguments of " STR_FMT, at + 1,
+                   STR_ARG(name));
+}
+
+/* A namespace of functions: "math.greatest(" becomes the function "math.greatest". False: another
+ * name. */
+static bool take_namespace(struct cel_parser *p, struct str *name)
+{
+    static const char *const names[] = {"optional", "math",  "sets",   "strings", "cel",
+                                        "ip",       "lists", "base64", "format"};
+    const char *begin = name->at;
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (!str_equal(*name, str_of(names[i])) || peek(p, 0) != '.')
+            continue;
+        p->at++;
+        (void)take_name(p);
+        *name = (struct str){begin, (size_t)(p->text.at + p->at - begin)};
+        return true;
+    }
+    return false;
+}
+
+static bool is_type_name(struct str name)
+{
+    static const char *const names[] = {"int",   "uint", "double", "bool",      "string",
+                                        "bytes", "list", "map",    "null_type", "type"};
+
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (str_equal(name, str_of(names[i])))
+            return true;
+    return false;
+}
+
+/* A name of a rule that is no literal. */
+static struct err *parse_rule_name(struct cel_parser *p, struct str name, struct cel_node *n)
+{
+    struct cel_scope *s = p->scope;
+
+    n->name = name;
+    for (size_t i = s->n; i > 0; i--) {
+        if (!str_equal(s->names[i - 1], name))
+            continue;
+        n->op = CEL_OP_VARIABLE;
+        n->slot = i - 1;
+        if (n->slot < s->n_uses)
+            s->ret_uses[n->slot] = true;
+        return NULL;
+    }
+    if (!is_type_name(name))
+        return err_new(ERR_INVALID, "column %zu: undeclared reference to '" STR_FMT "'", n->at + 1,
+                       STR_ARG(name));
+    n->op = CEL_OP_TYPE;
+    return NULL;
+}
+
+/* Behind "{": a map. */
+static struct err *parse_map(struct cel_parser *p, size_t at, struct cel_node **ret)
+{
+    struct cel_node *n = node_new(p, CEL_OP_MAP, at);
+
+    n->args = arena_alloc(p->arena, 2 * ARGS_MAX * sizeof(struct cel_node *));
+    *ret = n;
+    if (take(p, "}"))
+        return NULL;
+    do {
+        if (n->n_args == 2 * ARGS_MAX)
+            return parse_fault(p->at, "more than 64 elements");
+        TRY(parse_expression(p, &n->args[n->n_args++]));
+        TRY(expect(p, ":"));
+        TRY(parse_expression(p, &n->args[n->n_args++]));
+    } while (take(p, ","));
+    return expect(p, "}");
+}
+
 /* Behind "name(". `target`: of a method. */
 static struct err *parse_call(struct cel_parser *p, struct str name, struct cel_node *target,
                               size_t at, struct cel_node **ret)
@@ -257,6 +491,8 @@ static struct err *parse_call(struct cel_parser *p, struct str name, struct cel_
 
     if (!target && str_equal(name, STR("has")))
         return parse_has(p, at, ret);
+    if (p->scope)
+        return parse_rule_call(p, name, target, at, ret);
     for (size_t i = 0; i < COUNT(calls); i++)
         is_known = is_known || (calls[i].is_method == (target != NULL) &&
                                 str_equal(name, str_of(calls[i].name)));
@@ -284,10 +520,14 @@ static struct err *parse_name(struct cel_parser *p, struct cel_node **ret)
     *ret = n;
     if (str_equal(name, STR("r")) && (peek(p, 0) == '"' || peek(p, 0) == '\''))
         return parse_string(p, true, ret);
+    if (p->scope && take_namespace(p, &name) && peek(p, 0) != '(')
+        return name_fault(at, "the name", name);
     if (take(p, "("))
         return parse_call(p, name, NULL, at, ret);
     if (str_equal(name, STR("true")) || str_equal(name, STR("false")))
         n->value = (struct cel_value){.kind = CEL_BOOL, .yes = name.size == 4};
+    else if (p->scope && !str_equal(name, STR("null")))
+        return parse_rule_name(p, name, n);
     else if (!p->is_job && str_equal(name, STR("device")))
         n->op = CEL_OP_DEVICE;
     else if (p->is_job && str_equal(name, STR(CEL_JOB)))
@@ -317,6 +557,8 @@ static struct err *parse_primary(struct cel_parser *p, struct cel_node **ret)
         *ret = node_new(p, CEL_OP_LIST, p->at - 1);
         return parse_args(p, "]", NULL, *ret);
     }
+    if (p->scope && take(p, "{"))
+        return parse_map(p, p->at - 1, ret);
     return parse_fault(p->at, p->at == p->text.size ? "the expression is incomplete"
                                                     : "want a value, a name or \"(\"");
 }
@@ -329,20 +571,24 @@ static struct err *parse_member(struct cel_parser *p, struct cel_node **ret)
 
         if (take(p, "[")) {
             struct cel_node *index = NULL;
+            bool is_optional = p->scope && take(p, "?");
 
             TRY(parse_expression(p, &index));
             TRY(expect(p, "]"));
             *ret = node_with(p, CEL_OP_INDEX, at, *ret, index);
+            (*ret)->is_optional = is_optional;
         } else if (take(p, ".")) {
+            bool is_optional = p->scope && take(p, "?");
             struct str name = take_name(p);
 
             if (name.size == 0)
                 return parse_fault(p->at, "want a name");
-            if (take(p, "(")) {
+            if (!is_optional && take(p, "(")) {
                 TRY(parse_call(p, name, *ret, at + 1, ret));
             } else {
                 *ret = node_with(p, CEL_OP_FIELD, at + 1, *ret, NULL);
                 (*ret)->name = name;
+                (*ret)->is_optional = is_optional;
             }
         } else {
             return NULL;
@@ -507,4 +753,12 @@ void cel_free(struct cel *c)
         return;
     arena_free(c->arena);
     free(c);
+}
+
+struct err *cel_parse_scoped(struct str text, struct arena *arena, struct cel_scope *scope,
+                             struct cel_node **ret)
+{
+    struct cel_parser p = {.arena = arena, .text = text, .scope = scope};
+
+    return parse_all(&p, ret);
 }
