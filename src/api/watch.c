@@ -44,7 +44,8 @@ struct watcher {
     bool has_initial;
     bool wants_bookmarks;
     bool wants_initial_end;
-    bool has_columns; /* the columns of the table were sent */
+    bool has_columns;    /* the columns of the table were sent */
+    uint64_t kinds_seen; /* kinds_generation when the watcher's kind was served last */
 };
 
 static void watcher_free(struct watcher *w)
@@ -161,6 +162,15 @@ static const char *event_type(const struct watcher *w, const struct store_change
     return was ? "DELETED" : NULL;
 }
 
+/* Is the kind still served? A definition may go, or stop to serve a version. */
+static bool is_kind_served(struct watcher *w)
+{
+    if (w->kinds_seen == kinds_generation())
+        return true;
+    w->kinds_seen = kinds_generation();
+    return kind_is_served(w->form.kind);
+}
+
 static void watch_on_change(void *arg, const struct store_change *change, int64_t revision)
 {
     AUTO(buf_done) struct buf b = {0};
@@ -174,8 +184,11 @@ static void watch_on_change(void *arg, const struct store_change *change, int64_
         return; /* watch_on_drain continues */
     }
     w->revision = revision;
-    if (!change)
+    if (!change) {
+        if (!is_kind_served(w))
+            end(w); /* as in Kubernetes: the client looks anew, and finds no such resource */
         return;
+    }
     type = event_type(w, change);
     if (!type)
         return;
@@ -339,6 +352,7 @@ struct err *handle_watch(struct call *c)
     struct err *e;
 
     w->core = c->core;
+    w->kinds_seen = kinds_generation();
     w->ns = c->ns ? mem_strdup(c->ns) : NULL;
     e = open_watch(c, w, &from);
     if (!e)

@@ -224,3 +224,54 @@ def definition(plural, schema):
         "metadata": {"name": plural + ".hostile.example.com"},
         "spec": {"group": "hostile.example.com", "scope": "Cluster", "names": names, "versions": [
             {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]}})
+
+
+def versions(stored, more=None, served=("v1", "v1beta1")):
+    spec = {"type": "object", "properties": {"size": {"type": "integer"}, **(more or {})}}
+    return json.dumps({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "boxes.old.example.com"},
+        "spec": {"group": "old.example.com", "scope": "Namespaced", "names": {"plural": "boxes", "singular": "box", "kind": "Box"},
+                 "versions": [{"name": v, "served": v in served, "storage": v == stored, "deprecated": v == "v1beta1",
+                               "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}}
+                              for v in ("v1", "v1beta1")]}})
+
+
+def test_versions():
+    """Objects are read and written in each served version, whichever is stored; defaults of today reach objects of yesterday."""
+    with Mete() as m:
+        m.ok("apply", "-f", "-", stdin=versions("v1beta1"))
+        m.ok("wait", "--for=condition=Established", "crd/boxes.old.example.com", "--timeout=60s")
+        box = {"apiVersion": "old.example.com/v1beta1", "kind": "Box", "metadata": {"name": "a"}, "spec": {"size": 1}}
+        r = m.kubectl("create", "-f", "-", stdin=json.dumps(box))
+        check(r.code == 0 and "old.example.com/v1beta1 Box is deprecated" in r.err, r)
+        place = "/apis/old.example.com/{}/namespaces/default/boxes/a".format
+        equal([m.read(place(v))["apiVersion"] for v in ("v1", "v1beta1")], ["old.example.com/v1", "old.example.com/v1beta1"])
+        equal(json.loads(m.ok("get", "boxes", "-o", "json"))["items"][0]["apiVersion"], "old.example.com/v1")
+        m.ok("apply", "-f", "-", stdin=versions("v1", {"color": {"type": "string", "default": "red"}}))
+        wait(lambda: m.read(place("v1"))["spec"] == {"size": 1, "color": "red"}, "the default of today")
+        equal(m.object("crd", "boxes.old.example.com")["status"]["storedVersions"], ["v1beta1", "v1"])
+        r = m.kubectl("apply", "-f", "-", stdin=versions("v1", served=("v1",)).replace('"v1beta1"', '"v1alpha1"'))
+        check("status.storedVersions[0]" in r.err and "missing from spec.versions" in r.err, r)
+        follow = m.spawn([KUBECTL, "get", "--raw", place("v1beta1")[:-2] + "?watch=true&resourceVersion=0"])
+        check("ADDED" in follow.stdout.readline())
+        m.ok("apply", "-f", "-", stdin=versions("v1", {"color": {"type": "string"}}, served=("v1",)))
+        equal(follow.wait(60), 0)  # the watch ends with its version
+        follow.communicate()
+        check(m.read(place("v1beta1")) is None)
+        m.ok("patch", "boxes.v1.old.example.com", "a", "--type=merge", "-p", '{"spec":{"size":2}}')
+        equal(m.read(place("v1"))["spec"]["size"], 2)
+
+
+def test_names_are_taken_once():
+    with Mete() as m:
+        one = {"type": "object"}
+        m.ok("create", "-f", "-", stdin=definition("firsts", one))
+        second = json.loads(definition("seconds", one))
+        second["spec"]["names"]["kind"] = "Firsts"
+        m.ok("create", "-f", "-", stdin=json.dumps(second))
+        found = m.object("crd", "seconds.hostile.example.com")["status"]
+        equal({c["type"]: c["status"] for c in found["conditions"]}, {"NamesAccepted": "False", "Established": "False"})
+        check('"FirstsList" is already in use' in json.dumps(found).replace('\\', ""), found)
+        check(m.read("/apis/hostile.example.com/v1/seconds") is None)
+        m.ok("delete", "crd", "firsts.hostile.example.com")
+        wait(lambda: m.read("/apis/hostile.example.com/v1/seconds"), "the second to take the name that is free")

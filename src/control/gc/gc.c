@@ -139,6 +139,8 @@ static struct err *do_work(struct gc *gc, const struct work *w, bool *ret_again)
         return gc_look_at_namespace(gc, w, ret_again);
     case WORK_DEFINITION:
         return gc_look_at_definition(gc, w, ret_again);
+    case WORK_NAMES:
+        return gc_look_at_names(gc, w);
     }
     return NULL;
 }
@@ -226,6 +228,8 @@ static void gc_on_removed(struct gc *gc, const struct kind *k, const struct stor
     if (text_equal(k->plural, "nodes"))
         gc_node_seen(gc, o->key.name, false);
     gc_wake_definition(gc, k);
+    if (text_equal(k->plural, DEFINITION_PLURAL))
+        gc_enqueue(gc, WORK_NAMES, k, "", "");
     if (k->is_namespaced)
         gc_enqueue(gc, WORK_NAMESPACE, kind_find("", "namespaces"), "", o->key.ns);
 }

@@ -79,3 +79,31 @@ struct err *gc_look_at_definition(struct gc *gc, const struct work *w, bool *ret
         return NULL; /* each deletion looks at the definition again */
     return drop_finalizer(gc, w->kind, definition);
 }
+
+/* ---- names that a removed definition gives back ---- */
+
+/* Writes the status of a definition without accepted names anew; the write itself looks which names
+ * are free. */
+static struct err *accept_again(struct gc *gc, const struct kind *k, const struct store_object *o)
+{
+    AUTO(json_freep) json_t *definition = NULL;
+
+    TRY(objects_decode(o, &definition));
+    if (definition_is(definition, "NamesAccepted") ||
+        json_at(definition, "metadata", "deletionTimestamp", NULL))
+        return NULL;
+    return gc_patch(gc, k, "status", definition, json_object());
+}
+
+struct err *gc_look_at_names(struct gc *gc, const struct work *w)
+{
+    const struct store_range range = {.group = DEFINITION_GROUP, .resource = DEFINITION_PLURAL};
+    struct store_list list = {0};
+    struct err *e = NULL;
+
+    TRY(store_list(gc->store, &range, NULL, NULL, 0, 0, &list));
+    for (size_t i = 0; i < list.n && !e; i++)
+        e = accept_again(gc, w->kind, list.at[i]);
+    store_list_done(&list);
+    return e;
+}

@@ -13,7 +13,8 @@ enum work_type {
     WORK_DEPENDENT,
     WORK_OWNER,
     WORK_NAMESPACE,
-    WORK_DEFINITION
+    WORK_DEFINITION,
+    WORK_NAMES /* a definition is gone: others may take its names */
 };
 
 /* One object to look at; in the queue once, however often enqueued. */
@@ -133,6 +134,7 @@ struct err *gc_look_at_namespace(struct gc *gc, const struct work *w, bool *ret_
 
 /* gc_definitions.c; `*ret_again`: more work remains. */
 struct err *gc_look_at_definition(struct gc *gc, const struct work *w, bool *ret_again) MUST_CHECK;
+struct err *gc_look_at_names(struct gc *gc, const struct work *w) MUST_CHECK;
 
 /* gc_sweeps.c */
 void gc_sweeps_start(struct gc *gc);

@@ -292,8 +292,7 @@ static void check_set(const struct node *n)
                       "must be atomic as item of a list with x-kubernetes-list-type=set");
     if (text_equal(type, "object") &&
         !text_equal(json_text(items, "x-kubernetes-map-type"), "atomic"))
-        cause_invalid_json(n->causes, PATH(at, "x-kubernetes-map-type"),
-                           json_object_get(items, "x-kubernetes-map-type"),
+        cause_invalid_json(n->causes, PATH(at, "x-kubernetes-map-type"), json_null(),
                            "must be atomic as item of a list with x-kubernetes-list-type=set");
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "kinds/custom/schema_private.h"
-#include "model/names.h"
 
 struct keyed {
     char *text;
@@ -157,8 +156,12 @@ static void check_embedded_object(struct schema_check *c, const struct path *at,
         c->is_blocked = true;
         cause_required(c->causes, PATH(at, required[i]), "");
     }
-    if (name && *name)
-        cause_take(c->causes, PATH(PATH(at, "metadata"), "name"), name, name_check_subdomain(name));
+    if (name && (text_equal(name, ".") || text_equal(name, "..")))
+        cause_invalid(c->causes, PATH(PATH(at, "metadata"), "name"), name,
+                      text_equal(name, ".") ? "may not be '.'" : "may not be '..'");
+    else if (name && strpbrk(name, "/%"))
+        cause_invalid(c->causes, PATH(PATH(at, "metadata"), "name"), name,
+                      strchr(name, '/') ? "may not contain '/'" : "may not contain '%'");
 }
 
 /* Recursive, as the schema. */

@@ -107,7 +107,7 @@ static void check_texts(const struct schema_rule *rule, const json_t *source, co
 {
     const char *message = json_text(source, "message");
 
-    if (!rule->text)
+    if (!rule->text || rule->text[strspn(rule->text, " \t\r\n")] == '\0')
         cause_required(causes, PATH(at, "rule"), "rule is not specified");
     else if (message && !*message)
         cause_invalid(causes, PATH(at, "message"), message, "must be non-empty if specified");
@@ -156,7 +156,7 @@ static void read_rule(struct schema_rules *rules, struct schema_rule *rule, cons
                                  .field = json_text_filled(source, "fieldPath")};
     check_texts(rule, source, at, causes);
     check_field(rule, at, causes);
-    if (!rule->text)
+    if (!rule->text || rule->text[strspn(rule->text, " \t\r\n")] == '\0')
         return;
     rule->rule = compile(l, rule->text, source, at, "rule", causes);
     if (message_rule)

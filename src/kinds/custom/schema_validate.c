@@ -331,19 +331,27 @@ static bool is_past(const json_t *value, const struct schema_limit *limit, int s
            (limit->is_exclusive && is_same(json_number_value(value), limit->value));
 }
 
+/* Faults of an integer's form belong to no field, as in Kubernetes. */
+static void fault_integer(struct schema_check *c, const struct path *at, const char *words)
+{
+    AUTO(buf_done) struct buf path = {0};
+    AUTO_FREE char *detail = NULL;
+
+    if (!fault(c, false))
+        return;
+    if (at)
+        path_add(&path, at);
+    detail =
+        mem_format("Checked value must be of type integer %s in %s", words, path.at ? path.at : "");
+    cause_invalid_json(c->causes, NULL, NULL, detail);
+}
+
 static void check_integer_format(struct schema_check *c, const struct schema_node *n,
                                  const struct path *at, const json_t *value)
 {
-    if (!text_equal(n->format, "int32") || !json_is_integer(value) ||
-        (json_integer_value(value) >= INT32_MIN && json_integer_value(value) <= INT32_MAX))
-        return;
-    if (fault(c, false)) {
-        AUTO_FREE char *place = place_text(at);
-        AUTO_FREE char *detail =
-            mem_format("Checked value must be of type integer with format int32 in %s", place);
-
-        cause_invalid_json(c->causes, at, value, detail);
-    }
+    if (text_equal(n->format, "int32") && json_is_integer(value) &&
+        (json_integer_value(value) < INT32_MIN || json_integer_value(value) > INT32_MAX))
+        fault_integer(c, at, "with format int32");
 }
 
 static void check_number(struct schema_check *c, const struct schema_node *n, const struct path *at,
@@ -520,8 +528,11 @@ void schema_check_value(struct schema_check *c, const struct schema_node *n, con
         return;
     check_enum(c, n, at, value);
     check_alternatives(c, n, at, value, before);
-    if (!check_type(c, n, at, value))
+    if (!check_type(c, n, at, value)) {
+        if (n->type == SCHEMA_INTEGER && json_is_real(value))
+            fault_integer(c, at, "(default format)");
         return;
+    }
     if (json_is_string(value))
         check_string(c, n, at, value);
     else if (json_is_number(value))

@@ -381,6 +381,25 @@ static void warn_of_version(const struct decoding *d)
     (void)json_array_append_new(d->warnings, json_string(made ? made : text)); /* as above */
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Notes unknown fields in the order of their paths, as Kubernetes does. */
+static void note_all_unknown(struct decoding *d, const json_t *unknown)
+{
+    const char *paths[SCHEMA_UNKNOWN_MAX] = {NULL};
+    size_t n = json_array_size(unknown);
+
+    for (size_t i = 0; i < n; i++)
+        paths[i] = json_string_value(json_array_get(unknown, i));
+    if (n > 1)
+        qsort(paths, n, sizeof(*paths), compare_texts);
+    for (size_t i = 0; i < n; i++)
+        note_unknown_text(d, paths[i]);
+}
+
 /* The table has the metadata of a custom object, its form has the rest. */
 static struct err *decode_custom(struct decoding *d, json_t *object)
 {
@@ -389,7 +408,6 @@ static struct err *decode_custom(struct decoding *d, json_t *object)
     const char *key;
     json_t *value;
     void *next;
-    size_t i;
     size_t n;
 
     json_object_foreach_safe (object, next, key, value) /* parts may be shared with others */
@@ -400,8 +418,7 @@ static struct err *decode_custom(struct decoding *d, json_t *object)
     if (metadata)
         TRY(decode_object(d, object_meta_fields, PATH(NULL, "metadata"), metadata));
     n = custom_form_shape(d->kind, object, unknown);
-    json_array_foreach (unknown, i, value)
-        note_unknown_text(d, json_string_value(value));
+    note_all_unknown(d, unknown);
     d->n_unknown += n - json_array_size(unknown);
     warn_of_version(d);
     TRY(unknown_fields(d));

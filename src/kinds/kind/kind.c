@@ -83,6 +83,7 @@ static struct {
     size_t n_served;
     const struct kind *const *kept;
     size_t n_kept;
+    uint64_t generation;
 } custom;
 
 void kinds_set_custom(const struct kind *const *served, size_t n_served,
@@ -92,6 +93,20 @@ void kinds_set_custom(const struct kind *const *served, size_t n_served,
     custom.n_served = n_served;
     custom.kept = kept;
     custom.n_kept = n_kept;
+    custom.generation++;
+}
+
+uint64_t kinds_generation(void)
+{
+    return custom.generation;
+}
+
+bool kind_is_served(const struct kind *k)
+{
+    for (size_t i = 0; k->is_custom && i < custom.n_served; i++)
+        if (custom.served[i] == k)
+            return true;
+    return !k->is_custom;
 }
 
 size_t kinds_served_count(void)

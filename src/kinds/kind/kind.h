@@ -183,6 +183,9 @@ extern const size_t kinds_count;
  */
 size_t kinds_served_count(void);
 const struct kind *kinds_served(size_t i);
+/* Grows whenever custom kinds change. */
+uint64_t kinds_generation(void);
+bool kind_is_served(const struct kind *k);
 
 /* Sets the custom kinds: those that are served, and those in whose form objects are stored. The
  * arrays are borrowed until the next call. For custom_kinds.c. */

@@ -344,18 +344,40 @@ json_t *openapi_document(const char *group, const char *version)
     return NULL;
 }
 
+/* A hash that changes with the document. Documents of definitions are large: their revisions stand
+ * for them. */
+static uint64_t document_hash(const struct kind *of)
+{
+    AUTO(json_freep) json_t *document = NULL;
+    AUTO_FREE char *text = NULL;
+    uint64_t hash = FNV_START;
+    bool has_custom = false;
+
+    for (size_t i = kinds_count; i < kinds_served_count(); i++) {
+        const struct kind *k = kinds_served(i);
+        AUTO_FREE char *state = NULL;
+
+        if (!text_equal(k->api_version, of->api_version))
+            continue;
+        has_custom = true;
+        state = mem_format("%s %" PRId64, k->plural, custom_form_since(k));
+        hash = fnv_text(hash, state);
+    }
+    if (has_custom)
+        return hash;
+    document = openapi_document(of->group, of->version);
+    text = json_format(document);
+    return fnv_text(hash, text);
+}
+
 static void put_document(json_t *paths, const struct kind *k)
 {
     AUTO_FREE char *path = mem_format("%s/%s", *k->group ? "apis" : "api", k->api_version);
-    AUTO(json_freep) json_t *document = NULL;
-    AUTO_FREE char *text = NULL;
     AUTO_FREE char *url = NULL;
 
     if (json_object_get(paths, path))
         return;
-    document = openapi_document(k->group, k->version);
-    text = json_format(document);
-    url = mem_format("/openapi/v3/%s?hash=%016" PRIX64, path, fnv_text(FNV_START, text));
+    url = mem_format("/openapi/v3/%s?hash=%016" PRIX64, path, document_hash(k));
     json_put_text(json_object_at(paths, path), "serverRelativeURL", url);
 }
 
