@@ -86,6 +86,8 @@ def test_custom_objects_by_kubectl():
         discovery_and_explain_know_the_kind(m)
         status_and_scale_are_subresources(m)
         watches_and_selectors_follow(m)
+        applies_on_the_server_merge_by_the_schema(m)
+        quotas_count_them(m)
         owners_take_their_dependents_with_them(m)
         a_restart_serves_them_again(m)
         a_definition_takes_its_objects_with_it(m)
@@ -160,6 +162,28 @@ def watches_and_selectors_follow(m):
     follow.terminate()
     follow.communicate()
     equal(m.ok("get", "widgets", "--field-selector=spec.color=green", "-o", "name"), "widget.shop.example.com/two\n")
+
+
+def applies_on_the_server_merge_by_the_schema(m):
+    """Two managers own items of a list map, each its own."""
+    for manager, part in (("left", "l"), ("right", "r")):
+        m.ok("apply", "--server-side", "--field-manager", manager, "-f", "-", stdin=json.dumps({
+            "apiVersion": "shop.example.com/v1", "kind": "Widget", "metadata": {"name": "shared"},
+            "spec": {"color": "red", "parts": [{"id": part, "weight": 1}]}}))
+    equal([p["id"] for p in m.object("widget", "shared")["spec"]["parts"]], ["l", "r"])
+    m.ok("apply", "--server-side", "--field-manager", "left", "-f", "-", stdin=widget("shared"))
+    equal([p["id"] for p in m.object("widget", "shared")["spec"]["parts"]], ["r"])
+    r = m.kubectl("apply", "--server-side", "--field-manager", "right", "-f", "-", stdin=widget("shared", color="green"))
+    check(r.code == 1 and 'conflict with "left": .spec.color' in r.err, r)
+    m.ok("delete", "widget", "shared")
+
+
+def quotas_count_them(m):
+    used = len(m.object("widgets")["items"])
+    m.ok("create", "quota", "few", f"--hard=count/widgets.shop.example.com={used}")
+    r = m.kubectl("create", "-f", "-", stdin=widget("more"))
+    check(r.code == 1 and "exceeded quota: few" in r.err, r)
+    m.ok("delete", "quota", "few")
 
 
 def owners_take_their_dependents_with_them(m):

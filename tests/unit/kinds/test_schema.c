@@ -149,7 +149,9 @@ static void says_what_is_wrong_as_kubernetes(void **state)
         {"{\"type\":\"integer\"}", "\"x\"",
          "spec: Invalid value: \"string\": spec in body must be of type integer: \"string\""},
         {"{\"type\":\"integer\"}", "1.5",
-         "spec: Invalid value: \"number\": spec in body must be of type integer: \"number\""},
+         "spec: Invalid value: \"number\": spec in body must be of type integer: \"number\""
+         ", <nil>: Invalid value: \"\": Checked value must be of type integer (default format) in "
+         "spec"},
         {"{\"type\":\"integer\"}", "2.0", NULL},
         {"{\"type\":\"number\"}", "2", NULL},
         {"{\"type\":\"integer\",\"minimum\":1}", "0",
@@ -227,6 +229,67 @@ static void lets_old_faults_through(void **state)
     assert_int_equal(causes.n, 1);
 }
 
+static void rules_tell_where_and_why(void **state)
+{
+    static const struct {
+        const char *spec;
+        const char *value;
+        const char *before; /* NULL: a creation */
+        const char *causes; /* NULL: valid */
+    } cases[] = {
+        {"{\"type\":\"integer\",\"x-kubernetes-validations\":[{\"rule\":\"self > 1\"}]}", "1", NULL,
+         "spec: Invalid value: 1: failed rule: self > 1"},
+        {"{\"type\":\"integer\",\"x-kubernetes-validations\":[{\"rule\":\"self > 1\"}]}", "1", "1",
+         NULL},
+        {"{\"type\":\"integer\",\"x-kubernetes-validations\":[{\"rule\":\"self >= "
+         "oldSelf\",\"message\":"
+         "\"grows\"}]}",
+         "1", "2", "spec: Invalid value: 1: grows"},
+        {"{\"type\":\"integer\",\"x-kubernetes-validations\":[{\"rule\":\"self >= oldSelf\"}]}",
+         "1", NULL, NULL},
+        {"{\"type\":\"integer\",\"x-kubernetes-validations\":[{\"rule\":\"oldSelf.hasValue() || "
+         "self == "
+         "0\",\"optionalOldSelf\":true,\"messageExpression\":\"'not ' + string(self)\"}]}",
+         "1", NULL, "spec: Invalid value: 1: not 1"},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}},\"x-kubernetes-"
+         "validations\":[{"
+         "\"rule\":\"self.a == "
+         "0\",\"fieldPath\":\".a\",\"reason\":\"FieldValueForbidden\",\"message\":"
+         "\"want 0\"}]}",
+         "{\"a\":1}", NULL, "spec.a: Forbidden: want 0"},
+        {"{\"type\":\"string\",\"format\":\"date-time\",\"x-kubernetes-validations\":[{\"rule\":"
+         "\"self > "
+         "timestamp('2026-01-01T00:00:00Z')\"}]}",
+         "\"2026-01-02T00:00:00Z\"", NULL, NULL},
+        {"{\"type\":\"array\",\"x-kubernetes-list-type\":\"map\",\"x-kubernetes-list-map-keys\":["
+         "\"k\"],"
+         "\"items\":{\"type\":\"object\",\"required\":[\"k\"],\"properties\":{\"k\":{\"type\":"
+         "\"string\"},"
+         "\"v\":{\"type\":\"integer\",\"x-kubernetes-validations\":[{\"rule\":\"self == "
+         "oldSelf\"}]}}}}",
+         "[{\"k\":\"b\",\"v\":2},{\"k\":\"a\",\"v\":9}]",
+         "[{\"k\":\"a\",\"v\":1},{\"k\":\"b\",\"v\":2}]",
+         "spec[1].v: Invalid value: 9: failed rule: self == oldSelf"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(causes_done) struct causes causes = {0};
+        AUTO(schema_freep) struct schema *s = schema_of(cases[i].spec, &causes);
+        AUTO(json_freep) json_t *object = json_object();
+        AUTO(json_freep) json_t *before = cases[i].before ? json_object() : NULL;
+
+        print_message("%s %s\n", cases[i].spec, cases[i].value);
+        assert_non_null(s);
+        json_put(object, "spec", read_json(cases[i].value));
+        if (before)
+            json_put(before, "spec", read_json(cases[i].before));
+        schema_validate(s, object, before, NULL, &causes);
+        assert_string_equal(causes.text.at ? causes.text.at : "",
+                            cases[i].causes ? cases[i].causes : "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +297,7 @@ int main(void)
         cmocka_unit_test(prunes_and_defaults_as_kubernetes),
         cmocka_unit_test(says_what_is_wrong_as_kubernetes),
         cmocka_unit_test(lets_old_faults_through),
+        cmocka_unit_test(rules_tell_where_and_why),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
