@@ -1,9 +1,8 @@
 /* fuzz_schema.c - schemas of custom resources: {"schema": ..., "object": ..., "before": ...} */
 
 #include <assert.h>
-#include <stdlib.h>
+#include <stdint.h>
 
-#include "base/mem.h"
 #include "kinds/custom/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
