@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/yaml.h"
+#include "kinds/kind/cause.h"
 
 #define TYPE_JSON     "application/json"
 #define TYPE_YAML     "application/yaml"
@@ -88,11 +89,14 @@ struct err *body_parse(const struct call *c, json_t **ret, bool *ret_type_known)
 struct err *body_parse_yaml(const struct call *c, json_t **ret)
 {
     struct str body = c->x->request.body;
+    struct err *e;
 
     if (body.size == 0)
         return err_new(ERR_BAD_REQUEST, "request body is empty");
     /* Most clients send JSON, which is YAML, too, and quicker to read. */
-    return *body.at == '{' ? parse_json(body, ret) : parse_yaml(body, ret);
+    e = *body.at == '{' ? parse_json(body, ret) : parse_yaml(body, ret);
+
+    return e ? err_wrap(e, "error decoding YAML") : NULL;
 }
 
 struct err *body_parse_optional(const struct call *c, json_t **ret, bool *ret_type_known)
@@ -131,11 +135,6 @@ static struct err *parse_dry_run(const struct call *c, bool *ret)
 
 /* ---- the manager of the written fields ---- */
 
-static struct err *bad_option(const char *options, const char *fault)
-{
-    return err_new(ERR_INVALID, "%s.meta.k8s.io \"\" is invalid: %s", options, fault);
-}
-
 /* The program's name in "kubectl/v1.36.3 (linux/amd64) ...", without control characters. */
 static const char *manager_of_agent(const struct call *c)
 {
@@ -167,20 +166,30 @@ static const char *options_of(const struct call *c)
                                        : "PatchOptions";
 }
 
+static bool is_printable(const char *text)
+{
+    struct str rest = str_of(text);
+
+    while (rest.size > 0) {
+        size_t size = str_utf8(rest);
+
+        if (size == 0 || (unsigned char)*rest.at < ' ' || *rest.at == 127)
+            return false;
+        rest = (struct str){rest.at + size, rest.size - size};
+    }
+    return true;
+}
+
 static struct err *check_manager(const struct call *c, const char *name)
 {
-    struct str rest = str_of(name);
+    AUTO(causes_done) struct causes causes = {0};
+    AUTO_FREE char *options = mem_format("%s.meta.k8s.io", options_of(c));
 
-    if (rest.size > MANAGER_SIZE_MAX)
-        return bad_option(options_of(c), "fieldManager: Too long: may not be more than 128 bytes");
-    for (size_t size; rest.size > 0; rest = (struct str){rest.at + size, rest.size - size}) {
-        size = str_utf8(rest);
-        if (size == 0 || (unsigned char)*rest.at < ' ' || *rest.at == 127)
-            return bad_option(
-                options_of(c),
-                "fieldManager: Invalid value: has a character that cannot be printed");
-    }
-    return NULL;
+    if (strlen(name) > MANAGER_SIZE_MAX)
+        cause_too_long(&causes, PATH(NULL, "fieldManager"), MANAGER_SIZE_MAX);
+    else if (!is_printable(name))
+        cause_invalid(&causes, PATH(NULL, "fieldManager"), name, "want printable characters");
+    return causes_err(&causes, options, "");
 }
 
 static struct err *parse_manager(const struct call *c, const char **ret)
@@ -199,10 +208,11 @@ struct err *apply_request(const struct call *c, json_t *warnings, struct objects
 {
     const char *name = query_get(&c->query, "fieldManager");
     const char *force = query_get(&c->query, "force");
+    AUTO(causes_done) struct causes causes = {0};
 
     if (!name || !*name)
-        return bad_option("PatchOptions",
-                          "fieldManager: Required value: is required for apply patch");
+        cause_required(&causes, PATH(NULL, "fieldManager"), "is required for apply patch");
+    TRY(causes_err(&causes, "PatchOptions.meta.k8s.io", ""));
     if (force && *force && !text_equal(force, "true") && !text_equal(force, "false"))
         return err_new(ERR_BAD_REQUEST, "force: \"%.16s\": want true or false", force);
     TRY(write_request(c, warnings, ret));
@@ -213,9 +223,11 @@ struct err *apply_request(const struct call *c, json_t *warnings, struct objects
 
 struct err *check_unforced(const struct call *c)
 {
-    if (!query_get(&c->query, "force"))
-        return NULL;
-    return bad_option("PatchOptions", "force: Forbidden: may not be specified for non-apply patch");
+    AUTO(causes_done) struct causes causes = {0};
+
+    if (query_get(&c->query, "force"))
+        cause_forbidden(&causes, PATH(NULL, "force"), "may not be specified for non-apply patch");
+    return causes_err(&causes, "PatchOptions.meta.k8s.io", "");
 }
 
 struct err *write_request(const struct call *c, json_t *warnings, struct objects_request *ret)

@@ -214,7 +214,6 @@ static struct err *handle_apply(struct call *c)
 
     TRY(apply_request(c, p->warnings, &r));
     TRY(body_parse_yaml(c, &config));
-    TRY(check_place(c, config));
     if (is_new)
         TRY(check_apply_creates(c, config));
     TRY(objects_apply(core_objects(c->core), &r, config, write_on_durable, p, &made));

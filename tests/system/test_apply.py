@@ -241,7 +241,7 @@ def bad_applies_are_refused(m):
              (dict(good, spec={"x": 1}), ".spec: field not declared in schema"),
              (dict(good, metadata={"name": "bad", "managedFields": []}), "metadata.managedFields must be nil"),
              (dict(good, metadata={"name": "other"}), "other"),
-             (dict(good, metadata={}), "metadata.name"),
+             (dict(good, metadata={}), "name must be provided"),
              (dict(good, data=["x"]), ".data: expected map"),
              ("- a\n- b\n", "want"), ("a: [", "did not find"), ("", "empty")]
     for config, text in cases:

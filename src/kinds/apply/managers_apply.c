@@ -293,7 +293,8 @@ static struct err *merge_and_judge(const struct managed_write *w, struct manager
         if (&m->at[i] != self)
             managers_lose(w->arena, m, i, &changed);
     self->fields = managed_strip(w->arena, self->fields);
-    if (!self->time || !json_equal(live, *merged) || !fieldset_equal(self->fields, last))
+    /* As in Kubernetes, an entry that changed no value keeps its time, or has none. */
+    if (!json_equal(live, *merged))
         self->time = w->now;
     managers_drop_empty(m);
     return NULL;

@@ -119,15 +119,19 @@ static size_t field_keys(const void *node, const char *ret[SHAPE_KEYS_MAX])
     return n;
 }
 
+/* A text that every item has is "" where a client leaves it out, as in Go. */
 static json_t *field_key_default(const void *node, const char *key)
 {
     const struct field *list = node;
     const struct field *f = list->item->fields;
 
-    for (; f && f->name; f++)
-        if (text_equal(f->name, key) && f->fallback)
-            return json_loads(f->fallback, JSON_DECODE_ANY, NULL);
-    return NULL;
+    while (f && f->name && !text_equal(f->name, key))
+        f++;
+    if (!f || !f->name)
+        return NULL;
+    if (f->fallback)
+        return json_loads(f->fallback, JSON_DECODE_ANY, NULL);
+    return f->is_required && f->type == FIELD_STRING ? json_string("") : NULL;
 }
 
 static const struct shape_ops field_ops = {.form = field_form,

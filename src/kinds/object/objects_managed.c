@@ -230,18 +230,20 @@ void managed_put(struct change *c)
 static struct err *check_config(const struct change *c, const json_t *config)
 {
     const struct kind *k = c->kind;
-    const char *dot = *k->group ? "" : "/";
+    const char *slash = *k->group ? "" : "/";
+    const char *version = text_or_empty(json_text(config, "apiVersion"));
 
     if (!text_equal(json_text(config, "apiVersion"), k->api_version) ||
         !text_equal(json_text(config, "kind"), k->kind))
-        return err_new(ERR_BAD_REQUEST, "invalid object type: %s, Kind=%s: want %s%s, Kind=%s",
-                       text_or_empty(json_text(config, "apiVersion")),
-                       text_or_empty(json_text(config, "kind")), dot, k->api_version, k->kind);
+        return err_new(ERR_BAD_REQUEST, "invalid object type: %s%s, Kind=%s: want %s%s, Kind=%s",
+                       strchr(version, '/') ? "" : "/", version,
+                       text_or_empty(json_text(config, "kind")), slash, k->api_version, k->kind);
     if (list_of(config))
         return err_new(ERR_BAD_REQUEST, "metadata.managedFields must be nil");
-    if (!text_equal(json_text_at(config, "metadata", "name", NULL), c->request->name))
+    if (!json_text_filled(json_object_get(config, "metadata"), "name"))
         return err_new(ERR_BAD_REQUEST,
-                       "metadata.name: an applied configuration names its object: want \"%s\"",
+                       "the name of the object (%s based on URL) was undeterminable: name must be "
+                       "provided",
                        c->request->name);
     return NULL;
 }
@@ -255,7 +257,8 @@ static struct err *check_structure(const struct change *c, const struct managed_
     if (!e)
         return NULL;
     return err_new(ERR_BAD_REQUEST,
-                   "failed to create typed patch object (%s/%s; %s%s, Kind=%s): %s", c->request->ns,
+                   "failed to create typed patch object (%s/%s; %s%s, Kind=%s): %s",
+                   text_or_empty(json_text_at(config, "metadata", "namespace", NULL)),
                    c->request->name, slash, c->kind->api_version, c->kind->kind, err_message(e));
 }
 
@@ -285,15 +288,19 @@ static struct err *change_merge(struct change *c, const json_t *config, json_t *
 static struct err *apply_new(struct change *c, const json_t *config)
 {
     AUTO(json_freep) json_t *object = NULL;
+    json_t *metadata;
 
     if (c->request->subresource)
         return objects_not_found(c->kind, c->request->name);
     TRY(change_merge(c, config, &object));
-    if (*text_or_empty(json_text_at(object, "metadata", "uid", NULL)))
-        return conflict(c,
-                        "uid mismatch: the provided object specified uid %s, and no existing "
-                        "object was found",
-                        json_text_at(object, "metadata", "uid", NULL));
+    metadata = json_object_at(object, "metadata");
+    if (json_text_filled(metadata, "uid"))
+        return err_new(ERR_CONFLICT,
+                       "Operation cannot be fulfilled on %s%s%s \"%s\": uid mismatch: the provided "
+                       "object specified uid %.128s, and no existing object was found",
+                       c->kind->plural, *c->kind->group ? "." : "", c->kind->group,
+                       c->request->name, json_text(metadata, "uid"));
+    json_put_text(metadata, "resourceVersion", NULL);
     return change_create(c, object);
 }
 
