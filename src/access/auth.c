@@ -10,6 +10,7 @@
 #include "access/node_ca.h"
 #include "access/node_credentials.h"
 #include "access/node_registry.h"
+#include "access/rbac.h"
 #include "access/user_token.h"
 #include "access/users.h"
 #include "base/file.h"
@@ -65,6 +66,7 @@ struct auth {
     void *arg;
     const struct signing_key *signing_key;
     const struct store *store;
+    struct rbac *rbac; /* NULL: no store */
 };
 
 /* A missing file counts as empty: deleting it revokes all tokens. */
@@ -219,6 +221,8 @@ struct err *auth_new(const struct auth_options *o, struct auth **ret)
         e = source_open(&a->nodes, o->nodes_file, loop_wall_ns(o->loop));
     if (!e && o->signing_key && o->token_revoked)
         e = account_watch_new(o->store, o->token_revoked, o->revoked_arg, &a->accounts);
+    if (!e && o->store)
+        e = rbac_new(o->store, &a->rbac);
     if (e) {
         auth_free(a);
         return e;
@@ -237,6 +241,7 @@ void auth_free(struct auth *a)
         return;
     loop_timer_free(a->timer);
     account_watch_free(a->accounts);
+    rbac_free(a->rbac);
     source_done(&a->people);
     source_done(&a->nodes);
     free(a->names);
@@ -317,10 +322,11 @@ static void set_grants(struct arena *a, struct identity *who, const struct user 
 }
 
 /* Sets the members that follow from groups and grants. */
-static void identity_conclude(struct identity *who)
+static void identity_conclude(const struct auth *a, struct identity *who)
 {
     static const char prefix[] = NODE_USER_PREFIX;
 
+    who->rbac = a->rbac;
     who->is_admin = has_group(who, "system:masters");
     for (size_t i = 0; i < who->n_grants; i++)
         who->is_admin |= who->grants[i].role == ROLE_CLUSTER_ADMIN;
@@ -530,11 +536,52 @@ void auth_describe(const struct auth *a, struct arena *arena, const char *user,
         from_user(arena, u, &who);
     else
         set_groups(arena, &who, groups, n_groups);
-    identity_conclude(&who);
+    identity_conclude(a, &who);
     *ret = who;
 }
 
-/* kubectl --as and --as-group: administrators may impersonate any user. */
+static struct err *cannot_impersonate(const struct identity *who, const struct rbac_ask *ask)
+{
+    AUTO_FREE char *where = ask->ns ? mem_format("in the namespace \"%s\"", ask->ns)
+                                    : mem_strdup("at the cluster scope");
+
+    return err_new(ERR_FORBIDDEN,
+                   "%s \"%.253s\" is forbidden: User \"%s\" cannot impersonate resource \"%s\" in "
+                   "API group \"\" %s",
+                   ask->resource, ask->name, who->user, ask->resource, where);
+}
+
+/* Administrators may impersonate everybody, others whom their roles name. */
+static struct err *check_impersonation(struct arena *arena, const struct identity *who,
+                                       const char *user, const char *const *groups, size_t n)
+{
+    static const char account[] = "system:serviceaccount:";
+    struct rbac_ask ask = {.verb = "impersonate", .group = "", .resource = "users", .name = user};
+    const char *colon = NULL;
+
+    if (who->is_admin)
+        return NULL;
+    if (text_starts_with(user, account))
+        colon = strchr(user + sizeof(account) - 1, ':');
+    if (colon) {
+        const char *ns = user + sizeof(account) - 1;
+
+        ask.resource = "serviceaccounts";
+        ask.ns = arena_strndup(arena, ns, (size_t)(colon - ns));
+        ask.name = colon + 1;
+    }
+    if (!rbac_allows(who->rbac, who, &ask))
+        return cannot_impersonate(who, &ask);
+    ask = (struct rbac_ask){.verb = "impersonate", .group = "", .resource = "groups"};
+    for (size_t i = 0; i < n; i++) {
+        ask.name = groups[i];
+        if (!rbac_allows(who->rbac, who, &ask))
+            return cannot_impersonate(who, &ask);
+    }
+    return NULL;
+}
+
+/* kubectl --as and --as-group */
 static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
                                     const struct api_request *r, struct identity *who)
 {
@@ -551,11 +598,7 @@ static struct err *auth_impersonate(const struct auth *a, struct arena *arena,
         return NULL;
     if (!user)
         return err_new(ERR_BAD_REQUEST, "impersonation of a group wants a user too");
-    if (!who->is_admin)
-        return err_new(ERR_FORBIDDEN,
-                       "users \"%.253s\" is forbidden: User \"%s\" cannot impersonate resource "
-                       "\"users\" in API group \"\" at the cluster scope",
-                       user, who->user);
+    TRY(check_impersonation(arena, who, user, groups, n));
     impersonator = who->user;
     auth_describe(a, arena, user, groups, n, who);
     who->credential = proof.credential;
@@ -599,7 +642,7 @@ static struct err *auth_take_slurm_user(const struct auth *a, struct arena *aren
                              .account_credential = proof.account_credential,
                              .impersonator = proof.user};
     (void)from_named(a, arena, name, uid, who); /* was found above */
-    identity_conclude(who);
+    identity_conclude(a, who);
     return NULL;
 }
 
@@ -618,7 +661,7 @@ struct err *auth_identify(const struct auth *a, struct arena *arena, const struc
     else
         return err_new(ERR_UNAUTHENTICATED,
                        "Unauthorized: want a client certificate or a bearer token");
-    identity_conclude(&who);
+    identity_conclude(a, &who);
     TRY(auth_impersonate(a, arena, r, &who));
     TRY(auth_take_slurm_user(a, arena, r, &who));
     *ret = who;
@@ -630,7 +673,7 @@ bool auth_uid_is_admin(const struct auth *a, struct arena *arena, uint32_t uid)
     struct identity who = {.host_uid = -1};
 
     from_uid(a, arena, uid, &who);
-    identity_conclude(&who);
+    identity_conclude(a, &who);
     return who.is_admin;
 }
 
@@ -640,7 +683,7 @@ struct err *auth_identify_token(const struct auth *a, struct arena *arena, const
     struct identity who = {.host_uid = -1};
 
     TRY(from_token(a, arena, token, audience, &who));
-    identity_conclude(&who);
+    identity_conclude(a, &who);
     *ret = who;
     return NULL;
 }

@@ -17,6 +17,7 @@ struct grant {
     const char *ns; /* "*": all namespaces */
 };
 
+struct rbac;
 struct signing_key;
 struct store;
 
@@ -30,6 +31,7 @@ struct identity {
     const char *impersonator; /* the user who acts as `user`; NULL: nobody */
     bool is_admin;            /* group system:masters, or cluster-admin everywhere */
     const char *node;         /* NAME of system:node:NAME in group system:nodes; NULL: not a node */
+    const struct rbac *rbac;  /* roles and bindings; NULL: none */
     int64_t host_uid;         /* uid of the caller's `host` containers; -1: none */
     const char *uid;          /* uid of a service account; NULL: not a service account */
     const char *pod;          /* pod that the token is bound to; NULL: none */

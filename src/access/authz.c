@@ -3,6 +3,7 @@
 #include "access/authz.h"
 
 #include "access/authz_private.h"
+#include "access/rbac.h"
 #include "base/mem.h"
 
 /* A right that a role adds to those of the role below it, in its namespaces. */
@@ -228,13 +229,106 @@ static struct err *authz_forbidden(const struct identity *who, const struct acce
         a->subresource ? "/" : "", a->subresource ? a->subresource : "", a->kind->group, where);
 }
 
+bool authz_allows_resource(const struct identity *who, const struct access *a, const char *group,
+                           const char *resource)
+{
+    const struct rbac_ask ask = {.verb = a->verb,
+                                 .group = group,
+                                 .resource = resource,
+                                 .subresource = a->subresource,
+                                 .name = a->name,
+                                 .ns = a->ns};
+
+    return who->is_admin || rbac_allows(who->rbac, who, &ask);
+}
+
+bool authz_allows_path(const struct identity *who, const char *verb, const char *path)
+{
+    const struct rbac_ask ask = {.verb = verb, .path = path};
+
+    return who->is_admin || text_equal(verb, "get") || text_equal(verb, "head") ||
+           rbac_allows(who->rbac, who, &ask);
+}
+
+bool authz_allows(const struct store *s, const struct identity *who, const struct rbac_ask *ask)
+{
+    const struct kind *k = ask->resource ? kind_find(ask->group, ask->resource) : NULL;
+    const struct access a = {.verb = ask->verb,
+                             .kind = k,
+                             .subresource = ask->subresource,
+                             .ns = ask->ns,
+                             .name = ask->name};
+
+    (void)s;
+    if (who->is_admin || rbac_allows(who->rbac, who, ask))
+        return true;
+    return k && !who->node && role_allows(who, &a);
+}
+
 struct err *authz_check(const struct store *s, const struct identity *who, const struct access *a)
 {
     if (who->is_admin || is_own_question(a))
         return NULL;
     if (who->node ? authz_node_allows(s, who, a) : role_allows(who, a))
         return NULL;
+    if (!who->node && authz_allows_resource(who, a, a->kind->group, a->kind->plural))
+        return NULL;
     return authz_forbidden(who, a);
+}
+
+/* ---- the roles as objects ---- */
+
+static json_t *words_of(const char *words)
+{
+    struct str rest = str_of(words);
+    json_t *list = json_array();
+
+    while (rest.at && rest.size > 0) {
+        struct str word = str_cut(&rest, ' ');
+
+        (void)json_array_append_new(list, json_stringn(word.at, word.size));
+    }
+    return list;
+}
+
+/* The groups of all kinds with the name of the rule's resource. */
+static json_t *groups_of(const struct rule *r)
+{
+    size_t size = strcspn(r->resource, "/");
+    json_t *groups = json_array();
+
+    for (size_t i = 0; i < kinds_count; i++)
+        if (strlen(kinds[i]->plural) == size && strncmp(kinds[i]->plural, r->resource, size) == 0 &&
+            !json_has_text(groups, kinds[i]->group))
+            (void)json_array_append_new(groups, json_string(kinds[i]->group));
+    return groups;
+}
+
+static json_t *format_rules(const struct rule *rules, size_t n, enum role role)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        if (rules[i].role > role)
+            continue;
+        (void)json_array_append_new(
+            list, json_pack("{s:o, s:o, s:[s]}", "verbs", words_of(rules[i].verbs), "apiGroups",
+                            groups_of(&rules[i]), "resources", rules[i].resource));
+    }
+    return list;
+}
+
+json_t *authz_role_rules(enum role role)
+{
+    if (role == ROLE_CLUSTER_ADMIN)
+        return json_pack("[{s:[s], s:[s], s:[s]}, {s:[s], s:[s]}]", "verbs", "*", "apiGroups", "*",
+                         "resources", "*", "verbs", "*", "nonResourceURLs", "*");
+    return format_rules(namespaced_rules, COUNT(namespaced_rules), role);
+}
+
+json_t *authz_reader_rules(void)
+{
+    return format_rules(cluster_rules, COUNT(cluster_rules), ROLE_VIEW);
 }
 
 struct err *authz_check_stream(const struct identity *who, const char *name)

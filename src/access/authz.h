@@ -1,4 +1,5 @@
-/* authz.h - authorization: the roles cluster-admin, edit and view, and the rules of nodes */
+/* authz.h - authorization: the roles of users.yaml, those of the store (rbac.h), and the rules of
+ * nodes */
 #pragma once
 
 #include "access/auth.h"
@@ -25,6 +26,17 @@ void authz_each_rule(const struct identity *who, const char *ns,
                      void (*fn)(void *arg, const struct kind *k, const char *resource,
                                 const char *verbs),
                      void *arg);
+
+/* The rules of a role of users.yaml in the form of a ClusterRole: those of its namespaces, or what
+ * each user with a role reads in the whole cluster. A new array. */
+json_t *authz_role_rules(enum role role);
+json_t *authz_reader_rules(void);
+
+/* May `who` get this path, which is no resource, with this verb? */
+bool authz_allows_path(const struct identity *who, const char *verb, const char *path);
+/* The same as authz_check for a resource that this server may lack. */
+bool authz_allows_resource(const struct identity *who, const struct access *a, const char *group,
+                           const char *resource);
 
 enum authz_images {
     AUTHZ_IMAGES_LIST,  /* callers with a role in any namespace, as for nodes */

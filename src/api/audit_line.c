@@ -172,7 +172,7 @@ static void names_differ(struct names *names, const json_t *before, const json_t
         AUTO_FREE char *name = above ? mem_format("%s.%s", above, key) : mem_strdup(key);
 
         if (json_equal(old, value) || text_equal(name, "metadata.resourceVersion") ||
-            text_equal(name, "metadata.generation"))
+            text_equal(name, "metadata.generation") || text_equal(name, "metadata.managedFields"))
             continue;
         if (depth < names->depth && json_is_object(value) && json_is_object(old))
             names_differ(names, old, value, name, depth + 1);

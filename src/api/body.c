@@ -2,10 +2,12 @@
 
 #include "api/body.h"
 
+#include "access/rbac_grant.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/yaml.h"
 #include "kinds/kind/cause.h"
+#include "kinds/kind/rbac_fields.h"
 
 #define TYPE_JSON     "application/json"
 #define TYPE_YAML     "application/yaml"
@@ -230,6 +232,13 @@ struct err *check_unforced(const struct call *c)
     return causes_err(&causes, "PatchOptions.meta.k8s.io", "");
 }
 
+static struct err *judge_grant(void *arg, const json_t *before, const json_t *after)
+{
+    const struct call *c = arg;
+
+    return rbac_check_grant(core_store(c->core), &c->who, c->kind, before, after);
+}
+
 struct err *write_request(const struct call *c, json_t *warnings, struct objects_request *ret)
 {
     struct objects_request r = {.kind = c->kind,
@@ -242,6 +251,10 @@ struct err *write_request(const struct call *c, json_t *warnings, struct objects
     TRY(parse_validation(c, &r.validation));
     TRY(parse_dry_run(c, &r.is_dry_run));
     TRY(parse_manager(c, &r.manager));
+    if (text_equal(c->kind->group, RBAC_GROUP)) {
+        r.judge = judge_grant;
+        r.judge_arg = (void *)(uintptr_t)c;
+    }
     *ret = r;
     return NULL;
 }

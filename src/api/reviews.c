@@ -5,6 +5,7 @@
  */
 
 #include "access/account_token.h"
+#include "access/rbac.h"
 #include "api/body.h"
 #include "api/handlers.h"
 #include "base/mem.h"
@@ -100,23 +101,23 @@ static struct err *check_resource(const struct call *c, const struct identity *w
         .ns = json_text_filled(asked, "namespace"),
         .name = json_text_filled(asked, "name")};
 
-    if (who->is_admin)
+    if (a.kind && !a.kind->is_namespaced)
+        a.ns = NULL;
+    if (a.verb && authz_allows_resource(who, &a, text_or_empty(json_text(asked, "group")),
+                                        text_or_empty(json_text(asked, "resource"))))
         return NULL;
     if (!a.verb || is_all(a.verb) || is_all(json_text(asked, "resource")))
         return err_new(ERR_FORBIDDEN, "only administrators may access all resources");
     if (!a.kind)
         return err_new(ERR_FORBIDDEN, "this server has no such resource");
-    if (!a.kind->is_namespaced)
-        a.ns = NULL;
     return authz_check(core_store(c->core), who, &a);
 }
 
 /* All authenticated callers may read paths that are not resources; no caller may write them. */
 static struct err *check_path(const struct identity *who, const json_t *asked)
 {
-    const char *verb = json_text(asked, "verb");
-
-    if (who->is_admin || text_equal(verb, "get") || text_equal(verb, "head"))
+    if (authz_allows_path(who, text_or_empty(json_text(asked, "verb")),
+                          text_or_empty(json_text(asked, "path"))))
         return NULL;
     return err_new(ERR_FORBIDDEN, "paths that are not resources are read-only");
 }
@@ -179,6 +180,15 @@ static void add_rule(void *arg, const struct kind *k, const char *resource, cons
     (void)json_array_append_new(arg, rule);
 }
 
+static void add_role_rule(void *arg, const json_t *rule)
+{
+    json_t *status = arg;
+    bool is_path = json_array_size(json_object_get(rule, "nonResourceURLs")) > 0;
+
+    (void)json_array_append(json_array_at(status, is_path ? "nonResourceRules" : "resourceRules"),
+                            (json_t *)(uintptr_t)rule);
+}
+
 static struct err *answer_rules(struct call *c, json_t *review)
 {
     json_t *status = json_object_at(review, "status");
@@ -186,6 +196,8 @@ static struct err *answer_rules(struct call *c, json_t *review)
 
     authz_each_rule(&c->who, json_text_at(review, "spec", "namespace", NULL), add_rule,
                     json_array_at(status, "resourceRules"));
+    rbac_each_rule(c->who.rbac, &c->who, json_text_at(review, "spec", "namespace", NULL),
+                   add_role_rule, status);
     (void)json_array_append_new(paths,
                                 json_pack("{s:[s], s:[s]}", "verbs", c->who.is_admin ? "*" : "get",
                                           "nonResourceURLs", "*"));

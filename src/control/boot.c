@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "control/boot_roles.h"
 #include "kinds/node_lease.h"
 
 /* The objects that every cluster has. */
@@ -12,7 +13,7 @@ static const struct {
     const char *group;
     const char *plural;
     const char *name;
-    const char *body; /* the rest of the object */
+    const char *body; /* the rest of the object; NULL: boot_cluster_role's */
 } wanted[] = {
     {"", "namespaces", "default", "{}"},
     {"", "namespaces", "kube-system", "{}"},
@@ -30,6 +31,17 @@ static const struct {
     {"resource.k8s.io", "deviceclasses", "mig.nvidia.com",
      "{\"spec\":{\"selectors\":[{\"cel\":{\"expression\":\"device.driver == 'gpu.nvidia.com' && "
      "device.attributes['gpu.nvidia.com'].type == 'mig'\"}}]}}"},
+    {"rbac.authorization.k8s.io", "clusterroles", "cluster-admin", NULL},
+    {"rbac.authorization.k8s.io", "clusterroles", "admin", NULL},
+    {"rbac.authorization.k8s.io", "clusterroles", "edit", NULL},
+    {"rbac.authorization.k8s.io", "clusterroles", "view", NULL},
+    {"rbac.authorization.k8s.io", "clusterroles", "system:aggregate-to-admin", NULL},
+    {"rbac.authorization.k8s.io", "clusterroles", "system:aggregate-to-edit", NULL},
+    {"rbac.authorization.k8s.io", "clusterroles", "system:aggregate-to-view", NULL},
+    {"rbac.authorization.k8s.io", "clusterroles", "mete:reader", NULL},
+    {"rbac.authorization.k8s.io", "clusterrolebindings", "cluster-admin",
+     "{\"roleRef\":{\"kind\":\"ClusterRole\",\"name\":\"cluster-admin\"},\"subjects\":[{\"kind\":"
+     "\"Group\",\"name\":\"system:masters\"}]}"},
     {"mete.dev", "queues", "default", "{\"spec\":{\"preemption\":{\"within\":\"LowerPriority\"}}}"},
 };
 enum {
@@ -70,7 +82,10 @@ static struct err *boot_create(struct boot *b, size_t i)
     AUTO(json_freep) json_t *result = NULL;
     struct err *e;
 
-    TRY(json_parse(str_of(wanted[i].body), &object));
+    if (wanted[i].body)
+        TRY(json_parse(str_of(wanted[i].body), &object));
+    else
+        object = boot_cluster_role(wanted[i].name);
     json_put_text(json_object_at(object, "metadata"), "name", wanted[i].name);
     e = objects_create(b->options.objects, &r, object, NULL, NULL, &result);
     if (e && err_code(e) == ERR_EXISTS) {

@@ -463,7 +463,8 @@ struct err *change_create(struct change *c, json_t *object)
     TRY(admit_check(c));
     TRY(admit_claim(c));
     managed_put(c);
-    return meta_check_owners(c);
+    TRY(meta_check_owners(c));
+    return r->judge ? r->judge(r->judge_arg, NULL, c->after) : NULL;
 }
 
 static struct err *create_version(struct objects *o, const struct objects_request *r,

@@ -78,6 +78,10 @@ struct objects_request {
     const char *manager; /* who owns the written fields; NULL: one of Mete's own processes, whose
                             writes are tracked only where they change what others applied */
     bool force;          /* of an apply: takes fields from other managers */
+    /* Judges the object that a create, update, patch or apply would leave; `before` is NULL for a
+     * create. NULL: all may pass. */
+    struct err *(*judge)(void *arg, const json_t *before, const json_t *after);
+    void *judge_arg;
 };
 
 struct delete_options {

@@ -144,7 +144,7 @@ struct err *change_replace(struct change *c)
         requeue_lost_in(c);
     managed_put(c);
     c->is_removal = is_finished(c);
-    return NULL;
+    return r->judge ? r->judge(r->judge_arg, c->before, c->after) : NULL;
 }
 
 static struct err *change_update(struct change *c, json_t *object, store_done_fn done, void *arg,

@@ -2413,6 +2413,62 @@ static const struct proto_field policy_v1beta1_eviction[] = {
     {0},
 };
 
+static const struct proto_field rbac_v1_policy_rule[] = {
+    {1, "verbs", PROTO_STRING, PROTO_REPEATED, NULL},
+    {2, "apiGroups", PROTO_STRING, PROTO_REPEATED, NULL},
+    {3, "resources", PROTO_STRING, PROTO_REPEATED, NULL},
+    {4, "resourceNames", PROTO_STRING, PROTO_REPEATED, NULL},
+    {5, "nonResourceURLs", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field rbac_v1_aggregation_rule[] = {
+    {1, "clusterRoleSelectors", PROTO_MESSAGE, PROTO_REPEATED, meta_v1_label_selector},
+    {0},
+};
+
+static const struct proto_field rbac_v1_cluster_role[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "rules", PROTO_MESSAGE, PROTO_REPEATED, rbac_v1_policy_rule},
+    {3, "aggregationRule", PROTO_MESSAGE, 0, rbac_v1_aggregation_rule},
+    {0},
+};
+
+static const struct proto_field rbac_v1_subject[] = {
+    {1, "kind", PROTO_STRING, 0, NULL},
+    {2, "apiGroup", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "name", PROTO_STRING, 0, NULL},
+    {4, "namespace", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field rbac_v1_role_ref[] = {
+    {1, "apiGroup", PROTO_STRING, 0, NULL},
+    {2, "kind", PROTO_STRING, 0, NULL},
+    {3, "name", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field rbac_v1_cluster_role_binding[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "subjects", PROTO_MESSAGE, PROTO_REPEATED, rbac_v1_subject},
+    {3, "roleRef", PROTO_MESSAGE, 0, rbac_v1_role_ref},
+    {0},
+};
+
+static const struct proto_field rbac_v1_role[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "rules", PROTO_MESSAGE, PROTO_REPEATED, rbac_v1_policy_rule},
+    {0},
+};
+
+static const struct proto_field rbac_v1_role_binding[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "subjects", PROTO_MESSAGE, PROTO_REPEATED, rbac_v1_subject},
+    {3, "roleRef", PROTO_MESSAGE, 0, rbac_v1_role_ref},
+    {0},
+};
+
 static const struct proto_field scheduling_v1_priority_class[] = {
     {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
     {2, "value", PROTO_INT, 0, NULL},
@@ -2779,6 +2835,10 @@ const struct proto_message proto_messages[] = {
     {"policy/v1", "Eviction", policy_v1_eviction},
     {"policy/v1", "PodDisruptionBudget", policy_v1_pod_disruption_budget},
     {"policy/v1beta1", "Eviction", policy_v1beta1_eviction},
+    {"rbac.authorization.k8s.io/v1", "ClusterRole", rbac_v1_cluster_role},
+    {"rbac.authorization.k8s.io/v1", "ClusterRoleBinding", rbac_v1_cluster_role_binding},
+    {"rbac.authorization.k8s.io/v1", "Role", rbac_v1_role},
+    {"rbac.authorization.k8s.io/v1", "RoleBinding", rbac_v1_role_binding},
     {"scheduling.k8s.io/v1", "PriorityClass", scheduling_v1_priority_class},
     {"scheduling.k8s.io/v1alpha3", "PodGroup", scheduling_v1alpha3_pod_group},
     {"scheduling.k8s.io/v1alpha3", "Workload", scheduling_v1alpha3_workload},

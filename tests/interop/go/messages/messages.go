@@ -13,6 +13,7 @@ import (
 	events "k8s.io/api/events/v1"
 	policy "k8s.io/api/policy/v1"
 	policybeta "k8s.io/api/policy/v1beta1"
+	rbac "k8s.io/api/rbac/v1"
 	scheduling "k8s.io/api/scheduling/v1"
 	schedulingalpha "k8s.io/api/scheduling/v1alpha3"
 	schedulingbeta "k8s.io/api/scheduling/v1beta1"
@@ -60,6 +61,10 @@ var Bodies = []Body{
 	{"policy/v1", &policy.Eviction{}},
 	{"policy/v1", &policy.PodDisruptionBudget{}},
 	{"policy/v1beta1", &policybeta.Eviction{}},
+	{"rbac.authorization.k8s.io/v1", &rbac.ClusterRole{}},
+	{"rbac.authorization.k8s.io/v1", &rbac.ClusterRoleBinding{}},
+	{"rbac.authorization.k8s.io/v1", &rbac.Role{}},
+	{"rbac.authorization.k8s.io/v1", &rbac.RoleBinding{}},
 	{"scheduling.k8s.io/v1", &scheduling.PriorityClass{}},
 	{"scheduling.k8s.io/v1alpha3", &schedulingalpha.PodGroup{}},
 	{"scheduling.k8s.io/v1alpha3", &schedulingalpha.Workload{}},
