@@ -231,8 +231,7 @@ static void keep_last_applied(const struct managed_write *w, const json_t *confi
     AUTO(json_freep) json_t *applied = NULL;
     AUTO_FREE char *compact = NULL;
     AUTO_FREE char *text = NULL;
-    json_t *metadata;
-    json_t *annotations;
+    json_t *made;
 
     if (!last_applied(*merged) || !text_equal(w->manager, KUBECTL))
         return;
@@ -240,12 +239,11 @@ static void keep_last_applied(const struct managed_write *w, const json_t *confi
     (void)json_object_del(json_at(applied, "metadata", "annotations", NULL), LAST_APPLIED);
     compact = json_dumps(applied, JSON_COMPACT | JSON_SORT_KEYS);
     text = mem_format("%s\n", compact);
-    applied = json_twin(*merged);
-    metadata = json_object_at(applied, "metadata");
-    annotations = json_object_at(metadata, "annotations");
-    json_put_text(annotations, LAST_APPLIED, text);
+    made = json_twin(*merged);
+    json_put_text(json_object_at(json_object_at(made, "metadata"), "annotations"), LAST_APPLIED,
+                  text);
     json_decref(*merged);
-    *merged = TAKE(applied);
+    *merged = made;
 }
 
 /* ---- the apply ---- */
