@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/kube/kube_crds.h"
+#include "cli/kube/kube_extend.h"
 #include "cli/kube/kube_node.h"
 #include "cli/kube/kube_scheduler.h"
 
@@ -13,12 +14,14 @@ static struct err *kube_run(struct cli *c)
         return kube_node_run(c);
     if (text_equal(role, "scheduler"))
         return kube_scheduler_run(c);
+    if (text_equal(role, "extender"))
+        return kube_extend_run(c);
     if (text_equal(role, "crds"))
         return kube_crds_run(c);
-    return cli_usage(c, "kube wants node, scheduler or crds, not \"%s\"", role);
+    return cli_usage(c, "kube wants node, scheduler, extender or crds, not \"%s\"", role);
 }
 
-static const char *const roles[] = {"node", "scheduler", "crds", NULL};
+static const char *const roles[] = {"node", "scheduler", "extender", "crds", NULL};
 static const char *const offers[] = {"plugin", "claims", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
@@ -106,6 +109,11 @@ static const struct flag flags[] = {
      .value = "NAMESPACE/NAME",
      .doc = "Lease by which one of several schedulers leads; empty: there is one",
      .fallback = "kube-system/mete-scheduler"},
+    {.name = "listen",
+     .type = FLAG_TEXT,
+     .value = "ADDRESS:PORT",
+     .doc = "address at which the extender serves HTTP; whoever reaches it may bind pods",
+     .fallback = "127.0.0.1:8888"},
     {.name = "reports",
      .type = FLAG_TEXT,
      .value = "ADDRESS:PORT",
@@ -128,7 +136,7 @@ static const struct flag flags[] = {
 
 const struct command command_kube = {
     .name = "kube",
-    .arguments = "node|scheduler|crds",
+    .arguments = "node|scheduler|extender|crds",
     .summary = "serve the GPUs of this machine to a kubelet, or schedule a Kubernetes cluster",
     .doc =
         "node: registers a device plugin for each resource (nvidia.com/gpu, "
@@ -138,7 +146,9 @@ const struct command command_kube = {
         "it is the driver\ngpu.nvidia.com of resource.k8s.io: publishes the GPUs as "
         "ResourceSlices at the API server of --kubeconfig\nand prepares claims.\nscheduler: places "
         "the pods of its schedulerName through the API server of --kubeconfig. Of several, one "
-        "leads.\nPrints \"ready\" when it leads and has read the cluster.\ncrds: prints the "
+        "leads.\nPrints \"ready\" when it leads and has read the cluster.\nextender: is an HTTP "
+        "extender of a kube-scheduler: "
+        "filter, prioritize, bind and preempt.\ncrds: prints the "
         "CustomResourceDefinitions of Queue and Reservation, for `kubectl apply -f -`.",
     .examples = {{"kube node", "serves the GPUs, as root, beside a kubelet"},
                  {"kube node --config config.yaml", "with replicas of GPUs (time-slicing)"},
