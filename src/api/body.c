@@ -209,17 +209,14 @@ static struct err *parse_manager(const struct call *c, const char **ret)
 struct err *apply_request(const struct call *c, json_t *warnings, struct objects_request *ret)
 {
     const char *name = query_get(&c->query, "fieldManager");
-    const char *force = query_get(&c->query, "force");
     AUTO(causes_done) struct causes causes = {0};
 
     if (!name || !*name)
         cause_required(&causes, PATH(NULL, "fieldManager"), "is required for apply patch");
     TRY(causes_err(&causes, "PatchOptions.meta.k8s.io", ""));
-    if (force && *force && !text_equal(force, "true") && !text_equal(force, "false"))
-        return err_new(ERR_BAD_REQUEST, "force: \"%.16s\": want true or false", force);
     TRY(write_request(c, warnings, ret));
     ret->manager = name;
-    ret->force = text_equal(force, "true");
+    ret->force = query_bool(&c->query, "force"); /* Python sends "True" */
     return NULL;
 }
 

@@ -222,7 +222,9 @@ def the_dynamic_client_finds_all_kinds():
     changed = leases.patch(namespace=NS, name="leader", body={"spec": {"holderIdentity": "b"}},
                            content_type="application/merge-patch+json")
     assert changed.spec.holderIdentity == "b"
-    refused(lambda: leases.server_side_apply(namespace=NS, name="leader", body=body, field_manager="me"), 415, "apply")
+    refused(lambda: leases.server_side_apply(namespace=NS, name="leader", body=body, field_manager="me"), 409, "conflict with", "holderIdentity")
+    applied = leases.server_side_apply(namespace=NS, name="leader", body=body, field_manager="me", force_conflicts=True)
+    assert applied.spec.holderIdentity == "a"
     jobs = found.resources.get(api_version="batch/v1", kind="Job")
     assert {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"} == set(jobs.verbs)
     metrics = found.resources.get(api_version="metrics.k8s.io/v1beta1", kind="NodeMetrics")

@@ -80,8 +80,10 @@ async function patchesOfThreeKinds() {
   );
   assert.deepEqual(changed.metadata.labels.x, 'y');
   assert.deepEqual(changed.spec.containers[0].command, ['sh', '-c', 'exec sleep 1000']);
-  const applied = await refusal(core.patchNamespacedConfigMap({ ...at, fieldManager: 'me', body: { data: {} } }, patchAs(k8s.PatchStrategy.ServerSideApply)));
-  assert.equal(applied.code, 415);
+  const apply = (body) => core.patchNamespacedConfigMap({ ...at, fieldManager: 'me', body }, patchAs(k8s.PatchStrategy.ServerSideApply));
+  assert.equal((await refusal(apply({ data: {} }))).code, 400);
+  const applied = await apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: at.name }, data: { e: '5' } });
+  assert.deepEqual(applied.data, { b: '2', d: '4', e: '5' });
   now.metadata.resourceVersion = '1';
   assert.equal((await refusal(core.replaceNamespacedConfigMap({ ...at, body: now }))).code, 409);
   await core.deleteNamespacedPod({ name: 'labelled', namespace: NS, gracePeriodSeconds: 0 });
