@@ -119,14 +119,10 @@ def every_request_has_a_timeout(m, door):
     check(refusal["message"].startswith("invalid timeout specified in the request URL"), refusal)
 
 
-DEPLOYMENT = """apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: c, image: host}]}
+ISSUER = """apiVersion: cert-manager.io/v1
+kind: Issuer
+metadata: {name: own}
+spec: {selfSigned: {}}
 """
 
 DEFINITION = """apiVersion: apiextensions.k8s.io/v1
@@ -148,10 +144,10 @@ def kinds_that_are_not_served_are_named(m, door):
     check("No resources found" in m.kubectl("get", "crd").err)
     status, events = door.ask("GET", path + "?watch=true&timeoutSeconds=1")
     equal((status, events), (200, b""))
-    r = m.kubectl("apply", "-f", "-", stdin=DEPLOYMENT)
-    check(r.code == 1 and 'no matches for kind "Deployment" in version "apps/v1"' in r.err, r)
-    r = m.kubectl("create", "deployment", "web", "--image=host")
-    check(r.code == 1 and "Mete does not serve deployments.apps" in r.err, r)
+    r = m.kubectl("apply", "-f", "-", stdin=ISSUER)
+    check(r.code == 1 and 'no matches for kind "Issuer" in version "cert-manager.io/v1"' in r.err, r)
+    r = m.kubectl("create", "ingress", "web", "--rule=h/=s:80")
+    check(r.code == 1 and "Mete does not serve ingresses.networking.k8s.io" in r.err, r)
     m.ok("apply", "-f", "-", stdin=DEFINITION)
     m.ok("delete", "crd", "foos.example.com")
     equal(door.ask("GET", "/apis/batch/v1beta1/jobs")[1]["message"],
