@@ -1,9 +1,9 @@
 """The programs that people submit by, unchanged from PyPI, against Mete under the names of Slurm's commands: submitit,
 Snakemake, dask-jobqueue, Parsl and torchx, in the virtual environment build/peers/clients, and Lightning in build/peers/lightning: torch
-and the parts of CUDA that it brings take 2.2 GB to fetch and 4.5 GB on the disk.
+and the parts of CUDA that it brings take 2.2 GB to fetch and 4.5 GB on the disk. Nextflow is that of Maven Central, with what it depends
+on, in build/peers/nextflow: its package on PyPI downloads the program from a site of its own.
 
-torchx is its nightly package, whose status is that of `squeue --json`; `torchx list` of 0.7.0 reads the form of Slurm before 23.02 alone.
-Not there: the package of Nextflow on PyPI downloads the program from a site of its own."""
+torchx is its nightly package, whose status is that of `squeue --json`; `torchx list` of 0.7.0 reads the form of Slurm before 23.02 alone."""
 
 import os
 import re
@@ -160,8 +160,87 @@ def runs_workflows(site):
         with open(site.path("sum"), encoding="utf-8") as f:
             check(f.read() == "1015\n", way, r)
         site.ok("rm", "-r", "sum", "made", "square")
-    r = site.call(*words, "never")
+    r = site.call(words[0], "never", *words[1:])
     check(r.code == 1 and "SLURM status is: 'FAILED'" in r.err, r)
+
+
+# ---- Nextflow ----
+
+NEXTFLOW = os.path.join(ROOT, "build", "peers", "nextflow")
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>dev.mete</groupId><artifactId>peers</artifactId><version>1</version>
+<dependencies><dependency><groupId>io.nextflow</groupId><artifactId>nextflow</artifactId><version>24.10.0</version></dependency></dependencies></project>
+"""
+
+PIPELINE = """
+    process make {
+        input: val n
+        output: path "made"
+        script: "echo $n >made"
+    }
+    process square {
+        array 5
+        input: path made
+        output: path "square"
+        script: 'n=$(cat made); echo $((n * n)) >square'
+    }
+    process uneven {
+        errorStrategy 'retry'
+        maxRetries 2
+        input: path square
+        output: stdout
+        script: "[ $task.attempt -gt 1 ] || exit 3; cat $square; echo attempt $task.attempt cpus $task.cpus >&2"
+    }
+    workflow {
+        made = make(Channel.of(0..14)) | square
+        uneven(made.first())
+        made.map { it.text as int }.sum().view { "sum $it" }
+    }
+"""
+ENDLESS = """
+    process wait_long {
+        input: val n
+        script: "sleep 1000"
+    }
+    workflow { wait_long(Channel.of(1, 2)) }
+"""
+NEXTFLOW_CONFIG = """
+    process { executor = 'slurm'; queue = 'main'; cpus = 1; memory = '60 MB'; time = '10 min'; clusterOptions = '--comment=nextflow' }
+    executor { pollInterval = '1 sec'; queueStatInterval = '1 sec'; submitRateLimit = '20/1sec'; $slurm { onlyJobState = false } }
+"""
+
+
+def nextflow():
+    libraries = os.path.join(NEXTFLOW, "lib")
+    if not os.path.exists(libraries):
+        os.makedirs(NEXTFLOW, exist_ok=True)
+        with open(os.path.join(NEXTFLOW, "pom.xml"), "w", encoding="utf-8") as f:
+            f.write(POM)
+        subprocess.run(["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={libraries}"], cwd=NEXTFLOW, check=True)
+    with Mete("none") as m:
+        runs_pipelines(Site(m), f"{libraries}/*")
+
+
+def runs_pipelines(site, libraries):
+    site.env.update(NXF_HOME=site.path("nextflow"), NXF_OFFLINE="true", NXF_ANSI_LOG="false")
+    words = ["java", "-cp", libraries, "nextflow.cli.Launcher", "run"]
+    site.write("main.nf", PIPELINE)
+    for states in ("false", "true"):
+        site.write("nextflow.config", NEXTFLOW_CONFIG.replace("onlyJobState = false", f"onlyJobState = {states}"))
+        r = site.call(*words, "main.nf")
+        check(r.code == 0 and "sum 1015" in r.out and "Re-submitted process > uneven" in r.out, states, r)
+    names = site.ok("sacct", "-a", "-n", "-X", "-P", "-o", "JobName,State,Comment")
+    equal(names.count("nf-make_(") + names.count("nf-square_("), 60, names)
+    equal(names.count("FAILED"), 2, names)
+    site.write("endless.nf", ENDLESS)
+    p = subprocess.Popen([*words, "endless.nf"], env=site.env, cwd=site.dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait(lambda: site.ok("squeue", "-h", "-t", "R", "-o", "%j").count("wait_long") == 2, "both tasks run", 120)
+        p.terminate()
+        wait(lambda: not site.ok("squeue", "-h"), "Nextflow has cancelled what it submitted", 120)
+    finally:
+        p.kill()
+        p.wait()
 
 
 # ---- dask-jobqueue ----
@@ -356,4 +435,4 @@ def trains_and_begins_anew(site):
     equal(begun, [f"begun {again}: rank {r} of 8, node {r // 4}, step {again}" for again in range(2) for r in range(8)], output())
 
 
-PEERS = {"submitit": submitit, "snakemake": snakemake, "dask": dask, "parsl": parsl, "torchx": torchx, "lightning": lightning}
+PEERS = {"submitit": submitit, "snakemake": snakemake, "nextflow": nextflow, "dask": dask, "parsl": parsl, "torchx": torchx, "lightning": lightning}
