@@ -79,7 +79,7 @@ bool app_pod_make(struct app *a, json_t *tree, json_t *status)
 
     if (!e) {
         a->create_retry = (struct retry){0};
-        app_part_event(a, "SuccessfulCreate", "Created",
+        app_part_event(a, "SuccessfulCreate", "Create",
                        json_text_at(tree, "metadata", "name", NULL));
         return true;
     }

@@ -138,7 +138,7 @@ void app_write_failed(struct app *a, const struct err *e);
 void app_status_written(struct app *a, json_t *status, int64_t version);
 
 void app_event(const struct app *a, bool is_warning, const char *reason, const char *message);
-/* "Created pod: x", at most APP_EVENTS_BURST for each app. */
+/* "Created pod: x" for the verb "Create", at most APP_EVENTS_BURST for each app. */
 void app_part_event(struct app *a, const char *reason, const char *verb, const char *part);
 
 /* The time of the loop. */

@@ -34,7 +34,10 @@ void app_event(const struct app *a, bool is_warning, const char *reason, const c
 
 void app_part_event(struct app *a, const char *reason, const char *verb, const char *part)
 {
-    AUTO_FREE char *message = mem_format("%s pod: %s", verb, part);
+    bool is_named = text_equal(a->kind->kind, "StatefulSet");
+    AUTO_FREE char *message =
+        is_named ? mem_format("%s Pod %s in StatefulSet %s successful", verb, part, a->name)
+                 : mem_format("%sd pod: %s", verb, part);
 
     if (a->n_events >= APP_EVENTS_BURST)
         return;

@@ -122,7 +122,7 @@ static void daemon_kill(struct daemons *d, struct app_part *p)
     AUTO_FREE char *name = mem_strdup(p->name);
 
     if (!p->is_killed && !pod_is_deleting(p->object) && app_kill(d->app, p))
-        app_part_event(d->app, "SuccessfulDelete", "Deleted", name);
+        app_part_event(d->app, "SuccessfulDelete", "Delete", name);
 }
 
 static bool may_make(struct daemons *d)

@@ -225,7 +225,8 @@ static json_t *set_tree(const struct rollout *r, const char *hash)
     json_put_text(json_object_at(json_object_get(spec, "selector"), "matchLabels"),
                   APPS_TEMPLATE_HASH, hash);
     json_put_int(spec, "replicas", rollout_fresh_replicas(r));
-    json_put_int(spec, "minReadySeconds", json_int(r->spec, "minReadySeconds", 0));
+    if (json_int(r->spec, "minReadySeconds", 0) > 0)
+        json_put_int(spec, "minReadySeconds", json_int(r->spec, "minReadySeconds", 0));
     return set;
 }
 

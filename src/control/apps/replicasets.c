@@ -76,7 +76,7 @@ static void kill_replicas(struct app *a, int64_t n)
 
         if (!app_kill(a, live.at[i]))
             break;
-        app_part_event(a, "SuccessfulDelete", "Deleted", name);
+        app_part_event(a, "SuccessfulDelete", "Delete", name);
     }
     vec_done(&live);
 }

@@ -107,6 +107,12 @@ static json_t *data_of(const struct app *a)
     return json_pack("{s:{s:o}}", "spec", "template", template);
 }
 
+static const char *hash_label(const struct app *a)
+{
+    return text_equal(a->kind->kind, "DaemonSet") ? APPS_REVISION_HASH
+                                                  : "controller.kubernetes.io/hash";
+}
+
 static json_t *revision_tree(const struct app *a, const char *name, int64_t number)
 {
     json_t *tree = json_object();
@@ -115,7 +121,7 @@ static json_t *revision_tree(const struct app *a, const char *name, int64_t numb
 
     json_put_text(metadata, "name", name);
     json_put(metadata, "labels", labels ? json_deep_copy(labels) : json_object());
-    json_put_text(json_object_get(metadata, "labels"), APPS_REVISION_HASH, revision_hash(a, name));
+    json_put_text(json_object_get(metadata, "labels"), hash_label(a), revision_hash(a, name));
     app_put_owner(a, metadata);
     json_put(tree, "data", data_of(a));
     json_put_int(tree, "revision", number);

@@ -114,6 +114,7 @@ static json_t *ordinal_tree(const struct ordinals *o, int64_t i)
     const char *service = json_text(o->spec, "serviceName");
     AUTO_FREE char *ordinal = mem_format("%" PRId64, o->start + i);
     AUTO_FREE char *name = mem_format("%s-%s", a->name, ordinal);
+    AUTO_FREE char *prefix = mem_format("%s-", a->name);
 
     if (!template) {
         template = json_object_get(o->spec, "template");
@@ -124,6 +125,7 @@ static json_t *ordinal_tree(const struct ordinals *o, int64_t i)
     spec = json_object_at(pod, "spec");
     json_put_text(pod, "$patch", NULL);
     json_put_text(metadata, "name", name);
+    json_put_text(metadata, "generateName", prefix);
     json_put_text(json_object_at(metadata, "labels"), APPS_REVISION_HASH, revision);
     json_put_text(json_object_at(metadata, "labels"), "statefulset.kubernetes.io/pod-name", name);
     json_put_text(json_object_at(metadata, "labels"), "apps.kubernetes.io/pod-index", ordinal);
@@ -155,7 +157,7 @@ static void ordinal_kill(struct ordinals *o, struct app_part *p)
     AUTO_FREE char *name = mem_strdup(p->name);
 
     if (app_kill(o->app, p))
-        app_part_event(o->app, "SuccessfulDelete", "Deleted", name);
+        app_part_event(o->app, "SuccessfulDelete", "Delete", name);
 }
 
 /* False: a pod must come to rest before the next one. */

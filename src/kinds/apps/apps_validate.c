@@ -17,12 +17,9 @@ static void validate_labels(const json_t *spec, const struct path *at, struct ca
 
     if (e)
         return; /* the schema reports it */
-    if (!label_selector_matches(parsed, json_object_get(spec, "template"))) {
-        AUTO_FREE char *shown = json_format(json_at(spec, "template", "metadata", "labels", NULL));
-
-        cause_invalid(causes, labels, shown ? shown : "",
-                      "`selector` does not match template `labels`");
-    }
+    if (!label_selector_matches(parsed, json_object_get(spec, "template")))
+        cause_invalid_json(causes, labels, json_at(spec, "template", "metadata", "labels", NULL),
+                           "`selector` does not match template `labels`");
     selector_free(parsed);
 }
 
@@ -40,7 +37,7 @@ static void validate_selector(const json_t *spec, const char *what, const struct
     label_selector_validate(selector, here, causes);
     if (json_object_size(json_object_get(selector, "matchLabels")) == 0 &&
         json_array_size(json_object_get(selector, "matchExpressions")) == 0)
-        cause_invalid(causes, here, "{}", detail);
+        cause_invalid_json(causes, here, selector, detail);
     else
         validate_labels(spec, at, causes);
 }
@@ -105,10 +102,8 @@ void apps_validate_selector_kept(const json_t *before, const json_t *after, stru
 {
     const json_t *was = json_at(before, "spec", "selector", NULL);
     const json_t *is = json_at(after, "spec", "selector", NULL);
-    AUTO_FREE char *shown = is ? json_format(is) : NULL;
 
     if (was && is && json_equal(was, is))
         return;
-    cause_invalid(causes, PATH(PATH(NULL, "spec"), "selector"), shown ? shown : "null",
-                  "field is immutable");
+    cause_invalid_json(causes, PATH(PATH(NULL, "spec"), "selector"), is, "field is immutable");
 }

@@ -9,7 +9,6 @@
 #include "kinds/kind/tables.h"
 #include "kinds/kind/template.h"
 
-static const char *const policies[] = {"OrderedReady", "Parallel", NULL};
 static const char *const strategies[] = {"OnDelete", "RollingUpdate", NULL};
 
 static const struct field rolling_fields[] = {
@@ -45,7 +44,7 @@ static const struct field spec_fields[] = {
     F_STRING("serviceName", "The Service that names the pods.", .fallback = "\"\"",
              .size_max = 253),
     F_STRING("podManagementPolicy", "OrderedReady: one pod after another; Parallel: all at once.",
-             .values = policies, .fallback = "\"OrderedReady\""),
+             .size_max = 64, .fallback = "\"OrderedReady\""),
     F_OBJECT("updateStrategy", strategy_fields, "How new pods replace old ones.", .fallback = "{}"),
     F_INT("revisionHistoryLimit", "Old revisions that are kept.", .min = 0, .max = INT32_MAX,
           .fallback = "10"),
@@ -125,9 +124,13 @@ static void statefulset_set_defaults(json_t *object, const struct kind_context *
 static void statefulset_validate(const json_t *object, struct causes *causes)
 {
     const json_t *spec = json_object_get(object, "spec");
+    const char *policy = json_text(spec, "podManagementPolicy");
     const struct path *at = PATH(NULL, "spec");
 
     apps_validate_template(spec, "StatefulSet", at, causes);
+    if (policy && !text_equal(policy, "OrderedReady") && !text_equal(policy, "Parallel"))
+        cause_invalid(causes, PATH(at, "podManagementPolicy"), policy,
+                      "must be 'OrderedReady' or 'Parallel'");
     if (text_equal(json_text_at(spec, "updateStrategy", "type", NULL), "OnDelete") &&
         json_at(spec, "updateStrategy", "rollingUpdate", NULL))
         cause_invalid(causes, PATH(PATH(at, "updateStrategy"), "rollingUpdate"), "",
