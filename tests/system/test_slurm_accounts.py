@@ -140,8 +140,8 @@ def shares_and_orders(s, m):
     s.wait_state(block, "RUNNING")
     low = s.submit("--wrap", "true", "--exclusive", "--nice=100", "--qos=normal")
     high = s.submit("--wrap", "true", "--exclusive", "--qos=high")
-    rows = wait(lambda: (lambda out: len(out) == 2 and out)(s.ok("sprio", "-h", "-o", "%i %Y %F %Q %N").splitlines()), "both wait")
-    equal([row.split()[0] for row in rows], [low, high])
+    rows = wait(lambda: (lambda out: [row.split()[0] for row in out] == [low, high] and out)(s.ok("sprio", "-h", "-o", "%i %Y %F %Q %N").splitlines()),
+                "both wait, and the job that runs is no longer listed")
     equal([row.split()[2:] for row in rows], [["333", "0", "100"], ["333", "500", "0"]])
     check(233 <= int(rows[0].split()[1]) <= 243 and 833 <= int(rows[1].split()[1]) <= 843, rows)
     equal(s.ok("sprio", "-w").splitlines()[1], "        Weights                               1         10       1000        500")
