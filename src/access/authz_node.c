@@ -1,9 +1,10 @@
 /*
  * authz_node.c - the rights of nodes
  *
- * A node's rights follow its pods. A node reads its own Node, the pods bound to it, the ConfigMaps
- * and Secrets that these pods name, and the SlurmJobs that they belong to. The node writes its own
- * Node, its own Lease and its pods' status, deletes its pods, and creates events.
+ * A node's rights follow its pods. A node reads Services and EndpointSlices, its own Node, the pods
+ * bound to it, the ConfigMaps and Secrets that these pods name, and the SlurmJobs that they belong
+ * to. The node writes its own Node, its own Lease and its pods' status, deletes its pods, and
+ * creates events.
  */
 
 #include "access/authz_private.h"
@@ -275,6 +276,9 @@ bool authz_node_allows(const struct store *s, const struct identity *who, const 
         return !a->subresource && authz_has_verb("create update patch", a->verb);
     if (is_kind(a, "serviceaccounts")) /* token_request.c checks the pod */
         return is_subresource(a, "token") && text_equal(a->verb, "create");
+    if (is_kind(a, "services") || (text_equal(a->kind->group, "discovery.k8s.io") &&
+                                   text_equal(a->kind->plural, "endpointslices")))
+        return !a->subresource && authz_has_verb("get list watch", a->verb);
     if (is_kind(a, "configmaps") || is_kind(a, "secrets"))
         return allows_named(s, who, a);
     if (text_equal(a->kind->group, "mete.dev") && text_equal(a->kind->plural, "slurmjobs"))

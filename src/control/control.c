@@ -33,6 +33,9 @@ static struct err *control_start(struct control *c, const struct control_options
                                             .objects = o->objects,
                                             .node_grace_ns = o->node_grace_ns,
                                             .event_ttl_ns = o->event_ttl_ns,
+                                            .service_network = o->service_network,
+                                            .gateway = o->gateway,
+                                            .api_port = o->api_port,
                                             .ca = o->ca};
 
     c->cluster = cluster_store_new(o->store, o->objects);

@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "kinds/metrics.h"
 #include "kinds/report.h"
+#include "model/ip4.h"
 #include "store/store.h"
 
 struct cluster;
@@ -35,7 +36,10 @@ struct control_options {
     int64_t node_grace_ns;   /* a node that renews no lease for this long is not ready; 0: 40 s */
     int64_t event_ttl_ns;    /* 0: 1 h */
     struct objects *objects; /* kinds/object/objects.h, over `store` */
-    const char *ca;          /* CA certificate of the API, PEM, for pods; NULL: none */
+    struct ip4_net service_network;
+    const char *gateway;         /* of the pod network; NULL: none */
+    unsigned api_port;           /* of the gateway */
+    const char *ca;              /* CA certificate of the API, PEM, for pods; NULL: none */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
     struct cluster *cluster;     /* of the scheduler, outlives the loops; NULL: one over `store` */
     struct observer observer;    /* of waits, starts and cycles */

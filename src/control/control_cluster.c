@@ -16,6 +16,8 @@
 #include "control/node_monitor.h"
 #include "control/queue/past_usage.h"
 #include "control/requeue.h"
+#include "control/services/cluster_services.h"
+#include "control/services/services.h"
 #include "control/slurm/slurm_fair.h"
 #include "control/slurm/slurm_jobs.h"
 #include "control/taints.h"
@@ -37,6 +39,8 @@ struct control_cluster {
     struct gpu_config *gpu_config;
     struct claims *claims;
     struct accounts *accounts;
+    struct services *services;
+    struct cluster_services *cluster_services;
     struct past_usage *past_usage;
 };
 
@@ -81,6 +85,20 @@ static struct err *start_apps(struct control_cluster *c, const struct control_cl
     return deployments_new(&deployments, &c->deployments);
 }
 
+static struct err *start_services(struct control_cluster *c,
+                                  const struct control_cluster_options *o)
+{
+    const struct services_options services = {.loop = o->loop, .cluster = o->cluster};
+    const struct cluster_services_options own = {.loop = o->loop,
+                                                 .objects = o->objects,
+                                                 .network = o->service_network,
+                                                 .gateway = o->gateway,
+                                                 .api_port = o->api_port};
+
+    TRY(services_new(&services, &c->services));
+    return cluster_services_new(&own, &c->cluster_services);
+}
+
 static struct err *start_pods(struct control_cluster *c, const struct control_cluster_options *o)
 {
     const struct requeue_options requeue = {.loop = o->loop,
@@ -123,6 +141,7 @@ static struct err *control_cluster_start(struct control_cluster *c,
     TRY(start_pods(c, o));
     TRY(gpu_config_new(&gpus, &c->gpu_config));
     TRY(claims_new(&claims, &c->claims));
+    TRY(start_services(c, o));
     return accounts_new(&accounts, &c->accounts);
 }
 
@@ -149,6 +168,8 @@ void control_cluster_free(struct control_cluster *c)
 {
     if (!c)
         return;
+    cluster_services_free(c->cluster_services);
+    services_free(c->services);
     accounts_free(c->accounts);
     claims_free(c->claims);
     gpu_config_free(c->gpu_config);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "control/control_scheduler.h"
+#include "model/ip4.h"
 #include "store/store.h"
 
 struct control_cluster;
@@ -23,7 +24,10 @@ struct control_cluster_options {
     struct cluster *seen;    /* the scheduler's; taints end pods through it, too */
     int64_t node_grace_ns;   /* 0: 40 s */
     int64_t event_ttl_ns;    /* 0: 1 h */
-    const char *ca;          /* CA certificate of the API, PEM, for pods; NULL: none */
+    struct ip4_net service_network;
+    const char *gateway; /* of the pod network; NULL: none */
+    unsigned api_port;   /* of the gateway */
+    const char *ca;      /* CA certificate of the API, PEM, for pods; NULL: none */
 };
 
 struct err *control_cluster_new(const struct control_cluster_options *o,

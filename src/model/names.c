@@ -9,7 +9,8 @@
 
 enum {
     LABEL_MAX = 63,
-    SUBDOMAIN_MAX = 253
+    SUBDOMAIN_MAX = 253,
+    PORT_MAX = 15
 };
 
 #define LABEL_WORDS                                                                              \
@@ -20,6 +21,10 @@ enum {
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "  \
     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used " \
     "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+#define SERVICE_WORDS                                                                            \
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an " \
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "         \
+    "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 #define QUALIFIED_WORDS                                                                         \
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " \
     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "      \
@@ -90,6 +95,33 @@ struct err *name_check_label(const char *name)
     TRY(check_size(name, LABEL_MAX));
     if (!is_label(str_of(name)))
         return err_new(ERR_INVALID, "%s", LABEL_WORDS);
+    return NULL;
+}
+
+struct err *name_check_service(const char *name)
+{
+    TRY(check_size(name, LABEL_MAX));
+    if (!is_label(str_of(name)) || is_digit(*name))
+        return err_new(ERR_INVALID, "%s", SERVICE_WORDS);
+    return NULL;
+}
+
+struct err *name_check_port(const char *name)
+{
+    bool has_letter = false;
+
+    TRY(check_size(name, PORT_MAX));
+    if (strspn(name, "-abcdefghijklmnopqrstuvwxyz0123456789") != strlen(name))
+        return err_new(ERR_INVALID, "must contain only alpha-numeric characters (a-z, 0-9), and "
+                                    "hyphens (-)");
+    for (const char *at = name; *at; at++)
+        has_letter = has_letter || is_lower(*at);
+    if (!has_letter)
+        return err_new(ERR_INVALID, "must contain at least one letter (a-z)");
+    if (strstr(name, "--"))
+        return err_new(ERR_INVALID, "must not contain consecutive hyphens");
+    if (!is_label(str_of(name)))
+        return err_new(ERR_INVALID, "must not begin or end with a hyphen");
     return NULL;
 }
 

@@ -5,6 +5,8 @@
 #include "base/err.h"
 
 struct err *name_check_label(const char *name) MUST_CHECK;     /* RFC 1123 label, 63 */
+struct err *name_check_service(const char *name) MUST_CHECK;   /* RFC 1035 label, 63 */
+struct err *name_check_port(const char *name) MUST_CHECK;      /* IANA service name, 15 */
 struct err *name_check_subdomain(const char *name) MUST_CHECK; /* RFC 1123 subdomain, 253 */
 struct err *name_check_qualified(const char *name)
     MUST_CHECK; /* [prefix/]name: label keys, taints, resources */

@@ -18,15 +18,18 @@
 
 const struct kind *const kinds[] = {
     &kind_configmap,
+    &kind_endpoints,
     &kind_event,
     &kind_namespace,
     &kind_node,
     &kind_pod,
     &kind_secret,
+    &kind_service,
     &kind_serviceaccount,
     &kind_budget,
     &kind_event_new,
     &kind_lease,
+    &kind_endpointslice,
     &kind_definition,
     &kind_self_access_review,
     &kind_access_review,

@@ -15,6 +15,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 #include "kinds/quota/admit.h"
+#include "kinds/service/service.h"
 
 enum {
     OBJECT_BYTES_MAX = 3 << 19,
@@ -36,6 +37,9 @@ struct objects *objects_new(const struct objects_options *options)
     o->find_user = options->find_user;
     o->is_member = options->is_member;
     o->find_user_arg = options->find_user_arg;
+    o->service_network = options->service_network;
+    if (o->service_network.bits == 0)
+        err_free(ip4_net_parse(SERVICE_NETWORK, &o->service_network)); /* a constant */
     o->trees = tree_cache_new();
     o->pool = json_pool_new();
     return o;
@@ -428,6 +432,7 @@ static struct err *create_rules(struct change *c)
 {
     TRY(meta_check_body(c, c->after));
     TRY(check_namespace(c));
+    service_drop_reserved(c);
     TRY(kind_check_reserved(c->kind, NULL, c->after, &c->who));
     TRY(meta_create(c));
     if (c->kind->has_status && c->kind->is_custom)
@@ -459,6 +464,7 @@ struct err *change_create(struct change *c, json_t *object)
     TRY(kind_default(c->kind, c->after, &c->who));
     TRY(admit_limits(c));
     TRY(kind_validate(c->kind, c->after));
+    TRY(service_create_rules(c));
     TRY(admit_network_topology(c));
     TRY(admit_check(c));
     TRY(admit_claim(c));

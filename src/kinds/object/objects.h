@@ -16,6 +16,7 @@
 #include "kinds/kind/kind.h"
 #include "kinds/network_tiers.h"
 #include "model/host_roots.h"
+#include "model/ip4.h"
 #include "store/store.h"
 
 struct objects;
@@ -47,9 +48,10 @@ struct objects_options {
     /* The API's address in the environment of pods that get a token; NULL: not set. */
     const char *api_host;
     const char *api_port;
-    object_user_fn find_user;   /* names and groups of the users of jobs; NULL: unknown */
-    object_member_fn is_member; /* NULL: users are members of no group */
-    void *find_user_arg;        /* of both */
+    struct ip4_net service_network; /* addresses of Services; {0}: SERVICE_NETWORK */
+    object_user_fn find_user;       /* names and groups of the users of jobs; NULL: unknown */
+    object_member_fn is_member;     /* NULL: users are members of no group */
+    void *find_user_arg;            /* of both */
 };
 
 struct objects *objects_new(const struct objects_options *o);

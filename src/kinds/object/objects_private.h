@@ -27,7 +27,8 @@ struct objects {
     struct submit_tally submitted;             /* as of the last check of a submit limit */
     const struct host_roots *host_roots;       /* NULL: none */
     const struct network_tiers *network_tiers; /* NULL: none */
-    char *api_host;                            /* NULL: not known */
+    struct ip4_net service_network;
+    char *api_host; /* NULL: not known */
     char *api_port;
     object_user_fn find_user;   /* NULL: unknown */
     object_member_fn is_member; /* NULL: nobody is */
@@ -147,6 +148,13 @@ struct err *definition_create_rules(struct change *c) MUST_CHECK;
 struct err *definition_update_rules(struct change *c) MUST_CHECK;
 /* Before a deletion: keeps the definition until its objects are gone. */
 void definition_delete_rules(struct change *c);
+
+/* objects_service.c: rules of Services; other kinds pass */
+/* Drops labels that are reserved: `kubectl expose` copies those of a pod. Warns. */
+void service_drop_reserved(struct change *c);
+struct err *service_create_rules(struct change *c) MUST_CHECK;
+void service_keep_rules(struct change *c);
+struct err *service_update_rules(struct change *c) MUST_CHECK;
 
 /* objects_slurm.c: rules of SlurmJobs, and of their pods' deletion; other kinds pass */
 bool is_slurm_job(const struct kind *k);

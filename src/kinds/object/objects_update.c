@@ -114,6 +114,7 @@ static struct err *update_rules(struct change *c)
     batch_keep_user(c);
     TRY(meta_update(c));
     admit_keep_priority(c);
+    service_keep_rules(c);
     TRY(kind_default(c->kind, c->after, &c->who));
     managed_update(c);
     TRY(kind_validate_update(c->kind, c->before, c->after, c->request->subresource));
@@ -122,6 +123,7 @@ static struct err *update_rules(struct change *c)
     TRY(meta_check_owners(c));
     if (!c->request->subresource && c->kind->validate_update)
         TRY(c->kind->validate_update(c->before, c->after, &c->who));
+    TRY(service_update_rules(c));
     if (is_pod(c->kind))
         TRY(pod_update_rules(c));
     TRY(definition_update_rules(c));

@@ -65,6 +65,19 @@ static const struct field claim_fields[] = {
 };
 static const struct field claim_item = F_OBJECT(NULL, claim_fields, "A claim of devices.");
 
+static const struct field dns_option_fields[] = {
+    F_STRING("name", "The option.", .size_max = 253),
+    F_STRING("value", "Its value.", .size_max = 253),
+    F_END,
+};
+static const struct field dns_option_item = F_OBJECT(NULL, dns_option_fields, "An option.");
+static const struct field dns_config_fields[] = {
+    F_LIST("nameservers", &string_item, "Addresses of name servers.", .items_max = 3),
+    F_LIST("searches", &string_item, "Domains to search.", .items_max = 32),
+    F_LIST("options", &dns_option_item, "Options, as ndots.", .items_max = 64),
+    F_END,
+};
+
 const struct field pod_spec_fields[] = {
     F_LIST("volumes", &volume_item, "Directories that containers can mount.", .merge_key = "name",
            .is_unique = true, .items_max = 128),
@@ -79,10 +92,10 @@ const struct field pod_spec_fields[] = {
           .min = 0, .max = INT32_MAX),
     F_INT("activeDeadlineSeconds", "Seconds that the pod may be active.", .min = 1,
           .max = INT32_MAX),
-    F_STRING("dnsPolicy", "The DNS policy; without effect: names resolve as on the node.",
-             .support = FIELD_IGNORED, .fallback = "\"ClusterFirst\"",
-             .harmless = "\"ClusterFirst\"", .values = dns_policies),
-    F_ANY("dnsConfig", "The DNS configuration.", .support = FIELD_IGNORED),
+    F_STRING("dnsPolicy",
+             "How names resolve; ClusterFirst needs the pod network, else: as on the node.",
+             .fallback = "\"ClusterFirst\"", .values = dns_policies),
+    F_OBJECT("dnsConfig", dns_config_fields, "Lines of resolv.conf, besides those of dnsPolicy."),
     F_MAP("nodeSelector", &label_value_item, "Labels that the node must have.",
           .check_key = name_check_qualified, .items_max = 64, .is_atomic = true),
     F_STRING("serviceAccountName", "The pod's identity to the API.", .fallback = "\"default\"",
@@ -91,7 +104,7 @@ const struct field pod_spec_fields[] = {
     F_BOOL("automountServiceAccountToken", "Whether a token is mounted; default: the account's "
                                            "setting, else true unless the account is `default`."),
     F_STRING("nodeName", "The pod's node.", .check = name_check_subdomain),
-    F_BOOL("hostNetwork", "Whether the pod uses the node's network: all pods do."),
+    F_BOOL("hostNetwork", "Whether the pod uses the node's network; without a pod network all do."),
     F_REFUSED("hostPID", "Whether the pod sees the node's processes.", .harmless = "false"),
     F_REFUSED("hostIPC", "Whether the pod shares the node's IPC.", .harmless = "false"),
     F_REFUSED("shareProcessNamespace", "Whether the containers see each other's processes.",
@@ -101,11 +114,14 @@ const struct field pod_spec_fields[] = {
              .fallback = "{}"),
     F_LIST("imagePullSecrets", &pull_secret_item, "Passwords of registries.", .merge_key = "name",
            .items_max = 64),
-    F_STRING("hostname", "The host name; without effect: pods have the node's.",
-             .support = FIELD_IGNORED, .size_max = 63),
+    F_STRING("hostname",
+             "The host name; absent: the pod's name, or without a pod network the "
+             "node's.",
+             .check = name_check_label, .size_max = 63),
     F_STRING("hostnameOverride", "The host name; without effect: pods have the node's.",
              .support = FIELD_IGNORED, .size_max = 64),
-    F_STRING("subdomain", "The DNS subdomain.", .support = FIELD_IGNORED, .size_max = 63),
+    F_STRING("subdomain", "A headless Service in whose domain the pod's hostname is.",
+             .check = name_check_label, .size_max = 63),
     F_BOOL("setHostnameAsFQDN", "Whether the host name is qualified.", .support = FIELD_IGNORED,
            .harmless = "false"),
     F_OBJECT("affinity", pod_affinity_fields, "Affinity to nodes and pods."),
@@ -120,7 +136,7 @@ const struct field pod_spec_fields[] = {
              .values = preemption_policies),
     F_REFUSED("readinessGates", "More conditions of readiness."),
     F_REFUSED("runtimeClassName", "The runtime."),
-    F_BOOL("enableServiceLinks", "Whether services are in the environment: there are none.",
+    F_BOOL("enableServiceLinks", "Whether Services are in the environment, with a pod network.",
            .fallback = "true"),
     F_REFUSED("overhead", "The overhead of the runtime."),
     F_LIST("topologySpreadConstraints", &pod_spread_item, "Spread constraints.",

@@ -242,6 +242,14 @@ static void validate_toleration(const json_t *toleration, const struct path *at,
                       "effect must be 'NoExecute' when `tolerationSeconds` is set");
 }
 
+static void validate_dns(const json_t *spec, const struct path *at, struct causes *causes)
+{
+    if (text_equal(json_text(spec, "dnsPolicy"), "None") &&
+        json_array_size(json_at(spec, "dnsConfig", "nameservers", NULL)) == 0)
+        cause_required(causes, PATH(PATH(at, "dnsConfig"), "nameservers"),
+                       "must provide at least one DNS nameserver when `dnsPolicy` is None");
+}
+
 void pod_spec_validate(const json_t *spec, const struct path *at, struct causes *causes)
 {
     const json_t *volumes = json_object_get(spec, "volumes");
@@ -255,6 +263,7 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
     for (size_t i = 0; i < json_array_size(tolerations); i++)
         validate_toleration(json_array_get(tolerations, i), PATH_INDEX(PATH(at, "tolerations"), i),
                             causes);
+    validate_dns(spec, at, causes);
     pod_validate_security(spec, at, causes);
     pod_validate_gates(spec, at, causes);
     pod_validate_affinity(spec, at, causes);

@@ -14,6 +14,27 @@ static bool is_pod_kind(const struct kind *k)
     return *k->group == '\0' && text_equal(k->plural, "pods");
 }
 
+static bool is_service_kind(const struct kind *k)
+{
+    return *k->group == '\0' && text_equal(k->plural, "services");
+}
+
+/* The node ports of a Service, or one load balancer. */
+static int64_t service_amount(const json_t *service, const char *resource)
+{
+    const json_t *port = NULL;
+    int64_t n = 0;
+    size_t i = 0;
+
+    if (text_equal(resource, "services.loadbalancers"))
+        return text_equal(json_text_at(service, "spec", "type", NULL), "LoadBalancer");
+    if (!text_equal(resource, "services.nodeports"))
+        return 0;
+    json_array_foreach (json_at(service, "spec", "ports", NULL), i, port)
+        n += json_int(port, "nodePort", 0) > 0;
+    return n;
+}
+
 static bool is_claim_kind(const struct kind *k)
 {
     return text_equal(k->plural, "resourceclaims") && text_equal(k->group, "resource.k8s.io");
@@ -149,6 +170,8 @@ struct quantity quota_usage(const struct kind *k, const json_t *object, const ch
 
     if (quota_counts(resource, k))
         return one;
+    if (is_service_kind(k))
+        return (struct quantity){.milli = 1000 * service_amount(object, resource)};
     if (is_claim_kind(k))
         return (struct quantity){.milli =
                                      1000 * quota_devices(object, quota_device_class(resource))};

@@ -79,20 +79,25 @@ struct err *quota_count(const struct quota_counting *q, json_t **ret)
     AUTO(json_freep) json_t *used = json_object();
     const struct kind *pods = kind_find("", "pods");
     const struct kind *claims = kind_find("resource.k8s.io", "resourceclaims");
+    const struct kind *services = kind_find("", "services");
     const char *resource;
     json_t *value;
     bool has_pods = false;
     bool has_claims = false;
+    bool has_services = false;
 
     json_object_foreach (json_at(q->quota, "spec", "hard", NULL), resource, value) {
         const struct kind *k = quota_counted(resource);
 
         json_put_text(used, resource, "0");
-        if (k && k != pods && k != claims && !quota_ignores(k))
+        if (k && k != pods && k != claims && k != services && !quota_ignores(k))
             usage_count_objects(q, k, resource, used);
         has_pods |= !k || k == pods;
         has_claims |= (k && k == claims) || quota_device_class(resource).size > 0;
+        has_services |= k == services || text_starts_with(resource, "services.");
     }
+    if (has_services)
+        TRY(usage_count_contents(q, services, used));
     if (has_pods)
         TRY(usage_count_contents(q, pods, used));
     if (has_claims)

@@ -76,6 +76,35 @@ static const struct proto_field core_v1_config_map[] = {
     {0},
 };
 
+static const struct proto_field core_v1_endpoint_address[] = {
+    {1, "ip", PROTO_STRING, 0, NULL},
+    {3, "hostname", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "nodeName", PROTO_STRING, 0, NULL},
+    {2, "targetRef", PROTO_MESSAGE, 0, core_v1_object_reference},
+    {0},
+};
+
+static const struct proto_field core_v1_endpoint_port[] = {
+    {1, "name", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "port", PROTO_INT, 0, NULL},
+    {3, "protocol", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "appProtocol", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_endpoint_subset[] = {
+    {1, "addresses", PROTO_MESSAGE, PROTO_REPEATED, core_v1_endpoint_address},
+    {2, "notReadyAddresses", PROTO_MESSAGE, PROTO_REPEATED, core_v1_endpoint_address},
+    {3, "ports", PROTO_MESSAGE, PROTO_REPEATED, core_v1_endpoint_port},
+    {0},
+};
+
+static const struct proto_field core_v1_endpoints[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "subsets", PROTO_MESSAGE, PROTO_REPEATED, core_v1_endpoint_subset},
+    {0},
+};
+
 static const struct proto_field core_v1_event_source[] = {
     {1, "component", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
     {2, "host", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
@@ -1489,6 +1518,93 @@ static const struct proto_field core_v1_secret[] = {
     {0},
 };
 
+static const struct proto_field core_v1_service_port[] = {
+    {1, "name", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "protocol", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "appProtocol", PROTO_STRING, 0, NULL},
+    {3, "port", PROTO_INT, 0, NULL},
+    {4, "targetPort", PROTO_INT_OR_STRING, 0, NULL},
+    {5, "nodePort", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_client_ipconfig[] = {
+    {1, "timeoutSeconds", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_session_affinity_config[] = {
+    {1, "clientIP", PROTO_MESSAGE, 0, core_v1_client_ipconfig},
+    {0},
+};
+
+static const struct proto_field core_v1_service_spec[] = {
+    {1, "ports", PROTO_MESSAGE, PROTO_REPEATED, core_v1_service_port},
+    {2, "selector", PROTO_STRING, PROTO_MAP, NULL},
+    {3, "clusterIP", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {18, "clusterIPs", PROTO_STRING, PROTO_REPEATED, NULL},
+    {4, "type", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "externalIPs", PROTO_STRING, PROTO_REPEATED, NULL},
+    {7, "sessionAffinity", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {8, "loadBalancerIP", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {9, "loadBalancerSourceRanges", PROTO_STRING, PROTO_REPEATED, NULL},
+    {10, "externalName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {11, "externalTrafficPolicy", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {12, "healthCheckNodePort", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {13, "publishNotReadyAddresses", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {14, "sessionAffinityConfig", PROTO_MESSAGE, 0, core_v1_session_affinity_config},
+    {19, "ipFamilies", PROTO_STRING, PROTO_REPEATED, NULL},
+    {17, "ipFamilyPolicy", PROTO_STRING, 0, NULL},
+    {20, "allocateLoadBalancerNodePorts", PROTO_BOOL, 0, NULL},
+    {21, "loadBalancerClass", PROTO_STRING, 0, NULL},
+    {22, "internalTrafficPolicy", PROTO_STRING, 0, NULL},
+    {23, "trafficDistribution", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_port_status[] = {
+    {1, "port", PROTO_INT, 0, NULL},
+    {2, "protocol", PROTO_STRING, 0, NULL},
+    {3, "error", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_load_balancer_ingress[] = {
+    {1, "ip", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "hostname", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "ipMode", PROTO_STRING, 0, NULL},
+    {4, "ports", PROTO_MESSAGE, PROTO_REPEATED, core_v1_port_status},
+    {0},
+};
+
+static const struct proto_field core_v1_load_balancer_status[] = {
+    {1, "ingress", PROTO_MESSAGE, PROTO_REPEATED, core_v1_load_balancer_ingress},
+    {0},
+};
+
+static const struct proto_field meta_v1_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {3, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {4, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {5, "reason", PROTO_STRING, 0, NULL},
+    {6, "message", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_service_status[] = {
+    {1, "loadBalancer", PROTO_MESSAGE, 0, core_v1_load_balancer_status},
+    {2, "conditions", PROTO_MESSAGE, PROTO_REPEATED, meta_v1_condition},
+    {0},
+};
+
+static const struct proto_field core_v1_service[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, core_v1_service_spec},
+    {3, "status", PROTO_MESSAGE, 0, core_v1_service_status},
+    {0},
+};
+
 static const struct proto_field core_v1_service_account[] = {
     {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
     {2, "secrets", PROTO_MESSAGE, PROTO_REPEATED, core_v1_object_reference},
@@ -2340,6 +2456,57 @@ static const struct proto_field coordination_v1_lease[] = {
     {0},
 };
 
+static const struct proto_field discovery_v1_endpoint_conditions[] = {
+    {1, "ready", PROTO_BOOL, 0, NULL},
+    {2, "serving", PROTO_BOOL, 0, NULL},
+    {3, "terminating", PROTO_BOOL, 0, NULL},
+    {0},
+};
+
+static const struct proto_field discovery_v1_for_zone[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field discovery_v1_for_node[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field discovery_v1_endpoint_hints[] = {
+    {1, "forZones", PROTO_MESSAGE, PROTO_REPEATED, discovery_v1_for_zone},
+    {2, "forNodes", PROTO_MESSAGE, PROTO_REPEATED, discovery_v1_for_node},
+    {0},
+};
+
+static const struct proto_field discovery_v1_endpoint[] = {
+    {1, "addresses", PROTO_STRING, PROTO_REPEATED, NULL},
+    {2, "conditions", PROTO_MESSAGE, 0, discovery_v1_endpoint_conditions},
+    {3, "hostname", PROTO_STRING, 0, NULL},
+    {4, "targetRef", PROTO_MESSAGE, 0, core_v1_object_reference},
+    {5, "deprecatedTopology", PROTO_STRING, PROTO_MAP, NULL},
+    {6, "nodeName", PROTO_STRING, 0, NULL},
+    {7, "zone", PROTO_STRING, 0, NULL},
+    {8, "hints", PROTO_MESSAGE, 0, discovery_v1_endpoint_hints},
+    {0},
+};
+
+static const struct proto_field discovery_v1_endpoint_port[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "protocol", PROTO_STRING, 0, NULL},
+    {3, "port", PROTO_INT, 0, NULL},
+    {4, "appProtocol", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field discovery_v1_endpoint_slice[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {4, "addressType", PROTO_STRING, 0, NULL},
+    {2, "endpoints", PROTO_MESSAGE, PROTO_REPEATED, discovery_v1_endpoint},
+    {3, "ports", PROTO_MESSAGE, PROTO_REPEATED, discovery_v1_endpoint_port},
+    {0},
+};
+
 static const struct proto_field events_v1_event_series[] = {
     {1, "count", PROTO_INT, 0, NULL},
     {2, "lastObservedTime", PROTO_MICRO_TIME, 0, NULL},
@@ -2376,16 +2543,6 @@ static const struct proto_field policy_v1_pod_disruption_budget_spec[] = {
     {2, "selector", PROTO_MESSAGE, 0, meta_v1_label_selector},
     {3, "maxUnavailable", PROTO_INT_OR_STRING, 0, NULL},
     {4, "unhealthyPodEvictionPolicy", PROTO_STRING, 0, NULL},
-    {0},
-};
-
-static const struct proto_field meta_v1_condition[] = {
-    {1, "type", PROTO_STRING, 0, NULL},
-    {2, "status", PROTO_STRING, 0, NULL},
-    {3, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
-    {4, "lastTransitionTime", PROTO_TIME, 0, NULL},
-    {5, "reason", PROTO_STRING, 0, NULL},
-    {6, "message", PROTO_STRING, 0, NULL},
     {0},
 };
 
@@ -2806,6 +2963,7 @@ static const struct proto_field scheduling_v1beta1_workload[] = {
 const struct proto_message proto_messages[] = {
     {"v1", "Binding", core_v1_binding},
     {"v1", "ConfigMap", core_v1_config_map},
+    {"v1", "Endpoints", core_v1_endpoints},
     {"v1", "Event", core_v1_event},
     {"v1", "LimitRange", core_v1_limit_range},
     {"v1", "Namespace", core_v1_namespace},
@@ -2813,6 +2971,7 @@ const struct proto_message proto_messages[] = {
     {"v1", "Pod", core_v1_pod},
     {"v1", "ResourceQuota", core_v1_resource_quota},
     {"v1", "Secret", core_v1_secret},
+    {"v1", "Service", core_v1_service},
     {"v1", "ServiceAccount", core_v1_service_account},
     {NULL, "DeleteOptions", meta_v1_delete_options},
     {"apps/v1", "ControllerRevision", apps_v1_controller_revision},
@@ -2831,6 +2990,7 @@ const struct proto_message proto_messages[] = {
     {"batch/v1", "CronJob", batch_v1_cron_job},
     {"batch/v1", "Job", batch_v1_job},
     {"coordination.k8s.io/v1", "Lease", coordination_v1_lease},
+    {"discovery.k8s.io/v1", "EndpointSlice", discovery_v1_endpoint_slice},
     {"events.k8s.io/v1", "Event", events_v1_event},
     {"policy/v1", "Eviction", policy_v1_eviction},
     {"policy/v1", "PodDisruptionBudget", policy_v1_pod_disruption_budget},

@@ -202,7 +202,7 @@ static void warns_of_fields_that_have_no_effect(void **state)
 {
     AUTO(json_freep)
     json_t *object = read_json(
-        "{\"spec\":{\"dnsPolicy\":\"Default\",\"hostname\":\"h\",\"subdomain\":\"\","
+        "{\"spec\":{\"setHostnameAsFQDN\":true,\"hostnameOverride\":\"h\","
         "\"terminationMessagePath\":\"/dev/termination-log\",\"containers\":"
         "[{\"terminationMessagePolicy\":\"File\",\"resizePolicy\":[{}],\"stdin\":false}]}}");
     AUTO(json_freep) json_t *warnings = json_array();
@@ -212,10 +212,10 @@ static void warns_of_fields_that_have_no_effect(void **state)
     (void)state;
     assert_null(e);
     assert_string_equal(
-        text, "[\"spec.dnsPolicy: is not implemented by mete yet; ignored\","
-              "\"spec.hostname: is not implemented by mete yet; ignored\","
+        text, "[\"spec.setHostnameAsFQDN: is not implemented by mete yet; ignored\","
+              "\"spec.hostnameOverride: is not implemented by mete yet; ignored\","
               "\"spec.containers[0].resizePolicy: is not implemented by mete yet; ignored\"]");
-    assert_string_equal(json_text_at(object, "spec", "hostname", NULL), "h");
+    assert_string_equal(json_text_at(object, "spec", "hostnameOverride", NULL), "h");
 }
 
 static void bytes_are_base64(void **state)

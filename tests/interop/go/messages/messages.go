@@ -10,6 +10,7 @@ import (
 	batch "k8s.io/api/batch/v1"
 	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
+	discovery "k8s.io/api/discovery/v1"
 	events "k8s.io/api/events/v1"
 	policy "k8s.io/api/policy/v1"
 	policybeta "k8s.io/api/policy/v1beta1"
@@ -32,6 +33,7 @@ type Body struct {
 var Bodies = []Body{
 	{"v1", &core.Binding{}},
 	{"v1", &core.ConfigMap{}},
+	{"v1", &core.Endpoints{}},
 	{"v1", &core.Event{}},
 	{"v1", &core.LimitRange{}},
 	{"v1", &core.Namespace{}},
@@ -39,6 +41,7 @@ var Bodies = []Body{
 	{"v1", &core.Pod{}},
 	{"v1", &core.ResourceQuota{}},
 	{"v1", &core.Secret{}},
+	{"v1", &core.Service{}},
 	{"v1", &core.ServiceAccount{}},
 	{"", &meta.DeleteOptions{}},
 	{"apps/v1", &apps.ControllerRevision{}},
@@ -57,6 +60,7 @@ var Bodies = []Body{
 	{"batch/v1", &batch.CronJob{}},
 	{"batch/v1", &batch.Job{}},
 	{"coordination.k8s.io/v1", &coordination.Lease{}},
+	{"discovery.k8s.io/v1", &discovery.EndpointSlice{}},
 	{"events.k8s.io/v1", &events.Event{}},
 	{"policy/v1", &policy.Eviction{}},
 	{"policy/v1", &policy.PodDisruptionBudget{}},
