@@ -181,7 +181,7 @@ static void hosts_find(struct hosts *h, const char *listen_host)
         hosts_add_interfaces(h);
 }
 
-struct err *pki_make(const char *dir, const char *listen_host)
+struct err *pki_make(const char *dir, const char *listen_host, const char *const *others)
 {
     const struct subject admin = {.groups = {"system:masters"},
                                   .name = "admin",
@@ -193,6 +193,8 @@ struct err *pki_make(const char *dir, const char *listen_host)
     AUTO(hosts_done) struct hosts hosts = {0};
 
     hosts_find(&hosts, listen_host);
+    for (; others && *others; others++)
+        hosts_add(&hosts, *others);
     TRY(dir_make(dir, 0700));
     TRY(make_authority(dir, "ca", "mete-ca", &ca));
     TRY(make_authority(dir, "nodes", NODE_CA_NAME, &nodes));

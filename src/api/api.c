@@ -55,6 +55,7 @@ struct err *api_new(const struct api_options *o, struct api **ret)
     struct http_options http = {.loop = o->loop,
                                 .unix_fd = o->unix_fd,
                                 .tls_fd = o->tls_fd,
+                                .pods_fd = o->pods_fd,
                                 .pki_dir = o->pki_dir,
                                 .handle = core_handle};
 

@@ -33,6 +33,7 @@ struct api_options {
     struct store *store;
     int unix_fd;         /* listening; -1: none. The caller closes both after api_free */
     int tls_fd;          /* listening; -1: none */
+    int pods_fd;         /* listening, as tls_fd, for pods; 0: none */
     const char *pki_dir; /* ca.crt, server.crt, server.key, sa.key (made by pki_make); NULL without
                             tls_fd */
     const char *users_file; /* tokens and identities, see docs/users.md; may be missing; read again

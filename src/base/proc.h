@@ -13,7 +13,7 @@
 struct proc;
 
 enum {
-    PROC_FDS_MAX = 10
+    PROC_FDS_MAX = 11
 };
 
 struct proc_options {

@@ -386,6 +386,8 @@ static struct err *open_doors(struct http_server *s, const struct http_options *
     assert(o->n_doors <= HTTP_DOORS_MAX);
     TRY(door_open(s, &of_uids, o->unix_fd, NULL));
     TRY(door_open(s, &of_tls, o->tls_fd, o->pki_dir));
+    if (o->pods_fd > 0)
+        TRY(door_open(s, &of_tls, o->pods_fd, o->pki_dir));
     for (size_t i = 0; i < o->n_doors; i++) {
         const struct http_door *at = &o->doors[i];
         const struct door other = {.handle = at->handle, .arg = at->arg, .is_anonymous = true};

@@ -23,6 +23,7 @@ struct http_options {
     struct loop *loop; /* the real one */
     int unix_fd;       /* listening; -1: none */
     int tls_fd;        /* listening; -1: none */
+    int pods_fd;       /* listening, as tls_fd, for pods; 0: none */
     const char *pki_dir;
     request_fn handle;
     void *arg;

@@ -73,7 +73,7 @@ struct conn {
 
 struct http_server {
     struct event_base *base;
-    struct door doors[HTTP_DOORS_MAX + 2]; /* the unix socket, the API's TLS, then the others */
+    struct door doors[HTTP_DOORS_MAX + 3]; /* the unix socket, the API's two, then the others */
     size_t n_doors;
     struct conn *conns;
     size_t held; /* bytes of all bodies */

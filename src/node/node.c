@@ -15,6 +15,7 @@
 #include "client/informer.h"
 #include "gpu/gpusim_machine.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/service/service.h"
 #include "node/cdi_writer.h"
 #include "node/gpu_incidents.h"
 #include "node/gpu_modes.h"
@@ -29,6 +30,8 @@
 #include "node/lease_file.h"
 #include "node/log/logs.h"
 #include "node/log/rotation.h"
+#include "node/net/net_services.h"
+#include "node/net/pod_nets.h"
 #include "node/node_images.h"
 #include "node/node_object.h"
 #include "node/node_report.h"
@@ -58,9 +61,13 @@ struct node {
     struct worker *disk_worker;
     struct worker *forward_worker;
     struct worker *log_worker;
+    struct worker *net_worker;
     struct runtime *runtime;
     struct node_images *images;
     struct pinger *pinger;
+    struct net_services *services; /* with `nets` */
+    char dns_server[IP4_TEXT_SIZE];
+    struct pod_nets *nets; /* NULL: pods use the machine's network */
     struct rotation *rotation;
     struct cdi_writer *cdi; /* NULL: no file is asked for */
     struct pods *pods;
@@ -404,6 +411,52 @@ static void on_images(void *arg)
     if (n->pods)
         pods_images_changed(n->pods);
     report_if_due(n);
+}
+
+static void on_network(void *arg, const char *uid)
+{
+    struct node *n = arg;
+
+    if (n->services)
+        net_services_pods_changed(n->services);
+    if (n->pods)
+        pods_network_changed(n->pods, uid);
+}
+
+static struct err *begin_services(struct node *n)
+{
+    const struct net_services_options o = {.loop = n->o.loop,
+                                           .client = n->o.client,
+                                           .worker = n->net_worker,
+                                           .nets = n->nets,
+                                           .dir = n->dir,
+                                           .node = n->name,
+                                           .pods = n->o.pod_network,
+                                           .services = n->o.service_network};
+
+    return net_services_new(&o, &n->services);
+}
+
+/* A worker of its own: a disk that is slow delays no network. */
+static struct err *begin_nets(struct node *n, struct pods_options *po)
+{
+    const struct pod_nets_options o = {.loop = n->o.loop,
+                                       .worker = n->net_worker,
+                                       .dir = n->dir,
+                                       .boot_id = n->host.boot_id,
+                                       .network = n->o.pod_network,
+                                       .changed = on_network,
+                                       .arg = n};
+
+    if (n->o.pod_network.bits == 0)
+        return NULL;
+    TRY(pod_nets_new(&o, &n->nets));
+    po->nets = n->nets;
+    ip4_format(service_address_of_dns(n->o.service_network), n->dns_server);
+    po->dns_server = n->dns_server;
+    TRY(begin_services(n));
+    po->services = n->services;
+    return NULL;
 }
 
 static struct err *begin_images(struct node *n, struct pods_options *o)
@@ -815,6 +868,8 @@ static struct err *node_begin(struct node *n)
     TRY(worker_new(n->o.loop, &n->disk_worker));
     TRY(worker_new(n->o.loop, &n->forward_worker));
     TRY(worker_new(n->o.loop, &n->log_worker));
+    TRY(worker_new(n->o.loop, &n->net_worker));
+    TRY(begin_nets(n, &po));
     po.disk_worker = n->disk_worker;
     po.measure = disk_usage_measure;
     TRY(begin_runtime(n));
@@ -874,9 +929,12 @@ void node_free(struct node *n)
     rotation_free(n->rotation);
     worker_free(n->disk_worker);
     worker_free(n->forward_worker);
-    worker_free(n->worker); /* finishes its jobs, and tells the pods */
+    worker_free(n->net_worker); /* finishes its jobs, and tells the networks */
+    worker_free(n->worker);     /* finishes its jobs, and tells the pods */
     node_images_stop(n->images);
     pods_free(n->pods);
+    net_services_free(n->services);
+    pod_nets_free(n->nets);
     node_images_free(n->images);
     pinger_free(n->pinger);
     cdi_writer_free(n->cdi);

@@ -17,6 +17,7 @@
 #include "gpu/share_watch.h"
 #include "gpu/sharing_config.h"
 #include "model/host_roots.h"
+#include "model/ip4.h"
 
 struct node;
 
@@ -33,7 +34,9 @@ struct node_options {
     const char *dir;               /* DATA/node */
     const char *mask_dir;          /* DATA: hidden from containers of the image `host` */
     bool has_emulated_gpus;
-    bool is_fenced;        /* without its lease, ends its pods (kinds/node_lease.h) */
+    bool is_fenced;             /* without its lease, ends its pods (kinds/node_lease.h) */
+    struct ip4_net pod_network; /* each pod gets an address; {0}: pods use the machine's network */
+    struct ip4_net service_network;
     int64_t cpus;          /* that the node offers; 0: those of the machine */
     const char *cdi_file;  /* to be kept up to date; NULL: none */
     const char *runtime;   /* "auto", "crun" or "runc"; NULL: auto */

@@ -15,6 +15,13 @@
 
 #include "base/err.h"
 
+/* The addresses by which clients reach the API. */
+struct data_dir_address {
+    const char *host;
+    unsigned port;
+    const char *const *others; /* more names of the server, NULL-terminated; NULL: none */
+};
+
 struct data_dir {
     char *path;
     char *server;
@@ -37,7 +44,7 @@ void data_dir_done(struct data_dir *d);
 
 /* Creates certificates, the administrator's kubeconfig for `port`, the node's token, and the
  * token's digest in nodes.yaml, where the entries of other nodes stay. */
-struct err *data_dir_identities(const struct data_dir *d, const char *host, unsigned port,
+struct err *data_dir_identities(const struct data_dir *d, const struct data_dir_address *at,
                                 const char *node_name) MUST_CHECK;
 
 /* Finds the pid of the `mete up` that holds `path`; 0: none. */
@@ -53,6 +60,8 @@ struct err *listen_unix(const char *path, int *ret) MUST_CHECK;
  * of it leads to the present socket. */
 struct err *listen_link(const char *path, const char *dir) MUST_CHECK;
 struct err *listen_tcp(const char *host, unsigned port, int *ret, unsigned *ret_port) MUST_CHECK;
+/* The same at an address that this machine need not have yet. */
+struct err *listen_tcp_ahead(const char *host, unsigned port, int *ret) MUST_CHECK;
 
 /* Can `profile` be emulated? If not, ERR_INVALID, ERR_BAD_REQUEST or ERR_NOT_FOUND. */
 struct err *emulate_check(const char *profile) MUST_CHECK;

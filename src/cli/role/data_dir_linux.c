@@ -288,14 +288,14 @@ static struct err *write_kubeconfig(const struct data_dir *d, const char *host, 
     return file_write(path, 0600, str_of(text));
 }
 
-struct err *data_dir_identities(const struct data_dir *d, const char *host, unsigned port,
+struct err *data_dir_identities(const struct data_dir *d, const struct data_dir_address *at,
                                 const char *node_name)
 {
     AUTO_FREE char *token = NULL;
 
-    TRY(pki_make(d->pki, host));
+    TRY(pki_make(d->pki, at->host, at->others));
     TRY(share_pki(d));
-    TRY(write_kubeconfig(d, host, port));
+    TRY(write_kubeconfig(d, at->host, at->port));
     TRY(make_token(d, &token));
     return publish_token(d, token, node_name);
 }

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -66,7 +67,8 @@ static struct err *bound_port(int fd, unsigned *ret)
     return NULL;
 }
 
-static struct err *listen_at(const struct addrinfo *at, const char *host, unsigned port, int *ret)
+static struct err *listen_at(const struct addrinfo *at, const char *host, unsigned port,
+                             bool is_ahead, int *ret)
 {
     AUTO(fd_closep) int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int on = 1;
@@ -74,6 +76,8 @@ static struct err *listen_at(const struct addrinfo *at, const char *host, unsign
     if (fd < 0)
         return err_errno(errno, "create a socket");
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
+        return err_errno(errno, "prepare a socket");
+    if (is_ahead && setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof(on)) < 0)
         return err_errno(errno, "prepare a socket");
     if (bind(fd, at->ai_addr, at->ai_addrlen) < 0)
         return errno == EADDRINUSE
@@ -86,7 +90,7 @@ static struct err *listen_at(const struct addrinfo *at, const char *host, unsign
     return NULL;
 }
 
-struct err *listen_tcp(const char *host, unsigned port, int *ret, unsigned *ret_port)
+static struct err *listen_found(const char *host, unsigned port, bool is_ahead, int *ret)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
                              .ai_socktype = SOCK_STREAM,
@@ -100,9 +104,18 @@ struct err *listen_tcp(const char *host, unsigned port, int *ret, unsigned *ret_
     failed = getaddrinfo(host, service, &hints, &found);
     if (failed)
         return err_new(ERR_INVALID, "listen on \"%s\": %s", host, gai_strerror(failed));
-    e = listen_at(found, host, port, ret);
+    e = listen_at(found, host, port, is_ahead, ret);
     freeaddrinfo(found);
-    if (e)
-        return e;
+    return e;
+}
+
+struct err *listen_tcp_ahead(const char *host, unsigned port, int *ret)
+{
+    return listen_found(host, port, true, ret);
+}
+
+struct err *listen_tcp(const char *host, unsigned port, int *ret, unsigned *ret_port)
+{
+    TRY(listen_found(host, port, false, ret));
     return bound_port(*ret, ret_port);
 }

@@ -19,6 +19,7 @@
 #include "cli/role/up.h"
 #include "client/client.h"
 #include "gpu/gpu_watch.h"
+#include "kinds/service/service.h"
 #include "node/node.h"
 #include "node/session/door.h"
 
@@ -46,6 +47,8 @@ struct hands {
     char *socket;
     char *dir;
     char *driver_root;
+    struct ip4_net pod_network; /* {0}: off */
+    struct ip4_net service_network;
     int64_t cpus; /* 0: those of the machine */
     const char *cdi_file;
     char *machine; /* file of the emulated machine; NULL: the gpus are real */
@@ -123,6 +126,8 @@ static void begin_node(struct hands *h)
         .self_path = h->self_path,
         .has_emulated_gpus = h->machine != NULL,
         .cpus = h->cpus,
+        .pod_network = h->pod_network,
+        .service_network = h->service_network,
         .cdi_file = h->cdi_file[0] ? h->cdi_file : NULL,
         .log_max_bytes = h->log_limits.max_bytes,
         .log_max_files = (size_t)h->log_limits.max_files,
@@ -382,6 +387,11 @@ static struct err *node_begin(struct hands *h, struct cli *c)
     if (!h->name)
         return cli_usage(c, "node needs --name");
     TRY(cpus_parse(flag_text(c->in, "cpus"), &h->cpus));
+    TRY(pod_network_parse(flag_text(c->in, "pod-network"), &h->pod_network));
+    TRY(service_network_parse(flag_text(c->in, "service-network"), &h->service_network));
+    if (h->pod_network.bits > 0 && flag_text(c->in, "server"))
+        return cli_usage(c, "--pod-network: a network between pods of several machines is not "
+                            "implemented yet: pods of a joined node use its network");
     TRY(role_init(&h->role, c, "node"));
     TRY(role_host_roots(c, &h->host_roots));
     TRY(gpu_config_read(flag_text(c->in, "gpu-config"), &h->sharing));
@@ -489,6 +499,16 @@ static const struct flag node_flags[] = {
      .value = "COUNT",
      .doc = "CPUs that jobs may ask for on this machine; empty: all of the machine",
      .fallback = ""},
+    {.name = "pod-network",
+     .type = FLAG_TEXT,
+     .value = "NETWORK",
+     .doc = "network of pods; off: pods use the machine's network",
+     .fallback = "off"},
+    {.name = "service-network",
+     .type = FLAG_TEXT,
+     .value = "NETWORK",
+     .doc = "network of the addresses of Services",
+     .fallback = SERVICE_NETWORK},
     {.name = "cdi-file",
      .type = FLAG_TEXT,
      .value = "FILE",

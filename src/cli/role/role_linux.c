@@ -12,6 +12,7 @@
 #include "base/loop_linux.h"
 #include "cli/role/log_limits.h"
 #include "kinds/scheduler_names.h"
+#include "kinds/service/service.h"
 
 const struct flag role_flags[] = {
     {.name = "data",
@@ -65,6 +66,16 @@ const struct flag role_flags[] = {
      .value = "FILE",
      .doc = "configuration of Slurm; empty: none",
      .fallback = ""},
+    {.name = "pod-network",
+     .type = FLAG_TEXT,
+     .value = "NETWORK",
+     .doc = "network of pods; off: pods use the machine's network",
+     .fallback = "off"},
+    {.name = "service-network",
+     .type = FLAG_TEXT,
+     .value = "NETWORK",
+     .doc = "network of the addresses of Services",
+     .fallback = SERVICE_NETWORK},
     {.name = "metrics-tls",
      .type = FLAG_TEXT,
      .value = "HOW",

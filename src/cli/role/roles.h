@@ -10,6 +10,7 @@ enum {
     ROLE_FD_TLS = 7,
     ROLE_FD_METRICS = 8, /* with --has-metrics only */
     ROLE_FD_PAGE = 9,    /* absent with --dashboard off */
+    ROLE_FD_PODS = 10,   /* server: listening for pods; absent without --pod-network */
 };
 
 /* Shortest time and number of arrivals between two learnings. */

@@ -22,15 +22,18 @@
 #include "cli/role/process_metrics.h"
 #include "cli/role/role_linux.h"
 #include "cli/role/slurm_files.h"
+#include "cli/role/up.h"
 #include "control/control.h"
 #include "control/slurm/slurm_config.h"
 #include "kinds/custom/custom_kinds.h"
 #include "kinds/object/objects.h"
+#include "kinds/service/service.h"
 #include "kinds/slurm/slurm_rows.h"
 #include "meter/exporter/exporter.h"
 #include "meter/meter.h"
 #include "meter/rollup.h"
 #include "meter/wall.h"
+#include "node/net/net_config.h"
 #include "page/jobs_report.h"
 #include "page/page.h"
 #include "slurm/rest.h"
@@ -66,6 +69,10 @@ struct server {
     struct host_roots host_roots;
     struct network_tiers network_tiers;
     const char *scheduler_names; /* value of the flag */
+    struct ip4_net pod_network;  /* {0}: off */
+    struct ip4_net service_network;
+    char gateway[IP4_TEXT_SIZE]; /* of the pod network */
+    unsigned api_port;
     char *dir;
     char *pki;
     char *users;
@@ -129,6 +136,22 @@ static void raise_descriptors(void)
         LOG(WARN, "the limit of open files was not raised");
 }
 
+static bool is_listening(int fd)
+{
+    int is = 0;
+    socklen_t size = sizeof(is);
+
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is, &size) == 0 && is;
+}
+
+static unsigned port_of(const char *text)
+{
+    int64_t port = 0;
+
+    err_free(num_parse_int64(str_of(text), 0, UINT16_MAX, &port)); /* our own text */
+    return (unsigned)port;
+}
+
 /* Pods share the machine's network: an address of all interfaces becomes the loopback address. */
 static void find_address(char host[INET6_ADDRSTRLEN], char port[8])
 {
@@ -189,7 +212,13 @@ static struct err *open_store(struct server *s)
     store.storage = s->storage;
     TRY(store_open(&store, &s->store));
     objects.store = s->store;
+    objects.service_network = s->service_network;
     find_address(host, port);
+    if (s->pod_network.bits > 0) { /* by default/kubernetes */
+        ip4_format(service_address_of_api(s->service_network), host);
+        s->api_port = port_of(port);
+        (void)snprintf(port, sizeof(port), "%d", 443);
+    }
     if (*host) {
         objects.api_host = host;
         objects.api_port = port;
@@ -332,6 +361,7 @@ static struct err *open_doors(struct server *s, const struct cli *c)
         .objects = s->objects,
         .unix_fd = ROLE_FD_UNIX,
         .tls_fd = ROLE_FD_TLS,
+        .pods_fd = is_listening(ROLE_FD_PODS) ? ROLE_FD_PODS : 0,
         .pki_dir = s->pki,
         .users_file = s->users,
         .nodes_file = s->nodes_file,
@@ -356,6 +386,9 @@ static struct err *open_doors(struct server *s, const struct cli *c)
     TRY(file_read(ca_path, CA_FILE_MAX, &ca));
     control.ca = ca.at;
     control.scheduler_names = s->scheduler_names;
+    control.service_network = s->service_network;
+    control.gateway = s->pod_network.bits > 0 ? s->gateway : NULL;
+    control.api_port = s->api_port;
     control.gpu_sample = meter_gpu_sample;
     control.container_gpu = meter_container_gpu;
     control.gpu_sample_arg = s->meter;
@@ -412,6 +445,11 @@ static struct err *server_run(struct cli *c)
         e = role_host_roots(c, &s.host_roots);
     if (!e)
         e = network_tiers_parse(flag_text(c->in, "network-tiers"), &s.network_tiers);
+    if (!e)
+        e = pod_network_parse(flag_text(c->in, "pod-network"), &s.pod_network);
+    if (!e)
+        e = service_network_parse(flag_text(c->in, "service-network"), &s.service_network);
+    ip4_format(net_gateway(s.pod_network), s.gateway);
     s.has_metrics = flag_switch(c->in, "has-metrics");
     s.scheduler_names = flag_text(c->in, "scheduler-names");
     s.slurm_conf = mem_strdup(flag_text(c->in, "slurm-conf"));

@@ -7,7 +7,7 @@
 #include "base/loop.h"
 
 enum {
-    CHILD_FDS_MAX = 10,
+    CHILD_FDS_MAX = 11,
     CHILD_ARGS_MAX = 160
 };
 

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "model/host_roots.h"
+#include "model/ip4.h"
 
 struct up_options {
     char *data;
@@ -21,8 +22,10 @@ struct up_options {
     bool is_page_default; /* nobody chose the port */
     char *log_level;
     char *log_format;
-    char *runtime;      /* "auto", "crun", "runc" */
-    char *driver_root;  /* directory; "": to be found */
+    char *runtime;     /* "auto", "crun", "runc" */
+    char *driver_root; /* directory; "": to be found */
+    char *pod_network; /* "off", or a network: 10.244.0.0/16 */
+    char *service_network;
     char *cpus;         /* number that the node offers; "": all of the machine */
     char *cdi_file;     /* CDI file to be kept up to date; "": none */
     char *log_max_size; /* of containers; both checked by log_limits_parse */
@@ -51,6 +54,8 @@ struct up_given {
     const char *runtime;
     const char *driver_root;
     const char *cpus;
+    const char *pod_network;
+    const char *service_network;
     const char *cdi_file;
     const char *log_max_size;
     const char *log_max_files;
@@ -61,8 +66,9 @@ struct up_given {
  * Makes the options. `config` is the document of a file with apiVersion mete.dev/v1, kind Config
  * and the members data, gpus, gpuConfig, migConfig, slurmConf, listen, metrics, metricsTls,
  * dashboard, logLevel, logFormat, runtime, driverRoot, cpus, cdiFile, containerLogMaxSize,
- * containerLogMaxFiles, learnEvery, learnAfter, networkTiers, schedulerNames, auditReads, auditKeep
- * and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST names an unknown or malformed member.
+ * containerLogMaxFiles, learnEvery, learnAfter, networkTiers, schedulerNames, auditReads,
+ * auditKeep, podNetwork, serviceNetwork and hostPathRoots (a list); NULL: none. ERR_BAD_REQUEST
+ * names an unknown or malformed member.
  */
 struct err *up_options_make(const struct up_given *given, const json_t *config,
                             struct up_options *ret) MUST_CHECK;
@@ -70,6 +76,10 @@ void up_options_done(struct up_options *o);
 
 /* Reads the number of cpus that a node offers. "": `*ret` stays. */
 struct err *cpus_parse(const char *text, int64_t *ret) MUST_CHECK;
+
+/* Read networks; "off": {0}. */
+struct err *pod_network_parse(const char *text, struct ip4_net *ret) MUST_CHECK;
+struct err *service_network_parse(const char *text, struct ip4_net *ret) MUST_CHECK;
 
 /* Reads "127.0.0.1:7443", "[::1]:0", ":7443" (all addresses). Messages begin with `what`. The
  * caller frees `*ret_host`. */

@@ -26,7 +26,9 @@
 #include "cli/role/up.h"
 #include "cli/session.h"
 #include "client/informer.h"
+#include "kinds/service/service.h"
 #include "model/gpu_ask.h"
+#include "node/net/net_config.h"
 
 enum {
     CONFIG_MAX = 1 << 20,
@@ -49,6 +51,7 @@ struct up {
     unsigned metrics_port;
     int metrics_fd;  /* -1: off */
     int page_fd;     /* -1: no web page */
+    int pods_fd;     /* of the API at the gateway of the pod network; -1: none */
     char *page_url;  /* "": no web page */
     int lifeline[2]; /* children hold the read end; it ends with this process */
     int ready[2];    /* each child writes its letter when it serves */
@@ -83,6 +86,7 @@ static void up_done(struct up *u)
     fd_close(u->tls_fd);
     fd_close(u->metrics_fd);
     fd_close(u->page_fd);
+    fd_close(u->pods_fd);
     data_dir_done(&u->dir);
     up_options_done(&u->options);
     free(u->node_name);
@@ -138,6 +142,8 @@ static struct err *read_options(struct up *u)
     given.runtime = flag_text(in, "runtime");
     given.driver_root = flag_text(in, "driver-root");
     given.cpus = flag_text(in, "cpus");
+    given.pod_network = flag_text(in, "pod-network");
+    given.service_network = flag_text(in, "service-network");
     given.cdi_file = flag_text(in, "cdi-file");
     given.log_max_size = flag_text(in, "container-log-max-size");
     given.log_max_files = flag_text(in, "container-log-max-files");
@@ -252,6 +258,40 @@ static struct err *page_listen(struct up *u)
     return NULL;
 }
 
+/* Pods reach the API at the gateway of their network, which the node makes later. */
+static struct err *pods_listen(struct up *u, const char *gateway)
+{
+    bool is_any = text_equal(u->options.host, "0.0.0.0") || text_equal(u->options.host, "::");
+
+    return is_any ? NULL : listen_tcp_ahead(gateway, u->port, &u->pods_fd);
+}
+
+static struct err *up_identities(struct up *u)
+{
+    char gateway[IP4_TEXT_SIZE] = "";
+    char service[IP4_TEXT_SIZE] = "";
+    const char *const others[] = {gateway,
+                                  service,
+                                  "kubernetes",
+                                  "kubernetes.default",
+                                  "kubernetes.default.svc",
+                                  "kubernetes.default.svc.cluster.local",
+                                  NULL};
+    struct data_dir_address at = {.host = u->options.host, .port = u->port};
+    struct ip4_net pods = {0};
+    struct ip4_net services = {0};
+
+    TRY(pod_network_parse(u->options.pod_network, &pods));
+    TRY(service_network_parse(u->options.service_network, &services));
+    if (pods.bits > 0) {
+        ip4_format(net_gateway(pods), gateway);
+        ip4_format(service_address_of_api(services), service);
+        at.others = others;
+        TRY(pods_listen(u, gateway));
+    }
+    return data_dir_identities(&u->dir, &at, u->node_name);
+}
+
 static struct err *up_prepare(struct up *u)
 {
     AUTO_FREE char *door = NULL;
@@ -269,7 +309,7 @@ static struct err *up_prepare(struct up *u)
     door = mem_format("%s/door", u->dir.path);
     TRY(listen_unix(u->dir.socket, &u->unix_fd));
     TRY(listen_link(u->dir.socket, door));
-    TRY(data_dir_identities(&u->dir, u->options.host, u->port, u->node_name));
+    TRY(up_identities(u));
     TRY(make_pipe(u->lifeline));
     TRY(make_pipe(u->ready));
     keep_room(u);
@@ -320,13 +360,18 @@ static struct err *start_server(struct up *u)
                  u->options.metrics_tls,
                  "--slurm-conf",
                  u->options.slurm_conf,
+                 "--pod-network",
+                 u->options.pod_network,
+                 "--service-network",
+                 u->options.service_network,
                  u->metrics_fd >= 0 ? "--has-metrics" : NULL,
                  NULL},
-        .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],
-                [ROLE_FD_READY] = u->ready[1], [ROLE_FD_CHILDREN] = u->dir.children_fd,
-                [ROLE_FD_UNIX] = u->unix_fd, [ROLE_FD_TLS] = u->tls_fd,
-                [ROLE_FD_METRICS] = u->metrics_fd, [ROLE_FD_PAGE] = u->page_fd},
-        .n_fds = ROLE_FD_PAGE + 1,
+        .fds = {-1, STDERR_FILENO,
+                STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0], [ROLE_FD_READY] = u->ready[1],
+                [ROLE_FD_CHILDREN] = u->dir.children_fd, [ROLE_FD_UNIX] = u->unix_fd,
+                [ROLE_FD_TLS] = u->tls_fd, [ROLE_FD_METRICS] = u->metrics_fd,
+                [ROLE_FD_PAGE] = u->page_fd, [ROLE_FD_PODS] = u->pods_fd},
+        .n_fds = ROLE_FD_PODS + 1,
         .uid = u->dir.uid,
         .gid = u->dir.gid,
     };
@@ -363,6 +408,10 @@ static struct err *start_node(struct up *u)
                  u->options.log_max_size,
                  "--container-log-max-files",
                  u->options.log_max_files,
+                 "--pod-network",
+                 u->options.pod_network,
+                 "--service-network",
+                 u->options.service_network,
                  "--gpu-config",
                  u->options.gpu_config,
                  "--mig-config",
@@ -596,6 +645,7 @@ static struct err *up_run(struct cli *c)
                    .tls_fd = -1,
                    .metrics_fd = -1,
                    .page_fd = -1,
+                   .pods_fd = -1,
                    .lifeline = {-1, -1},
                    .ready = {-1, -1},
                    .dir.lock_fd = -1,
@@ -688,6 +738,15 @@ static const struct flag up_flags[] = {
      .doc =
          "CPUs that jobs may ask for on this machine, more or fewer than it has. Default: all of "
          "the machine"},
+    {.name = "pod-network",
+     .type = FLAG_TEXT,
+     .value = "NETWORK",
+     .doc = "network of pods, as 10.244.0.0/16: each pod gets an address of its own; off: pods use "
+            "the machine's network. Default: off"},
+    {.name = "service-network",
+     .type = FLAG_TEXT,
+     .value = "NETWORK",
+     .doc = "network of the addresses of Services. Default: 10.96.0.0/16"},
     {.name = "cdi-file",
      .type = FLAG_TEXT,
      .value = "FILE",

@@ -8,6 +8,7 @@
 #include "cli/role/up.h"
 #include "kinds/network_tiers.h"
 #include "kinds/scheduler_names.h"
+#include "kinds/service/service.h"
 #include "node/cdi_writer.h"
 
 enum {
@@ -67,6 +68,8 @@ static const char *const config_keys[] = {"apiVersion",
                                           "learnAfter",
                                           "networkTiers",
                                           "schedulerNames",
+                                          "podNetwork",
+                                          "serviceNetwork",
                                           "auditReads",
                                           "auditKeep",
                                           NULL};
@@ -167,6 +170,46 @@ static struct err *check_audit(const struct up_options *o)
     return NULL;
 }
 
+/* Reads a network of pods or Services; "off": {0}. */
+static struct err *network_parse(const char *what, const char *text, unsigned bits_max,
+                                 struct ip4_net *ret)
+{
+    struct err *e = NULL;
+
+    *ret = (struct ip4_net){0};
+    if (text_equal(text, "off"))
+        return NULL;
+    e = ip4_net_parse(text, ret);
+    if (!e && (ret->bits < 8 || ret->bits > bits_max))
+        e = err_new(ERR_BAD_REQUEST, "network '%s': want 8 to %u bits", text, bits_max);
+    return e ? err_wrap(e, "%s", what) : NULL;
+}
+
+struct err *pod_network_parse(const char *text, struct ip4_net *ret)
+{
+    return network_parse("podNetwork", text, 29, ret);
+}
+
+struct err *service_network_parse(const char *text, struct ip4_net *ret)
+{
+    return network_parse("serviceNetwork", text, 27, ret);
+}
+
+static struct err *check_networks(const struct up_options *o)
+{
+    struct ip4_net pods = {0};
+    struct ip4_net services = {0};
+
+    TRY(pod_network_parse(o->pod_network, &pods));
+    TRY(service_network_parse(o->service_network, &services));
+    if (services.bits == 0)
+        return err_new(ERR_BAD_REQUEST, "serviceNetwork \"off\": want a network");
+    if (ip4_nets_overlap(pods, services))
+        return err_new(ERR_BAD_REQUEST, "podNetwork %s overlaps serviceNetwork %s", o->pod_network,
+                       o->service_network);
+    return NULL;
+}
+
 struct err *cpus_parse(const char *text, int64_t *ret)
 {
     struct err *e = *text ? num_parse_int64(str_of(text), 1, CPUS_MAX, ret) : NULL;
@@ -188,6 +231,7 @@ static struct err *check_words(const struct up_options *o)
     TRY(check_tiers(o));
     TRY(check_names(o));
     TRY(check_audit(o));
+    TRY(check_networks(o));
     if (!text_equal(o->metrics_tls, "off") && !text_equal(o->metrics_tls, "own") &&
         o->metrics_tls[0] != '/')
         return err_new(ERR_BAD_REQUEST,
@@ -254,6 +298,9 @@ struct err *up_options_make(const struct up_given *given, const json_t *config,
     o.cpus = option_choose(given->cpus, config, "cpus", "");
     o.cdi_file = option_choose(given->cdi_file, config, "cdiFile", "");
     o.driver_root = option_choose(given->driver_root, config, "driverRoot", "");
+    o.pod_network = option_choose(given->pod_network, config, "podNetwork", "off");
+    o.service_network =
+        option_choose(given->service_network, config, "serviceNetwork", SERVICE_NETWORK);
     o.log_format = option_choose(given->log_format, config, "logFormat", "text");
     o.log_max_size =
         option_choose(given->log_max_size, config, "containerLogMaxSize", LOG_LIMIT_SIZE);
@@ -297,6 +344,8 @@ void up_options_done(struct up_options *o)
     free(o->runtime);
     free(o->driver_root);
     free(o->cpus);
+    free(o->pod_network);
+    free(o->service_network);
     free(o->cdi_file);
     free(o->log_max_size);
     free(o->log_max_files);

@@ -284,6 +284,8 @@ static bool container_step(struct pod *p, struct container *c)
         container_wait(c, "NodeLeaseLost", "the node does not hold its lease: nothing starts");
         return false;
     }
+    if (!pod_network_ready(p))
+        return false; /* pods_network_changed */
     if (p->preparation != PREP_DONE)
         pod_prepare(p);
     else if (container_image_ready(p, c))
@@ -361,6 +363,7 @@ static void on_unprepared(void *message, const struct err *e)
     if (!e) {
         LOG(INFO, "pod removed", S("pod", p->name), S("uid", p->uid));
         userns_release(p->set->ranges, p->uid);
+        pod_network_end(p);
         pod_free(p);
         return;
     }
@@ -505,6 +508,8 @@ void pod_step(struct pod *p)
     p->is_stepping = false;
     if (!was_ended && p->life == POD_ENDED)
         pods_keep_mps(p->set);
+    if (p->life == POD_ENDED && pod_has_ended(p))
+        pod_network_end(p);
     if (p->record == RECORD_GONE)
         step_forget(p); /* last, as it may free the pod */
 }

@@ -301,6 +301,20 @@ void container_create(struct pod *p, struct container *c);
 /* DATA/node/pods/UID/roots/CONTAINER-ATTEMPT; the caller frees it. */
 char *container_root_dir(const struct pod *p, const struct container *c, int64_t attempt);
 
+/* pod_network.c */
+/* Has the pod the network that it asks for? If not, it is being made, or the containers wait with a
+ * reason. */
+bool pod_network_ready(struct pod *p);
+void pod_network_end(struct pod *p);
+/* Has the pod a network of its own, made or not? */
+bool pod_has_network(const struct pod *p);
+/* The path of the pod's network namespace; NULL: the machine's. The caller frees it. */
+char *pod_netns(const struct pod *p);
+/* The pod's address, or the machine's; NULL: not known yet. Borrowed. */
+const char *pod_address(const struct pod *p);
+/* The caller frees it. */
+char *pod_hostname(const struct pod *p);
+
 /* pod_share.c. DATA/node/pods/UID/share; the caller frees it. */
 char *pod_share_dir(const struct pod *p);
 /* Plans the files of the pod's capped shares. */

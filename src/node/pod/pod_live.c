@@ -18,7 +18,7 @@ static struct action_place place_of(const struct pod *p, const struct container 
                                  .pinger = o->pinger,
                                  .id = id,
                                  .container = pod_container_spec(p, c),
-                                 .host = o->host->address};
+                                 .host = pod_address(p) ? pod_address(p) : o->host->address};
 }
 
 /* ---- hooks ---- */

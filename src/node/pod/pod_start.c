@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/retry.h"
 #include "base/stamp.h"
+#include "node/net/names.h"
 #include "node/pod/array_jobs.h"
 #include "node/pod/pod.h"
 #include "node/pod/refs.h"
@@ -57,6 +58,9 @@ void preparation_free(struct preparation *p)
     volumes_done(&p->volumes);
     free(p->dir);
     free(p->hosts);
+    free(p->address);
+    free(p->hostname);
+    free(p->resolv);
     free(p->uids);
     free(p->users);
     free(p);
@@ -136,6 +140,11 @@ static struct err *preparation_plan(struct pod *p, struct preparation *ret)
 {
     ret->dir = mem_format("%s/pods/%s", p->set->o.dir, p->uid);
     TRY(plan_userns(p, ret));
+    if (pod_has_network(p))
+        ret->address = mem_strdup(pod_address(p));
+    if (ret->address || json_text_filled(json_object_get(p->object, "spec"), "hostname"))
+        ret->hostname = pod_hostname(p);
+    ret->resolv = names_resolv(p->object, p->set->o.dns_server, &ret->is_resolv_more);
     ret->uids = mem_alloc((p->n_containers + 1) * sizeof(*ret->uids));
     ret->users = mem_alloc((p->n_containers + 1) * sizeof(*ret->users));
     ret->n_users = p->n_containers;

@@ -321,20 +321,27 @@ static void put_conditions(const struct pod *p, json_t *status, const struct tal
                                                                     : NULL);
 }
 
+static void put_address(const struct pod *p, json_t *status)
+{
+    const char *address = pod_address(p);
+
+    if (!address)
+        return;
+    json_put_text(status, "podIP", address);
+    json_put(status, "podIPs", json_pack("[{s:s}]", "ip", address));
+}
+
 static json_t *make_status(const struct pod *p)
 {
     const struct host_info *host = p->set->o.host;
     const struct tally t = tally_of(p);
     const char *phase = phase_of(p, &t);
     json_t *status = json_object();
-    json_t *ip = json_object();
 
     json_put_text(status, "phase", phase);
     put_conditions(p, status, &t, phase);
     json_put_text(status, "hostIP", host->address);
-    json_put_text(status, "podIP", host->address);
-    json_put_text(ip, "ip", host->address);
-    (void)json_array_append_new(json_array_at(status, "podIPs"), ip);
+    put_address(p, status);
     put_stamp(status, "startTime", p->start_ns);
     if (p->is_past_deadline) {
         json_put_text(status, "reason", "DeadlineExceeded");

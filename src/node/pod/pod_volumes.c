@@ -13,6 +13,7 @@ struct env_input pod_env_input(const struct pod *p, const json_t *container)
                               .node = o->node,
                               .labels = o->find_labels ? o->find_labels(o->arg) : NULL,
                               .host_ip = o->host->address,
+                              .pod_ip = pod_address(p),
                               .cpu_milli = o->host->cpus * 1000,
                               .memory_bytes = o->host->memory_bytes,
                               .start_ns = p->start_ns,

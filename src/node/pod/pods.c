@@ -12,6 +12,7 @@
 #include "kinds/slurm/slurm_job.h"
 #include "model/device.h"
 #include "model/names.h"
+#include "node/net/pod_nets.h"
 #include "node/pod/array_jobs.h"
 #include "node/pod/pod.h"
 #include "node/pod/prepare.h"
@@ -555,6 +556,11 @@ void pods_removed(struct pods *set, const json_t *object)
     pod_step(p);
 }
 
+static bool has_pod(void *arg, const char *uid)
+{
+    return pods_find(arg, uid) != NULL;
+}
+
 void pods_synced(struct pods *set)
 {
     struct pod *p = NULL;
@@ -567,6 +573,8 @@ void pods_synced(struct pods *set)
             pod_record_move(p, RECORD_GONE);
             pod_step(p);
         }
+    if (set->o.nets)
+        pod_nets_keep(set->o.nets, has_pod, set);
 }
 
 static bool is_over(const struct pod *p)

@@ -24,10 +24,14 @@ struct pods;
 /* The things that a pod needs before its first container, made in the worker. */
 struct preparation {
     bool has_userns;
-    uint32_t uid_base; /* host id of the containers' uid 0; 0: no user namespace */
-    char *dir;         /* DATA/node/pods/UID */
-    bool has_no_dir;   /* a host process without volumes keeps nothing there */
-    char *hosts;       /* for /etc/hosts of containers of images, after this machine's lines */
+    uint32_t uid_base;   /* host id of the containers' uid 0; 0: no user namespace */
+    char *dir;           /* DATA/node/pods/UID */
+    bool has_no_dir;     /* a host process without volumes keeps nothing there */
+    char *hosts;         /* for /etc/hosts of containers of images, after this machine's lines */
+    char *address;       /* of the pod; NULL: it uses the machine's network */
+    char *hostname;      /* NULL: the machine's */
+    char *resolv;        /* its resolv.conf */
+    bool is_resolv_more; /* comes after the machine's lines */
     uid_t *uids; /* of the containers, parallel to `users`; NO_HOST_USER: a container of an image */
     struct host_user *users;
     size_t n_users;
@@ -53,6 +57,8 @@ struct host_driver;
 struct root;
 struct gpu_news;
 struct mps_watch;
+struct net_services;
+struct pod_nets;
 struct share_files;
 struct share_over;
 struct stage;
@@ -64,9 +70,12 @@ struct pods_options {
     struct worker *worker;
     struct worker *disk_worker; /* for disk measurements; NULL: no disk limits */
     struct pinger *pinger;
-    const char *node;   /* the node's name */
-    const char *dir;    /* DATA/node */
-    const char *rootfs; /* of the image `host` */
+    struct pod_nets *nets;               /* NULL: all pods use the machine's network */
+    const struct net_services *services; /* variables of pods with a network of their own */
+    const char *dns_server;              /* of these pods */
+    const char *node;                    /* the node's name */
+    const char *dir;                     /* DATA/node */
+    const char *rootfs;                  /* of the image `host` */
     const struct host_info *host;
     const struct image_source *images; /* NULL: only the image `host` */
     bool is_shift_missing;             /* no idmapped mounts: pods share IMAGE_UID_BASE */
@@ -129,6 +138,12 @@ void pods_tell_gpu(const struct pods *p, const struct gpu_news *news);
 /* A daemon is ready (`problem` NULL), or ended as `problem` says. */
 void pods_mps_changed(struct pods *p, const char *gpu, const char *ns, const char *problem);
 void pods_images_changed(struct pods *p);
+/* The network of a pod is ready, failed or gone. */
+void pods_network_changed(struct pods *p, const char *uid);
+/* The path of the pod's network namespace; NULL: the machine's, or unknown pod. The caller frees
+ * it.
+ */
+char *pods_netns(const struct pods *p, const char *uid);
 
 /* Calls `fn` for each device, in its text form (model/device.h), of each pod ("ns/name") that the
  * server does not know as ended. */

@@ -71,7 +71,13 @@ struct err *prepare_pod(struct preparation *p)
         TRY(make_dirs(p));
     TRY(keep_range(p));
     if (p->hosts)
-        TRY(etc_make(p->dir, p->hosts, p->uid_base));
+        TRY(etc_make(p->dir,
+                     &(struct etc_content){.hosts = p->hosts,
+                                           .address = p->address,
+                                           .hostname = p->hostname,
+                                           .resolv = p->resolv,
+                                           .is_resolv_more = p->is_resolv_more},
+                     p->uid_base));
     for (size_t i = 0; i < p->n_users; i++)
         if (p->uids[i] != NO_HOST_USER)
             TRY(host_user_read(p->uids[i], &p->users[i]));

@@ -94,6 +94,7 @@ struct exec; /* a command under way */
 /* A connection to a port of a pod, as an exec: stdin and stdout are the two directions. */
 struct runtime_forward {
     const char *const *ids; /* running attempts of the pod; NULL-terminated */
+    const char *netns;      /* the path of its network namespace; NULL: the machine's network */
     uint16_t port;
     void (*output)(void *arg, int fd, struct str bytes); /* `fd` 1 */
     void (*output_end)(void *arg);                       /* the pod sends no more */

@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/stamp.h"
 #include "base/vec.h"
+#include "node/net/net_ns.h"
 #include "node/runtime/cgroup_stats.h"
 #include "node/runtime/crun_attempt_linux.h"
 #include "node/session/feed_linux.h"
@@ -33,6 +34,7 @@ struct forward {
     struct crun *r;
     struct runtime_forward o;  /* without ids */
     VEC(const char *) cgroups; /* NULL-terminated, each to be freed */
+    char *netns;               /* of the pod; NULL: the machine's network */
     int family;                /* result of the last check */
     bool is_checking;          /* in the worker; freed afterwards */
     int fd;                    /* -1: not open */
@@ -59,6 +61,7 @@ static void forward_free(struct forward *f)
     for (size_t i = 0; i < f->cgroups.n; i++)
         free((char *)(uintptr_t)f->cgroups.at[i]);
     vec_done(&f->cgroups);
+    free(f->netns);
     err_free(f->failed);
     free(f);
 }
@@ -157,6 +160,14 @@ static void on_input_ended(void *arg)
 
 static void forward_check(struct forward *f);
 
+/* All that listens in the pod's own namespace is the pod's. */
+static struct err *forward_connect(void *message)
+{
+    struct forward *f = message;
+
+    return net_ns_connect(f->netns, f->o.port, &f->fd);
+}
+
 static struct err *forward_find_holder(void *message)
 {
     struct forward *f = message;
@@ -235,6 +246,8 @@ static void on_checked(void *message, const struct err *e)
     }
     if (e)
         failed = err_new(err_code(e), "%s", err_message(e));
+    else if (f->netns && !f->io)
+        failed = open_connection(f);
     else if (f->fd >= 0)
         failed = open_connection(f);
     else
@@ -250,7 +263,8 @@ static void on_checked(void *message, const struct err *e)
 static void forward_check(struct forward *f)
 {
     f->is_checking = true;
-    worker_give(f->r->o.forward_worker, forward_find_holder, on_checked, f);
+    worker_give(f->r->o.forward_worker, f->netns ? forward_connect : forward_find_holder,
+                on_checked, f);
 }
 
 /* ---- operations ---- */
@@ -318,6 +332,8 @@ struct exec *crun_forward(void *self, const struct runtime_forward *o)
 
     *f = (struct forward){.exec.ops = &forward_ops, .r = r, .o = *o, .fd = -1};
     f->o.ids = NULL;
+    f->o.netns = NULL;
+    f->netns = o->netns ? mem_strdup(o->netns) : NULL;
     f->feed = (struct feed){
         .loop = r->o.loop, .drained = forward_on_input_drained, .ended = on_input_ended, .arg = f};
     feed_init(&f->feed);

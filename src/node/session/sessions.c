@@ -218,6 +218,7 @@ static struct err *begin_forward(struct sessions *set, struct session *s, const 
                                 .drained = on_drained,
                                 .end = on_session_end,
                                 .arg = s};
+    AUTO_FREE char *netns = NULL;
     char **ids = NULL;
     size_t n = 0;
 
@@ -229,6 +230,8 @@ static struct err *begin_forward(struct sessions *set, struct session *s, const 
     ids = pods_running_ids(set->o.pods, uid, &n);
     f.ids = (const char *const *)ids;
     f.port = (uint16_t)port;
+    netns = pods_netns(set->o.pods, uid);
+    f.netns = netns;
     if (n > 0)
         s->exec = set->o.runtime->ops->forward(set->o.runtime->self, &f);
     names_free(ids, n);

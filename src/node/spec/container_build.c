@@ -8,6 +8,7 @@
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_claims.h"
 #include "node/host_root.h"
+#include "node/net/net_services.h"
 #include "node/runtime/launch_helper.h"
 #include "node/spec/cdi.h"
 #include "node/spec/container_devices.h"
@@ -224,13 +225,15 @@ static struct err *keep_image_env(const struct pod *p, const json_t *env, json_t
 static struct err *build_env(const struct pod *p, const json_t *spec, const struct image *image,
                              const struct host_user *user, json_t **ret_own, json_t **ret)
 {
-    const struct pods_options *o = &p->set->o;
     const struct env_input in = pod_env_input(p, spec);
+    AUTO_FREE char *hostname = pod_hostname(p);
     AUTO(json_freep)
-    json_t *env = image ? spec_image_env(image, user, o->host->hostname)
-                        : spec_base_env(user, o->host->hostname);
+    json_t *env = image ? spec_image_env(image, user, hostname) : spec_base_env(user, hostname);
     AUTO(json_freep) json_t *own = image ? json_object() : json_incref(env);
 
+    if (pod_has_network(p) && p->set->o.services &&
+        json_bool(json_object_get(p->object, "spec"), "enableServiceLinks", true))
+        net_services_env(p->set->o.services, p->ns, own);
     TRY(env_add(&in, own));
     if (image)
         TRY(keep_image_env(p, env, own));
@@ -307,6 +310,8 @@ struct parts {
     char *rootfs;
     char *sys_dir;
     char *device_dir;
+    char *hostname;
+    char *netns; /* NULL: the machine's network */
 };
 
 static void parts_done(struct parts *x)
@@ -323,6 +328,8 @@ static void parts_done(struct parts *x)
     free(x->rootfs);
     free(x->sys_dir);
     free(x->device_dir);
+    free(x->hostname);
+    free(x->netns);
 }
 
 /* A batch script in a container has the groups of its user on this machine. */
@@ -364,6 +371,8 @@ static struct err *parts_collect(const struct pod *p, const struct container *c,
     x->rootfs = root ? mem_format("%s/root", root->dir) : mem_strdup(o->rootfs);
     x->sys_dir = mem_format("%s/" HOST_SYS_DIR, o->dir);
     x->device_dir = mem_format("%s/" HOST_DEVICE_DIR, o->dir);
+    x->hostname = pod_hostname(p);
+    x->netns = pod_netns(p);
     parts_find_user(p, c, root, x);
     if (root)
         x->image = o->images->find(o->images->arg, container_image(spec));
@@ -397,7 +406,8 @@ struct err *container_build(const struct pod *p, const struct container *c,
                              .own_env = x.own_env,
                              .rootfs = x.rootfs,
                              .cgroup = x.cgroup,
-                             .hostname = p->set->o.host->hostname,
+                             .hostname = x.hostname,
+                             .netns = x.netns,
                              .mounts = x.mounts,
                              .n_mounts = x.n_mounts,
                              .edits = x.edits,

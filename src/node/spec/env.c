@@ -99,8 +99,8 @@ struct err *env_field(const struct env_input *in, const char *path, const char *
         {"spec.serviceAccountName", json_text_at(in->pod, "spec", "serviceAccountName", NULL)},
         {"status.hostIP", in->host_ip},
         {"status.hostIPs", in->host_ip},
-        {"status.podIP", in->host_ip},
-        {"status.podIPs", in->host_ip},
+        {"status.podIP", in->pod_ip},
+        {"status.podIPs", in->pod_ip},
         {path, mapped_field(in->pod, path, "labels")},
         {path, mapped_field(in->pod, path, "annotations")},
     };

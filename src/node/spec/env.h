@@ -10,7 +10,8 @@ struct env_input {
     const char *node;
     const json_t *labels; /* of the node; NULL: not known */
     const char *host_ip;
-    int64_t cpu_milli; /* of the node: the value of a resourceFieldRef to an absent limit */
+    const char *pod_ip; /* NULL: not known yet */
+    int64_t cpu_milli;  /* of the node: the value of a resourceFieldRef to an absent limit */
     int64_t memory_bytes;
     int64_t start_ns; /* of the pod, realtime */
     const char *data; /* DATA, whose mete.sock the pod may use; NULL: it has none */

@@ -256,6 +256,9 @@ static void linux_part(const struct spec_input *in, json_t *spec)
     json_put_text(part, "cgroupsPath", in->cgroup);
     for (size_t i = 0; i < COUNT(namespaces); i++)
         add_namespace(part, namespaces[i]);
+    if (in->netns)
+        (void)json_array_append_new(json_array_at(part, "namespaces"),
+                                    json_pack("{s:s, s:s}", "type", "network", "path", in->netns));
     if (in->has_userns)
         userns_part(in, part);
     if (spec_is_privileged(in->container))

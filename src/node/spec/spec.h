@@ -34,6 +34,7 @@ struct spec_input {
     const char *rootfs;
     const char *cgroup; /* absolute */
     const char *hostname;
+    const char *netns; /* the path of its network namespace; NULL: the machine's network */
     const struct spec_mount *mounts;
     size_t n_mounts;
     const json_t *edits; /* cdi.h */

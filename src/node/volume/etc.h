@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +18,16 @@ enum {
 
 extern const char *const etc_names[]; /* "hosts", "hostname", "resolv.conf", NULL */
 
+struct etc_content {
+    const char *hosts;    /* the last lines of /etc/hosts */
+    const char *address;  /* of the pod; NULL: it uses this machine's network */
+    const char *hostname; /* NULL: this machine's */
+    const char *resolv;   /* resolv.conf; NULL: this machine's */
+    bool is_resolv_more;  /* `resolv` comes after this machine's lines */
+};
+
 /*
- * In the worker: makes DIR/etc with copies of this machine's files, since pods use its network,
- * owned by `uid`. Appends `hosts` to the file hosts. Existing files stay unchanged.
+ * In the worker: makes DIR/etc, owned by `uid`. A pod without an address gets copies of this
+ * machine's files. Existing files stay unchanged.
  */
-struct err *etc_make(const char *dir, const char *hosts, uint32_t uid) MUST_CHECK;
+struct err *etc_make(const char *dir, const struct etc_content *c, uint32_t uid) MUST_CHECK;

@@ -31,26 +31,51 @@ static struct err *read_ours(const char *name, struct buf *ret)
     return e;
 }
 
-static struct err *make_one(const char *dir, const char *name, const char *more, uint32_t uid)
+/* The lines of a pod with an address, as the kubelet writes them. */
+static void add_hosts(const struct etc_content *c, struct buf *ret)
+{
+    buf_printf(ret, "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n%s\t%s\n",
+               c->address, c->hostname);
+}
+
+static struct err *make_content(const char *name, const struct etc_content *c, struct buf *ret)
+{
+    if (c->resolv && !c->is_resolv_more && text_equal(name, "resolv.conf"))
+        buf_add_text(ret, c->resolv);
+    else if (c->hostname && text_equal(name, "hostname"))
+        buf_printf(ret, "%s\n", c->hostname);
+    else if (c->address && text_equal(name, "hosts"))
+        add_hosts(c, ret);
+    else
+        TRY(read_ours(name, ret));
+    if (c->resolv && c->is_resolv_more && text_equal(name, "resolv.conf"))
+        buf_add_text(ret, c->resolv);
+    if (text_equal(name, "hosts") && c->hostname && !c->address)
+        buf_printf(ret, "127.0.1.1\t%s\n", c->hostname);
+    if (text_equal(name, "hosts"))
+        buf_add_text(ret, c->hosts);
+    return NULL;
+}
+
+static struct err *make_one(const char *dir, const char *name, const struct etc_content *c,
+                            uint32_t uid)
 {
     AUTO_FREE char *path = mem_format("%s/%s", dir, name);
     AUTO(buf_done) struct buf text = {0};
 
     if (file_exists(path)) /* keep changes of the pod's */
         return NULL;
-    TRY(read_ours(name, &text));
-    if (text_equal(name, "hosts"))
-        buf_add_text(&text, more);
+    TRY(make_content(name, c, &text));
     TRY(file_write(path, 0644, (struct str){text.at ? text.at : "", text.size}));
     return chown(path, uid, uid) < 0 ? err_errno(errno, "give %s to the pod", path) : NULL;
 }
 
-struct err *etc_make(const char *dir, const char *hosts, uint32_t uid)
+struct err *etc_make(const char *dir, const struct etc_content *c, uint32_t uid)
 {
     AUTO_FREE char *etc = mem_format("%s/" ETC_DIR, dir);
 
     TRY(dir_make(etc, 0700));
     for (size_t i = 0; etc_names[i]; i++)
-        TRY(make_one(etc, etc_names[i], hosts, uid));
+        TRY(make_one(etc, etc_names[i], c, uid));
     return NULL;
 }

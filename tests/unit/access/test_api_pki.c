@@ -38,7 +38,7 @@ static void makes_what_a_client_can_verify(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(dir));
-    assert_null(pki_make(dir, "gpu-01.example.org"));
+    assert_null(pki_make(dir, "gpu-01.example.org", NULL));
     ca = read_cert(dir, "ca");
     server = read_cert(dir, "server");
     admin = read_cert(dir, "admin");
@@ -93,21 +93,21 @@ static void makes_only_what_is_missing(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(dir));
-    assert_null(pki_make(dir, NULL));
+    assert_null(pki_make(dir, NULL, NULL));
     read_text(dir, "ca.crt", &ca);
     read_text(dir, "server.crt", &server);
     read_text(dir, "admin.crt", &admin);
-    assert_null(pki_make(dir, NULL));
+    assert_null(pki_make(dir, NULL, NULL));
     assert_true(is_same(dir, "ca.crt", &ca) && is_same(dir, "server.crt", &server) &&
                 is_same(dir, "admin.crt", &admin));
     /* Another name: only the server's certificate is made again. */
-    assert_null(pki_make(dir, "10.0.0.7"));
+    assert_null(pki_make(dir, "10.0.0.7", NULL));
     assert_true(is_same(dir, "ca.crt", &ca) && is_same(dir, "admin.crt", &admin));
     assert_false(is_same(dir, "server.crt", &server));
     /* A torn certificate, as after a crash. */
     broken = mem_format("%s/admin.crt", dir);
     assert_null(file_write(broken, 0644, STR("-----BEGIN CERT")));
-    assert_null(pki_make(dir, "10.0.0.7"));
+    assert_null(pki_make(dir, "10.0.0.7", NULL));
     assert_false(is_same(dir, "admin.crt", &admin));
     assert_true(is_same(dir, "ca.crt", &ca));
     assert_null(dir_remove(dir));
@@ -135,7 +135,7 @@ static void keys_are_in_forms_that_java_reads(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(dir));
-    assert_null(pki_make(dir, NULL));
+    assert_null(pki_make(dir, NULL, NULL));
     assert_true(key_begins(dir, "admin.key", "-----BEGIN RSA PRIVATE KEY-----\n"));
     assert_true(key_begins(dir, "server.key", "-----BEGIN EC PRIVATE KEY-----\n"));
     read_text(dir, "ca.crt", &ca);
@@ -147,7 +147,7 @@ static void keys_are_in_forms_that_java_reads(void **state)
     assert_null(file_write(key, 0600, (struct str){server_key.at, server_key.size}));
     read_text(dir, "server.crt", &server);
     assert_null(file_write(cert, 0644, (struct str){server.at, server.size}));
-    assert_null(pki_make(dir, NULL));
+    assert_null(pki_make(dir, NULL, NULL));
     assert_true(key_begins(dir, "admin.key", "-----BEGIN RSA PRIVATE KEY-----\n"));
     assert_true(is_same(dir, "ca.crt", &ca));
     authority = read_cert(dir, "ca"); /* certificates signed before stay valid */
@@ -164,7 +164,7 @@ static void refuses_hosts_that_would_be_more_than_a_name(void **state)
     (void)state;
     assert_non_null(mkdtemp(dir));
     {
-        AUTO(err_freep) struct err *e = pki_make(dir, "a,DNS:evil.example");
+        AUTO(err_freep) struct err *e = pki_make(dir, "a,DNS:evil.example", NULL);
 
         assert_non_null(e);
         assert_int_equal(err_http(e), 422);
@@ -181,7 +181,7 @@ static void a_kubeconfig_is_whole(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(dir));
-    assert_null(pki_make(dir, NULL));
+    assert_null(pki_make(dir, NULL, NULL));
     assert_null(pki_kubeconfig(dir, "https://127.0.0.1:7443", &text));
     assert_null(yaml_parse("kubeconfig", str_of(text), &documents));
     config = json_array_get(documents, 0);

@@ -158,7 +158,7 @@ static void a_certificate_names_its_node_and_nothing_else(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(dir));
-    world_must(pki_make(dir, NULL));
+    world_must(pki_make(dir, NULL, NULL));
     world_must(node_ca_open(dir, &ca));
     world_must(node_request_make(dir, &request));
     world_must(node_ca_sign(ca, request, "gpu-07", "4a", &pem));

@@ -32,7 +32,7 @@ static void begin(struct fixture *f)
 
     *f = (struct fixture){.dir = "/tmp/mete-sa-XXXXXX"};
     assert_non_null(mkdtemp(f->dir));
-    world_must(pki_make(f->dir, NULL));
+    world_must(pki_make(f->dir, NULL, NULL));
     key = mem_format("%s/sa.key", f->dir);
     api_world_init_signing(&f->a, users, key);
     o.loop = f->a.w.loop;

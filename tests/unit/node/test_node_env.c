@@ -121,6 +121,7 @@ static void makes_variables_from_every_source(void **state)
                                      .refs = refs,
                                      .node = "n1",
                                      .host_ip = "192.0.2.7",
+                                     .pod_ip = "192.0.2.7",
                                      .cpu_milli = 8000,
                                      .memory_bytes = INT64_MAX};
         AUTO(err_freep) struct err *e = env_add(&in, env);

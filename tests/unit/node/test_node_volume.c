@@ -50,6 +50,7 @@ static char *plan(const json_t *pod, const json_t *refs, uint32_t uid_base, int 
                                             .refs = refs,
                                             .node = "n1",
                                             .host_ip = "192.0.2.1",
+                                            .pod_ip = "192.0.2.1",
                                             .cpu_milli = 8000,
                                             .memory_bytes = 1 << 30},
                                     .dir = "/v",

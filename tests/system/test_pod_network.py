@@ -1,0 +1,63 @@
+"""Pods with addresses of their own (docs/network.md), in a network namespace of the test."""
+
+import os
+import signal
+import urllib.request
+
+from harness import KUBECTL, check, equal, execute, wait
+from network_kit import ADDRESS, address_of, apply, networked, running, server, sh, wait_sh
+
+
+def test_pods_have_addresses_of_their_own():
+    with networked() as m:
+        apply(m, server("a"), server("b"), {**server("c"), "spec": {**server("c")["spec"], "hostNetwork": True}})
+        a, b, c = running(m, "a", "b", "c")
+        check(a.startswith("10.244.0.") and b.startswith("10.244.0.") and a != b, a, b)
+        equal(c, ADDRESS)
+        wait_sh(m, "a", f"busybox wget -qO- http://{b}:8080/name", lambda out: out == "b", "pods reach each other")
+        equal(urllib.request.urlopen(f"http://{a}:8080/name", timeout=10).read(), b"a\n")
+        r = sh(m, "a", "hostname; cat /etc/hosts; id -u; busybox ip -4 -o addr show dev eth0")
+        check(r.code == 0 and r.out.startswith("a\n") and f"{a}\ta\n" in r.out and f"inet {a}/" in r.out, r)
+        only_their_own_loopback(m)
+        ports_are_forwarded(m)
+        node_restarts_and_adopts(m, a)
+        nothing_is_left(m)
+
+
+def only_their_own_loopback(m):
+    with open(os.path.join(m.data, "kubeconfig")) as f:
+        port = f.read().split("server: https://127.0.0.1:")[1].split()[0]
+    r = sh(m, "a", f"busybox nc -w 2 127.0.0.1 {port} </dev/null")
+    check(r.code != 0, "a pod reached the machine's loopback", r)
+
+
+def ports_are_forwarded(m):
+    p = m.spawn([KUBECTL, "port-forward", "pod/a", ":8080"])
+    try:
+        line = p.stdout.readline()
+        port = line.split("127.0.0.1:")[1].split()[0]
+        equal(urllib.request.urlopen(f"http://127.0.0.1:{port}/name", timeout=10).read(), b"a\n")
+    finally:
+        p.terminate()
+        p.communicate()
+
+
+def node_restarts_and_adopts(m, a):
+    old = m.child("node")
+    os.kill(old, signal.SIGKILL)
+    wait(lambda: m.child("node") not in (None, old), "another node process")
+    wait_sh(m, "b", f"busybox wget -qO- http://{a}:8080/name", lambda out: out == "a", "pods keep their networks")
+    equal(address_of(m, "a"), a)
+
+
+def nothing_is_left(m):
+    places = [os.path.join(m.data, "node/net", part) for part in ("pods", "ns", "ipam/mete")]
+    check(len(os.listdir(places[0])) == 2, os.listdir(places[0]))
+    m.ok("delete", "pods", "--all", "--force", "--grace-period=0")
+
+    def is_empty():
+        found = [name for place in places for name in os.listdir(place) if name not in ("lock", "last_reserved_ip.0")]
+        links = [line for line in execute(["ip", "-o", "link", "show", "type", "veth"]).out.splitlines() if " out" not in line]
+        return not found and not links
+
+    wait(is_empty, "networks of ended pods are gone")
