@@ -152,8 +152,8 @@ def kinds_that_are_not_served_are_named(m, door):
     m.ok("delete", "crd", "foos.example.com")
     equal(door.ask("GET", "/apis/batch/v1beta1/jobs")[1]["message"],
           "the server could not find the requested resource: jobs.batch is served as v1, not as v1beta1")
-    equal(door.ask("GET", "/api/v1/namespaces/default/services")[1]["message"],
-          "the server could not find the requested resource: Mete does not serve services")
+    equal(door.ask("GET", "/api/v1/namespaces/default/replicationcontrollers")[1]["message"],
+          "the server could not find the requested resource: Mete does not serve replicationcontrollers")
 
 
 def a_node_renews_its_lease(m, door):
