@@ -6,7 +6,7 @@
  *
  *   filter      nodes on which the pod could start now: gpus, quotas of its queue, reservations
  *   prioritize  10 for the node with the least room for further such pods, down to 0
- *   bind        checks the node again, then writes the binding
+ *   bind        writes the binding of the node that kube-scheduler chose
  *   preempt     the victims that kube-scheduler chose, on nodes that the engine knows
  *
  * kube-scheduler asks for one pod at a time: there are no gangs here.

@@ -6,7 +6,12 @@
 
 #include "base/num.h"
 #include "model/cel/cel_private.h"
+#include "model/pattern.h"
 #include "model/quantity.h"
+
+enum {
+    STEP_BYTES = 16 /* bytes that are looked at in a step */
+};
 
 struct cel_eval {
     const struct cel_device *device;
@@ -194,7 +199,7 @@ static struct err *values_equal(struct cel_eval *c, const struct cel_node *n,
 {
     int order = 1;
 
-    TRY(spend(c, n, a->kind == CEL_STRING ? 1 + a->text.size / 16 : 1));
+    TRY(spend(c, n, a->kind == CEL_STRING ? 1 + a->text.size / STEP_BYTES : 1));
     *ret = false;
     if (a->kind != b->kind)
         return a->kind == CEL_NULL || b->kind == CEL_NULL ? NULL : kind_fault(n, b, a->kind);
@@ -218,7 +223,7 @@ static struct err *eval_order(struct cel_eval *c, const struct cel_node *n, stru
 
     TRY(eval(c, n->args[0], &a));
     TRY(eval(c, n->args[1], &b));
-    TRY(spend(c, n, a.kind == CEL_STRING ? 1 + a.text.size / 16 : 1));
+    TRY(spend(c, n, a.kind == CEL_STRING ? 1 + a.text.size / STEP_BYTES : 1));
     if (a.kind != b.kind)
         return kind_fault(n, &b, a.kind);
     if (a.kind == CEL_QUANTITY || a.kind == CEL_VERSION || !value_compare(&a, &b, &order))
@@ -569,14 +574,30 @@ static struct err *call_case(struct cel_eval *c, const struct cel_node *n, struc
     return NULL;
 }
 
+static struct err *call_matches(struct cel_eval *c, const struct cel_node *n, struct str text,
+                                struct str pattern, bool *ret)
+{
+    AUTO(pattern_freep) struct pattern *p = NULL;
+    int64_t steps = 0;
+    struct err *e;
+
+    TRY(spend(c, n, 1 + pattern.size / STEP_BYTES));
+    e = pattern_parse(pattern, &p);
+    if (!e) {
+        steps = c->steps * STEP_BYTES;
+        e = pattern_matches(p, text, &steps, ret);
+        c->steps = steps / STEP_BYTES;
+    }
+    return e ? err_wrap(e, "column %zu", n->at + 1) : NULL;
+}
+
 /* Methods of strings; `other` is {0} where there is none. */
 static struct err *call_of_string(struct cel_eval *c, const struct cel_node *n, struct str text,
                                   struct str other, struct cel_value *ret)
 {
-    struct err *e = NULL;
     bool yes = false;
 
-    TRY(spend(c, n, 1 + text.size / 16));
+    TRY(spend(c, n, 1 + text.size / STEP_BYTES));
     if (n->call == CEL_CALL_LOWER || n->call == CEL_CALL_UPPER)
         return call_case(c, n, text, ret);
     if (n->call == CEL_CALL_STARTS_WITH)
@@ -586,9 +607,7 @@ static struct err *call_of_string(struct cel_eval *c, const struct cel_node *n, 
     else if (n->call == CEL_CALL_CONTAINS)
         yes = contains(text, other);
     else
-        e = cel_pattern_matches(other, text, &c->steps, &yes);
-    if (e)
-        return err_wrap(e, "column %zu", n->at + 1);
+        TRY(call_matches(c, n, text, other, &yes));
     *ret = of_bool(yes);
     return NULL;
 }

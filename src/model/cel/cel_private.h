@@ -116,7 +116,3 @@ struct cel_scope {
 /* Parses an expression with variables into `arena`, where the text must live, too. */
 struct err *cel_parse_scoped(struct str text, struct arena *arena, struct cel_scope *scope,
                              struct cel_node **ret) MUST_CHECK;
-
-/* A finds-somewhere match of a pattern as of RE2, without captures. Takes from `*steps`. */
-struct err *cel_pattern_matches(struct str pattern, struct str text, int64_t *steps,
-                                bool *ret) MUST_CHECK;
