@@ -73,6 +73,7 @@ def test_roles():
         builtin_roles_are_there(m)
         faults_are_named(m)
         service_accounts_and_impersonation(m)
+        an_operator_has_its_own_kind(m)
         reviews_agree_with_requests(m)
         kubectl_makes_and_reconciles_roles(m)
 
@@ -225,6 +226,36 @@ def service_accounts_and_impersonation(m):
     equal(code(m, "GET", "/api/v1/namespaces/default/secrets", user="lea", token=token), 200)
     equal(code(m, "GET", MAPS, user="mia", token=token), 403)
     equal(code(m, "GET", MAPS, user="lea", groups=["system:masters"], token=token), 403)
+
+
+WIDGETS = {
+    "metadata": {"name": "widgets.shop.example"},
+    "spec": {"group": "shop.example", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+             "versions": [{"name": "v1", "served": True, "storage": True, "subresources": {"status": {}},
+                           "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]},
+}
+
+
+def an_operator_has_its_own_kind(m):
+    """The role of a service account names a kind that a definition added: its objects and their status, and nothing else."""
+    make(m, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WIDGETS)
+    path = "/apis/shop.example/v1/namespaces/default/widgets"
+    wait(lambda: code(m, "GET", path) == 200, "the kind is served")
+    operator = "system:serviceaccount:default:operator"
+    widget = {"apiVersion": "shop.example/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 3}}
+    equal(code(m, "POST", path, widget, user=operator), 403)
+    make(m, ROLES, role("operator", (["create", "get", "list", "watch"], ["shop.example"], ["widgets"]),
+                        (["patch"], ["shop.example"], ["widgets/status"])))
+    make(m, BINDINGS, binding("operator", "operator", "s:default/operator"))
+    equal(make(m, path, widget, user=operator)["spec"], {"size": 3})
+    equal(code(m, "GET", path, user=operator), 200)
+    merge = {"user": operator, "kind": "application/merge-patch+json"}
+    status, changed = ask(m, "PATCH", f"{path}/w/status", {"status": {"ready": True}}, **merge)
+    equal((status, changed["status"]), (200, {"ready": True}))
+    equal(code(m, "PATCH", f"{path}/w", {"spec": {"size": 4}}, **merge), 403)
+    equal(code(m, "DELETE", f"{path}/w", user=operator), 403)
+    equal(code(m, "GET", MAPS, user=operator), 403)
+    equal(code(m, "DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.shop.example"), 200)
 
 
 def reviews_agree_with_requests(m):
