@@ -22,7 +22,7 @@ struct judging {
     size_t n_rights;
 };
 
-/* One part of a rule's product, whose verbs are judged together. */
+/* A part of a rule's product, whose verbs are judged together. */
 struct right {
     const char *group;
     const char *resource; /* NULL: a path */
@@ -141,7 +141,7 @@ static struct err *judge_rules(struct judging *j, const json_t *rules, const str
     return e;
 }
 
-/* Who aggregates roles takes all rules that anybody writes into them. */
+/* A user who aggregates roles takes all rules that anybody writes into them. */
 static json_t *all_rights(void)
 {
     return json_pack("[{s:[s], s:[s], s:[s]}, {s:[s], s:[s]}]", "apiGroups", "*", "resources", "*",

@@ -28,7 +28,7 @@ void pod_resource_list_done(struct pod_resource_list *l)
     vec_done(&l->all);
 }
 
-/* Where a device was found. */
+/* The pod and container of a device. */
 struct resource_place {
     const Podresources__PodResources *pod;
     const Podresources__ContainerResources *container;

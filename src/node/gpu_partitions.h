@@ -27,7 +27,7 @@ struct partition_driver {
     void *self;
 };
 
-/* Who has which gpu, if the server's pods do not say it: on a cluster the kubelet does. */
+/* The holders of gpus, if the server's pods do not name them: on a cluster the kubelet does. */
 struct partition_holders {
     /* Does a gpu that is out of service get no new pods by now? */
     bool (*is_announced)(void *self, const char *uuid);

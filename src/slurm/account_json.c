@@ -100,7 +100,7 @@ static bool has_started(const json_t *row)
     return json_int(row, "startTime", 0) > 0 && !text_equal(json_text(row, "state"), "PENDING");
 }
 
-/* What both jobs and steps have: the elapsed time, the cpu time and the code of the end. */
+/* The fields of both jobs and steps: the elapsed time, the cpu time and the code of the end. */
 static void put_common(json_t *to, const json_t *row, const struct slurm_view *v)
 {
     static const char *const times[] = {"time/system", "time/user", "time/total"};

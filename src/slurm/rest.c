@@ -12,7 +12,7 @@
 
 /* ---- the cluster ---- */
 
-/* What the rows of a report are in documents. */
+/* The form of a report's rows in documents. */
 struct rest_kind {
     const char *what; /* of the report, and the member of the document */
     json_t *(*json)(const json_t *rows, const struct slurm_view *v);

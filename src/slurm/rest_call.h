@@ -59,7 +59,7 @@ struct rest_call {
     struct err *(*change)(struct rest_call *c, const json_t *job, const char *elements,
                           json_t **ret);
     rest_fn done;
-    /* What earlier answers gave: */
+    /* The results of earlier answers: */
     json_t *row;  /* of the job to change */
     json_t *held; /* an object: "jobs", "queues"... */
     struct slurm_words words;

@@ -129,7 +129,7 @@ json_t *acct_associations(const struct acct_books *b)
 
 /* ---- conditions ---- */
 
-/* What a condition is about: the member of rows that it names. */
+/* The member of rows that a condition names. */
 static const struct {
     const char *name;
     const char *key;

@@ -278,7 +278,7 @@ static const struct slurm_column sinfo_columns[] = {
 
 /* ---- options ---- */
 
-/* What tells the lines of a document apart. */
+/* The fields that tell the lines of a document apart. */
 static const char all_letters[] = "%P %a %l %D %t %N %c %z %m %d %w %f %G %E %i";
 
 static const char *sinfo_letters(const struct slurm_words *w, const char *(*find)(const char *))

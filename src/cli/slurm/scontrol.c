@@ -88,7 +88,7 @@ struct err *scontrol_print_document(struct scontrol *x, json_t *document)
     return output_write(x->s.cli, (struct str){out.at, out.size});
 }
 
-/* What is shown of rows that have names. */
+/* The kinds of rows that have names. */
 struct show_kind {
     const char *what; /* of the report, and the member of the document */
     const char *missing;

@@ -4,7 +4,7 @@
  * The common half of the controllers of Deployments, ReplicaSets, StatefulSets and DaemonSets. A
  * part belongs to the object that its controller reference names. An object adopts parts without a
  * controller that its selector matches, and releases its parts that the selector no longer matches.
- * What the loop writes counts at once: news that are older than a write are ignored.
+ * The loop's own writes count at once: news that are older than a write are ignored.
  */
 #pragma once
 
@@ -89,7 +89,7 @@ struct err *apps_loop_new(const struct apps_options *o, struct apps_loop **ret) 
 void apps_loop_free(struct apps_loop *l); /* accepts NULL */
 void *apps_arg(const struct apps_loop *l);
 
-/* What the sources call. */
+/* The calls of the sources. */
 void apps_put(struct apps_loop *l, const struct app_kind *k, const json_t *object);
 void apps_remove(struct apps_loop *l, const struct app_kind *k, const char *ns, const char *name);
 void apps_put_part(struct apps_loop *l, const char *ns, const char *name, const json_t *object);

@@ -228,7 +228,7 @@ bool app_kill(struct app *a, struct app_part *p)
 
 /* ---- claims ---- */
 
-/* One patch of a part's owners; the part then belongs to `to`. */
+/* A patch of a part's owners; the part then belongs to `to`. */
 static bool claim_write(struct app *a, struct app_part *p, json_t *patch, struct app *to)
 {
     struct app_writes w = {.app = a};

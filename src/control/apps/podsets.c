@@ -74,7 +74,7 @@ static void remove_node(void *arg, const char *ns, const char *name, const json_
     daemon_remove_node(apps_arg(arg), name);
 }
 
-/* What the loop does not know by itself. */
+/* The rules that the loop does not know by itself. */
 static void podsets_forget(void *arg)
 {
     struct podsets *s = arg;

@@ -199,7 +199,7 @@ static bool drop_condemned(struct ordinals *o)
     return o->condemned.n == 0;
 }
 
-/* One pod at a time gets the present template, the last ordinal first. */
+/* A single pod at a time gets the present template, the last ordinal first. */
 static void roll_ordinals(struct ordinals *o)
 {
     for (int64_t i = o->n - 1; i >= 0 && o->start + i >= partition_of(o); i--) {

@@ -10,7 +10,7 @@
 #include "control/scheduler/scheduler.h"
 #include "kinds/object/objects.h"
 
-/* Where the objects come from, other than our own store. */
+/* The source of the objects, where it is not our own store. */
 struct views_source {
     json_t *(*list)(void *arg, const char *resource, const char *ns); /* as views_list */
     json_t *(*get)(void *arg, const char *resource, const char *ns, const char *name);

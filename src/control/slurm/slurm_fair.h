@@ -37,7 +37,7 @@ struct slurm_used {
     struct slurm_size size;
     int64_t wall;
 };
-/* What an association has used; user "": the account with all below it. */
+/* The usage of an association; user "": the account with all below it. */
 struct slurm_used slurm_fair_used(const struct slurm_fair *f, const char *account,
                                   const char *user);
 /* The fair-share factor of an association, in millionths; 0: there is no such association. */

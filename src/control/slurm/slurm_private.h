@@ -401,7 +401,7 @@ int64_t sjob_requeues_done(const json_t *status, const struct sjob *j, size_t in
 /* Is there an element with a request that was not counted? */
 bool sjob_asks_requeue(const struct sjob *j);
 
-/* What became of an attempt. */
+/* The end of an attempt. */
 struct sjob_news {
     size_t index;
     bool is_requeued;

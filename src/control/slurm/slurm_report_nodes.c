@@ -100,7 +100,7 @@ int64_t slurm_capacity(const json_t *node, const char *resource)
     return e ? 0 : q.milli / 1000;
 }
 
-/* Who gave the reason, and when. */
+/* The user who gave the reason, and the time. */
 static void put_drainer(json_t *row, const json_t *node)
 {
     struct str rest = str_of(json_text_at(node, "metadata", "annotations", NODE_DRAINED_BY, NULL));

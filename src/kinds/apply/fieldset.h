@@ -39,7 +39,7 @@ enum element_type {
     ELEMENT_INDEX
 };
 
-/* One part of a path. */
+/* A part of a path. */
 struct element {
     enum element_type type;
     const char *name;                /* ELEMENT_FIELD */

@@ -12,7 +12,7 @@ struct manager *managers_find(const struct managers *m, const struct manager *li
 
 /* The fields without those that no manager owns: name, uid, resourceVersion ... */
 const struct fieldset *managed_strip(struct arena *a, const struct fieldset *fields);
-/* What a write changes, without the fields that it cannot set. */
+/* The changes of a write, without the fields that it cannot set. */
 struct err *managed_compare(const struct managed_write *w, const json_t *before,
                             const json_t *after, struct comparison *ret) MUST_CHECK;
 /* Takes the changed fields from entry `i`. */

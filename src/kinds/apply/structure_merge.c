@@ -181,7 +181,7 @@ struct err *structure_merge(struct arena *a, struct shape shape, const json_t *l
 static json_t *remove_below(struct arena *a, struct shape shape, const json_t *value,
                             const struct fieldset *set);
 
-/* What stays of a member or an item; NULL: nothing. */
+/* The rest of a member or an item; NULL: nothing stays. */
 static json_t *remove_part(struct arena *a, struct shape shape, const json_t *value,
                            const struct fieldset_node *node)
 {

@@ -32,6 +32,6 @@ struct sorted_member {
 };
 struct sorted_member *members_sort(struct arena *a, const json_t *object, size_t *ret_n);
 
-/* How this value is treated by the shape: SHAPE_DEDUCED is resolved by the value's type. A null or
- * an absent value takes the form of `other`, or SHAPE_OBJECT. */
+/* The form that the shape gives this value: SHAPE_DEDUCED is resolved by the value's type. A null
+ * or an absent value takes the form of `other`, or SHAPE_OBJECT. */
 enum shape_form form_of(struct shape shape, const json_t *value, const json_t *other);

@@ -40,7 +40,7 @@ static const struct field fields[] = {F_TYPE_AND_METADATA, F_END};
 
 /* ---- slots ---- */
 
-/* What a slot is found by: all that its struct kind says as long as it lives. */
+/* The key of a slot: all that its struct kind says as long as it lives. */
 static char *slot_id(const json_t *spec, const char *version)
 {
     return mem_format("%s/%s/%s/%s/%s", json_text(spec, "group"), version,

@@ -65,7 +65,7 @@ static enum schema_type type_of(const char *name)
     return SCHEMA_ANY;
 }
 
-/* What its parent has to know of a node below. */
+/* The facts of a node that its parent has to know. */
 static void note_below(struct schema_node *n, const struct schema_node *below)
 {
     if (!below)

@@ -84,7 +84,7 @@ struct column {
     const char *doc;
 };
 
-/* Where a column's cell is in the object, for other servers (crd.h). */
+/* The place of a column's cell in the object, for other servers (crd.h). */
 struct column_path {
     const char *name; /* of the column */
     const char *path; /* ".spec.parent" */

@@ -53,7 +53,7 @@ static void put_fields(json_t *schema, const struct field *fields)
     }
 }
 
-/* How a server-side apply merges the list. */
+/* The way in which a server-side apply merges the list. */
 static void put_list_type(json_t *schema, const struct field *f)
 {
     const struct shape shape = shape_of_field(f);

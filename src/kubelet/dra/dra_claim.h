@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-/* One device that a claim has. Texts are owned; "" where there is none. */
+/* A device that a claim has. Texts are owned; "" where there is none. */
 struct dra_result {
     char *request; /* of the claim: "gpu"; an alternative "gpu/large" as "gpu" */
     char *pool;

@@ -16,7 +16,7 @@ enum {
 
 struct dra_preparing;
 
-/* One claim of a call. */
+/* A claim of a call. */
 struct dra_item {
     struct dra_preparing *preparing;
     char *ns;
@@ -275,7 +275,7 @@ static void preparing_begin(struct dra_preparer *preparer, struct grpc_call *cal
 {
     struct dra_preparing *p = mem_alloc(sizeof(*p));
 
-    /* One more is left than there are claims: so the call is not over in the middle. */
+    /* The count is one more than the claims: so the call is not over in the middle. */
     *p = (struct dra_preparing){.preparer = preparer,
                                 .call = call,
                                 .items = mem_alloc((q->n_claims + 1) * sizeof(*p->items)),

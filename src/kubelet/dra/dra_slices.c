@@ -1,8 +1,8 @@
 /*
  * dra_slices.c - keeps the ResourceSlices of this node at the API server
  *
- * One request at a time: the version of the API, the Node, then a watch of the node's slices. After
- * that each step writes the first slice that differs from the devices.
+ * Requests follow one another: the version of the API, the Node, then a watch of the node's slices.
+ * After that each step writes the first slice that differs from the devices.
  */
 
 #include "kubelet/dra/dra_slices.h"

@@ -711,7 +711,7 @@ static struct err *eval_args(struct cel_run *r, const struct cel_node *n, struct
     return NULL;
 }
 
-/* One round of a macro. `*ret_is_over`: later rounds change nothing. */
+/* A round of a macro. `*ret_is_over`: later rounds change nothing. */
 static struct err *macro_round(struct cel_run *r, const struct cel_node *n, struct cel_item *list,
                                size_t *n_held, struct err **error, bool *ret_is_over)
 {

@@ -553,7 +553,7 @@ static struct err *has_item(struct cel_run *r, const struct cel_node *n,
     return NULL;
 }
 
-/* How many items of `b` are in `a`? */
+/* Counts the items of `b` that are in `a`. */
 static struct err *count_common(struct cel_run *r, const struct cel_node *n,
                                 const struct cel_item *a, const struct cel_item *b, size_t *ret)
 {

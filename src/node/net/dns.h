@@ -1,8 +1,8 @@
 /*
  * dns.h - the DNS server of the pods: dnsmasq at the gateway's address, a child of this process
  *
- * It answers names of the cluster from a hosts file, which is read again when it changed, and asks
- * the machine's name servers for all others. A child that ends is started again.
+ * The server answers names of the cluster from a hosts file, which is read again when it changed,
+ * and asks the machine's name servers for all others. A child that ends is started again.
  */
 #pragma once
 

@@ -329,7 +329,7 @@ static struct err *prolog_run(struct waiting *w)
     return e;
 }
 
-/* Its failure does not change the end of the job. */
+/* A failure of the epilog does not change the end of the job. */
 static void epilog_run(struct waiting *w)
 {
     AUTO(err_freep) struct err *e = NULL;

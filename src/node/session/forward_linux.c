@@ -160,7 +160,7 @@ static void on_input_ended(void *arg)
 
 static void forward_check(struct forward *f);
 
-/* All that listens in the pod's own namespace is the pod's. */
+/* Every listener in the pod's own namespace is the pod's. */
 static struct err *forward_connect(void *message)
 {
     struct forward *f = message;

@@ -120,7 +120,7 @@ static void refuses_in_the_words_of_go(void **state)
     }
 }
 
-/* What takes 2^n steps by trial and error takes n here, or is refused for its size. */
+/* Patterns that take 2^n steps by trial and error take n here, or are refused for their size. */
 static void no_pattern_takes_more_than_its_steps(void **state)
 {
     static const char *const patterns[] = {"^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(.*)*x",
