@@ -5,9 +5,9 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "kinds/slurm/slurm_rows.h"
-#include "model/hostlist.h"
 #include "slurm/job_columns.h"
 #include "slurm/job_json.h"
+#include "slurm/reservation.h"
 
 /* An array of what `one` makes of each row. */
 static json_t *json_each(const json_t *rows, const struct slurm_view *v,
@@ -285,22 +285,6 @@ static char *joined(const json_t *texts)
     return buf_steal(&out);
 }
 
-static void put_hosts(json_t *to, const json_t *object)
-{
-    const json_t *nodes = json_at(object, "spec", "nodes", NULL);
-    AUTO(hostlist_done) struct hostlist names = {0};
-    AUTO_FREE char *text = NULL;
-
-    if (json_array_size(nodes) == 0)
-        nodes = json_at(object, "status", "nodes", NULL);
-    for (size_t i = 0; i < json_array_size(nodes); i++)
-        hostlist_add(&names, text_or_empty(json_string_value(json_array_get(nodes, i))));
-    hostlist_sort(&names);
-    text = hostlist_format(&names);
-    json_put_text(to, "node_list", text);
-    json_put_int(to, "node_count", (int64_t)names.names.n);
-}
-
 static json_t *reservation_new(const json_t *object, const struct slurm_view *v)
 {
     const json_t *spec = json_object_get(object, "spec");
@@ -308,6 +292,8 @@ static json_t *reservation_new(const json_t *object, const struct slurm_view *v)
     AUTO_FREE char *users = joined(json_object_get(spec, "users"));
     AUTO_FREE char *accounts = joined(json_object_get(spec, "queues"));
     AUTO_FREE char *tres = gpus > 0 ? mem_format("gres/gpu=%lld", (long long)gpus) : mem_strdup("");
+    size_t n_hosts = 0;
+    AUTO_FREE char *hosts = slurm_reservation_hosts(object, &n_hosts);
     json_t *reservation = json_object();
     json_t *flags = json_array();
 
@@ -320,7 +306,8 @@ static json_t *reservation_new(const json_t *object, const struct slurm_view *v)
     json_put_text(reservation, "tres", tres);
     json_put(reservation, "start_time", moment_of(spec, "startTime"));
     json_put(reservation, "end_time", moment_of(spec, "endTime"));
-    put_hosts(reservation, object);
+    json_put_text(reservation, "node_list", hosts);
+    json_put_int(reservation, "node_count", (int64_t)n_hosts);
     if (json_bool(spec, "maintenance", false))
         (void)json_array_append_new(flags, json_string("MAINT"));
     if (json_object_get(spec, "nodes"))

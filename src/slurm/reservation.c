@@ -169,19 +169,26 @@ static void add_names(struct buf *out, const char *key, const json_t *names)
         buf_add_text(out, "(null)");
 }
 
-static void add_hosts(struct buf *out, const json_t *object)
+char *slurm_reservation_hosts(const json_t *object, size_t *ret_n)
 {
     const json_t *nodes = json_at(object, "spec", "nodes", NULL);
     AUTO(hostlist_done) struct hostlist names = {0};
-    AUTO_FREE char *text = NULL;
 
     if (json_array_size(nodes) == 0)
         nodes = json_at(object, "status", "nodes", NULL);
     for (size_t i = 0; i < json_array_size(nodes); i++)
         hostlist_add(&names, text_or_empty(json_string_value(json_array_get(nodes, i))));
     hostlist_sort(&names);
-    text = hostlist_format(&names);
-    buf_printf(out, "Nodes=%s NodeCnt=%zu", *text ? text : "(null)", names.names.n);
+    *ret_n = names.names.n;
+    return hostlist_format(&names);
+}
+
+static void add_hosts(struct buf *out, const json_t *object)
+{
+    size_t n = 0;
+    AUTO_FREE char *text = slurm_reservation_hosts(object, &n);
+
+    buf_printf(out, "Nodes=%s NodeCnt=%zu", *text ? text : "(null)", n);
 }
 
 void slurm_show_reservation(const struct slurm_show *s, const json_t *object, struct buf *out)

@@ -12,5 +12,8 @@
 struct err *slurm_reservation_spec(const json_t *spec, const struct slurm_update *updates, size_t n,
                                    const struct slurm_view *view, json_t **ret) MUST_CHECK;
 
+/* The nodes of a Reservation as a host list, "" if there are none; the caller frees it. */
+char *slurm_reservation_hosts(const json_t *object, size_t *ret_n);
+
 /* Adds the record of a Reservation. */
 void slurm_show_reservation(const struct slurm_show *s, const json_t *object, struct buf *out);

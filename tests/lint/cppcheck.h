@@ -10,5 +10,8 @@
 #define json_object_foreach(object, key, value)                                  \
     for (void *it_ = json_object_iter(object); ((key) = it_) && ((value) = it_); \
          it_ = (void *)(key))
+#define json_object_foreach_safe(object, next, key, value)                       \
+    for (void *it_ = json_object_iter(object); ((key) = it_) && ((value) = it_); \
+         it_ = (next) = (void *)(key))
 #define json_array_foreach(array, i, value) \
     for ((i) = 0; (i) < json_array_size(array) && ((value) = json_array_get(array, i)); (i)++)

@@ -19,6 +19,7 @@ def test_pods_have_addresses_of_their_own():
         r = sh(m, "a", "hostname; cat /etc/hosts; id -u; busybox ip -4 -o addr show dev eth0")
         check(r.code == 0 and r.out.startswith("a\n") and f"{a}\ta\n" in r.out and f"inet {a}/" in r.out, r)
         only_their_own_loopback(m)
+        names_are_asked_as_the_pod_says(m)
         ports_are_forwarded(m)
         node_restarts_and_adopts(m, a)
         nothing_is_left(m)
@@ -29,6 +30,20 @@ def only_their_own_loopback(m):
         port = f.read().split("server: https://127.0.0.1:")[1].split()[0]
     r = sh(m, "a", f"busybox nc -w 2 127.0.0.1 {port} </dev/null")
     check(r.code != 0, "a pod reached the machine's loopback", r)
+
+
+def names_are_asked_as_the_pod_says(m):
+    """Lines of resolv.conf: those of the pod alone, and those of the pod behind the cluster's."""
+    config = {"nameservers": ["192.0.2.53"], "searches": ["lab.example"], "options": [{"name": "ndots", "value": "2"}, {"name": "rotate"}]}
+    apply(m, server("own", dnsPolicy="None", dnsConfig=config), server("both", dnsConfig=config))
+    running(m, "own", "both")
+    equal(sorted(sh(m, "own", "cat /etc/resolv.conf").out.splitlines()),
+          ["nameserver 192.0.2.53", "options ndots:2 rotate", "search lab.example"])
+    out = sh(m, "both", "cat /etc/resolv.conf").out
+    cluster = "10.96.0.10"  # of the Service kube-dns
+    equal([line.split()[1] for line in out.splitlines() if line.startswith("nameserver")], [cluster, "192.0.2.53"])
+    check("search default.svc.cluster.local svc.cluster.local cluster.local lab.example" in out and "ndots:2" in out, out)
+    m.ok("delete", "pod", "own", "both", "--force", "--grace-period=0")
 
 
 def ports_are_forwarded(m):

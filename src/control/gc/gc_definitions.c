@@ -18,30 +18,6 @@ static const struct kind *kind_of(const json_t *definition)
     return k && k->is_custom ? k : NULL;
 }
 
-/* Adds the number of objects to `*count`; deletes at most `*left` of them. */
-static struct err *delete_objects(struct gc *gc, const struct kind *k, size_t *count, size_t *left)
-{
-    const struct store_range range = {.group = k->group, .resource = k->plural};
-    struct store_list list = {0};
-    struct err *e = NULL;
-
-    TRY(store_list(gc->store, &range, NULL, NULL, 0, 0, &list));
-    *count = list.n;
-    for (size_t i = 0; i<list.n && * left> 0 && !e; i++) {
-        AUTO(json_freep) json_t *object = NULL;
-
-        if (!store_get_applied(gc->store, list.at[i]->key))
-            continue; /* deleted a moment ago, not durable yet */
-        e = objects_decode(list.at[i], &object);
-        if (e || json_at(object, "metadata", "deletionTimestamp", NULL))
-            continue;
-        (*left)--;
-        e = gc_delete(gc, k, object, "Background");
-    }
-    store_list_done(&list);
-    return e;
-}
-
 static struct err *drop_finalizer(struct gc *gc, const struct kind *k, const json_t *definition)
 {
     json_t *patch = json_object();
@@ -73,7 +49,7 @@ struct err *gc_look_at_definition(struct gc *gc, const struct work *w, bool *ret
         return NULL;
     k = kind_of(definition);
     if (k)
-        TRY(delete_objects(gc, k, &count, &left));
+        TRY(gc_empty_kind(gc, k, NULL, &count, &left));
     *ret_again = left == 0;
     if (count > 0)
         return NULL; /* each deletion looks at the definition again */

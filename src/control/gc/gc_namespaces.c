@@ -6,12 +6,8 @@ enum {
     DELETES_PER_TURN = 256
 };
 
-/*
- * Adds the number of objects of the kind to `*count`; deletes at most `*left` that are not being
- * deleted yet.
- */
-static struct err *empty_kind(struct gc *gc, const struct kind *k, const char *ns, size_t *count,
-                              size_t *left)
+struct err *gc_empty_kind(const struct gc *gc, const struct kind *k, const char *ns, size_t *count,
+                          size_t *left)
 {
     struct store_range range = {.group = k->group, .resource = k->plural, .ns = ns};
     struct store_list list = {0};
@@ -57,7 +53,7 @@ struct err *gc_look_at_namespace(struct gc *gc, const struct work *w, bool *ret_
         return NULL;
     for (size_t i = 0; i < kinds_served_count(); i++) {
         if (kinds_served(i)->is_namespaced && !kinds_served(i)->is_view)
-            TRY(empty_kind(gc, kinds_served(i), w->name, &count, &left));
+            TRY(gc_empty_kind(gc, kinds_served(i), w->name, &count, &left));
     }
     *ret_again = left == 0;
     if (count > 0 || json_array_size(json_at(ns, "spec", "finalizers", NULL)) == 0)

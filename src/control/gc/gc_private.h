@@ -129,7 +129,13 @@ void gc_index_done(struct gc *gc);
 /* gc_owners.c */
 struct err *gc_look_at_dependent(struct gc *gc, const struct work *w) MUST_CHECK;
 struct err *gc_look_at_owner(struct gc *gc, const struct work *w) MUST_CHECK;
-/* gc_namespaces.c; `*ret_again`: more work remains. */
+/* gc_namespaces.c */
+
+/* Adds the number of a kind's objects to `*count` (NULL `ns`: of all namespaces); deletes at most
+ * `*left` of those that are not being deleted yet. */
+struct err *gc_empty_kind(const struct gc *gc, const struct kind *k, const char *ns, size_t *count,
+                          size_t *left) MUST_CHECK;
+/* `*ret_again`: more work remains. */
 struct err *gc_look_at_namespace(struct gc *gc, const struct work *w, bool *ret_again) MUST_CHECK;
 
 /* gc_definitions.c; `*ret_again`: more work remains. */

@@ -48,6 +48,9 @@ func filler(seed int64) *randfill.Filler {
 		func(f *meta.FieldsV1, c randfill.Continue) {
 			f.Raw = []byte(`{"f:metadata":{"f:labels":{".":{},"f:a":1.5}}}`)
 		},
+		func(e *runtime.RawExtension, c randfill.Continue) { // the data of a ControllerRevision
+			e.Raw = []byte(`{"spec":{"template":{"$patch":"replace"}}}`)
+		},
 		func(l core.ResourceList, c randfill.Continue) {
 			l["nvidia.com/gpu"] = resource.MustParse("8")
 		},
