@@ -1,11 +1,11 @@
-"""The Helm chart, rendered by the real helm where tests/kube/run has built one (build/go/helm); that also installs it on a cluster."""
+"""The Helm chart, rendered by the real helm where one is built (build/go/helm); tests/kube/run also installs it on a cluster."""
 
 import os
 
 import kube_objects
 from harness import KUBECTL, METE, ROOT, Skip, check, equal, execute
+from helm_kit import HELM
 
-HELM = os.environ.get("HELM", os.path.join(ROOT, "build", "go", "helm"))
 CHART = os.path.join(ROOT, "deploy", "helm", "mete")
 MANIFESTS = os.path.join(ROOT, "deploy", "kubernetes")
 OF_HELM = ("app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "helm.sh/chart")
@@ -13,7 +13,7 @@ OF_HELM = ("app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "app.kub
 
 def template(*settings):
     if not os.path.exists(HELM):
-        raise Skip("there is no build/go/helm: tests/kube/run makes it")
+        raise Skip("there is no build/go/helm: tests/kube/run and tests/peers/run helm make it")
     sets = [word for s in settings for word in ("--set", s)]
     return execute([HELM, "template", "mete", CHART, "--namespace", "mete-system", "--kube-version", "1.36.0", *sets])
 
