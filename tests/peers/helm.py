@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 
+import helm_mete
 from harness import ROOT, Mete, check, equal, execute, wait
 from helm_kit import HELM, HELM4, build
 
@@ -102,6 +103,7 @@ def main():
             a_bad_upgrade_fails(m, h)
             rolls_back(m, h)
             uninstalls(m, h)
+    helm_mete.main()
 
 
 def a_chart_beyond_its_users_rights_is_refused(m, h):

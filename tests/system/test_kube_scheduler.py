@@ -112,8 +112,9 @@ def test_kube_scheduler_places_pods_of_its_name():
 
 
 def test_the_definitions_of_a_cluster_are_those_of_the_program():
-    with open(os.path.join(MANIFESTS, "mete-crds.yaml"), encoding="utf-8") as f:
-        equal(execute([METE, "kube", "crds"]).out, f.read(), "mete kube crds > deploy/kubernetes/mete-crds.yaml")
+    for place in (MANIFESTS, os.path.join(ROOT, "deploy", "helm", "mete", "files")):
+        with open(os.path.join(place, "mete-crds.yaml"), encoding="utf-8") as f:
+            equal(execute([METE, "kube", "crds"]).out, f.read(), f"mete kube crds > {place}/mete-crds.yaml")
     with Mete("emulated:1xH100") as m:
         for wrong in kube_objects.check_objects(lambda o: m.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(o)).code == 0):
             check(False, *wrong)

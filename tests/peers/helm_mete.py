@@ -1,9 +1,9 @@
-"""The Helm chart, rendered by the real helm where one is built (build/go/helm); tests/kube/run also installs it on a cluster."""
+"""Mete's own Helm chart, rendered by the real helm; tests/kube/run installs it on a cluster."""
 
 import os
 
 import kube_objects
-from harness import KUBECTL, METE, ROOT, Skip, check, equal, execute
+from harness import KUBECTL, ROOT, check, equal, execute
 from helm_kit import HELM
 
 CHART = os.path.join(ROOT, "deploy", "helm", "mete")
@@ -12,8 +12,6 @@ OF_HELM = ("app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "app.kub
 
 
 def template(*settings):
-    if not os.path.exists(HELM):
-        raise Skip("there is no build/go/helm: tests/kube/run and tests/peers/run helm make it")
     sets = [word for s in settings for word in ("--set", s)]
     return execute([HELM, "template", "mete", CHART, "--namespace", "mete-system", "--kube-version", "1.36.0", *sets])
 
@@ -52,9 +50,7 @@ def unlabelled(o):
     return o
 
 
-def test_the_chart_and_the_manifests_agree():
-    with open(os.path.join(MANIFESTS, "mete-crds.yaml"), encoding="utf-8") as f, open(os.path.join(CHART, "files", "mete-crds.yaml"), encoding="utf-8") as g:
-        equal(f.read(), g.read(), "cp deploy/kubernetes/mete-crds.yaml deploy/helm/mete/files/")
+def the_chart_and_the_manifests_agree():
     chart, manifests = rendered("gfd.enabled=false", "dcgmExporter.enabled=false"), {}
     for name in ("mete-crds.yaml", "mete-scheduler.yaml", "mete-node.yaml"):
         with open(os.path.join(MANIFESTS, name), encoding="utf-8") as f:
@@ -68,7 +64,7 @@ def test_the_chart_and_the_manifests_agree():
         equal(unlabelled(o), unlabelled(manifests[key]), key)
 
 
-def test_the_chart_reads_the_operators_values():
+def the_chart_reads_the_operators_values():
     config = rendered("mig.strategy=single")["ConfigMap", "mete-system", "mete-device-plugin"]
     check("migStrategy: single" in config["data"]["config.yaml"], config)
     named = rendered("devicePlugin.config.name=time-slicing", "devicePlugin.config.default=any", "driver.enabled=false",
@@ -92,3 +88,8 @@ def test_the_chart_reads_the_operators_values():
                           ("shceduler.enabled=true", "shceduler: no such key")):
         r = template(setting)
         check(r.code != 0 and what in r.err, setting, r)
+
+
+def main():
+    the_chart_and_the_manifests_agree()
+    the_chart_reads_the_operators_values()
