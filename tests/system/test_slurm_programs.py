@@ -74,6 +74,7 @@ def runs_around_jobs(s, node):
     job = s.ok("sbatch", "--parsable", "--wait", "--export=ALL,SLURM_JOB_GPUS=9,CUDA_VISIBLE_DEVICES=9", "--wrap=true").strip()
     check(notes(s.m)[4].startswith(f"b {job} ") and notes(s.m)[4].endswith("[] []"), notes(s.m)[4])
     equal(s.ok("srun", "sh", "-c", f"tail -n 1 {s.m.dir}/notes").split()[0], "a", "a step comes behind the prolog")
+    wait(lambda: notes(s.m)[-1].startswith("epilog "), "the epilog runs behind the end of srun")
     r = s.call("sbatch", "--container-image=x", "--wrap=true")
     check(r.code == 1 and "runs no Prolog and no Epilog of slurm.conf yet" in r.err, r)
 
