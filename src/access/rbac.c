@@ -23,7 +23,7 @@ struct rbac_binding {
     json_t *subjects;
 };
 
-/* All bindings of a user or a group. */
+/* The bindings of a user or a group. */
 struct rbac_subject {
     struct map_handle handle;
     char *key; /* "u:NAME" or "g:NAME" */

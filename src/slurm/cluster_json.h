@@ -4,7 +4,8 @@
 #include "slurm/columns.h"
 #include "slurm/document.h"
 
-/* Each makes the array of a document of the rows (kinds/slurm/slurm_rows.h). New references. */
+/* The functions make the array of a document of the rows (kinds/slurm/slurm_rows.h). New
+ * references. */
 json_t *slurm_nodes_json(const json_t *rows, const struct slurm_view *v);
 json_t *slurm_partitions_json(const json_t *rows, const struct slurm_view *v);
 json_t *slurm_licenses_json(const json_t *rows, const struct slurm_view *v);

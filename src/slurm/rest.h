@@ -1,7 +1,7 @@
 /*
  * rest.h - the paths of slurmrestd: /slurm and /slurmdb, v0.0.42 to v0.0.44, over Mete's own API
  *
- * Each request becomes questions to the API in this process, with the caller's credential, which is
+ * A request becomes questions to the API in this process, with the caller's credential, which is
  * the token in X-SLURM-USER-TOKEN or in Authorization, or that of the connection: the API decides
  * what the caller may do. An error has an HTTP code and the document's "errors".
  * https://slurm.schedmd.com/rest_api.html

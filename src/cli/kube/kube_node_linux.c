@@ -251,7 +251,7 @@ static int64_t reading_of(void *arg, const char *uuid, enum gpu_field field)
     return sample ? sample->value[field] : GPU_VALUE_UNKNOWN;
 }
 
-/* What XIDs have said of gpus is kept in the data directory; a container may not be able to write
+/* The faults that XIDs told are kept in the data directory; a container may not be able to write
  * there, and then begins anew. */
 static struct err *begin_incidents(struct kube_node *n)
 {

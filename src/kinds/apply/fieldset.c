@@ -246,7 +246,7 @@ bool fieldset_has(const struct fieldset *s, const struct fieldset_path *path)
 
 /* ---- two sets ---- */
 
-/* What an operation makes of a node that both sets have, or one. */
+/* The result of an operation for a node that both sets have, or one. */
 struct fieldset_rule {
     bool keeps_left;  /* paths of `x` alone */
     bool keeps_right; /* paths of `y` alone */

@@ -2,7 +2,7 @@
  * fieldset.h - sets of an object's fields: sorted tries of path elements, and their text FieldsV1
  *
  * A set holds paths such as .spec.containers[name="a"].image. That a path is a member says nothing
- * of the paths above and below it. All memory is an arena's; sets share parts and are not changed
+ * of the paths above and below it. Memory is an arena's; sets share parts and are not changed
  * once another set was made from them. Order and texts are those of Kubernetes'
  * structured-merge-diff, so that equal sets have equal texts.
  */

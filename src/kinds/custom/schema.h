@@ -56,5 +56,5 @@ void schema_validate(const struct schema *s, const json_t *object, const json_t 
  * such property. */
 const char *schema_type_at(const struct schema *s, const char *path);
 
-/* How the objects merge in a server-side apply; valid as long as the schema. */
+/* The shape by which a server-side apply merges the objects; valid as long as the schema. */
 struct shape schema_shape(const struct schema *s);

@@ -1,7 +1,7 @@
 /*
  * schema_new.c - the value of openAPIV3Schema to nodes
  *
- * Each node of the document becomes one node here; nothing refers to another place of the document,
+ * A node of the document becomes one node here; nothing refers to another place of the document,
  * so the nodes are a tree, as deep and as large as the document.
  */
 

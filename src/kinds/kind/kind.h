@@ -178,7 +178,7 @@ extern const struct kind *const kinds[];
 extern const size_t kinds_count;
 
 /*
- * All kinds that the process serves: its own ones, then custom ones, by group and version. The
+ * The kinds that the process serves: its own ones, then custom ones, by group and version. The
  * number changes when definitions do; a struct kind stays valid as long as the process lives.
  */
 size_t kinds_served_count(void);

@@ -1,7 +1,7 @@
 /*
  * dra_pool.h - the ResourceSlices of this node's pool, as documents without I/O
  *
- * All slices of a pool have one generation: the scheduler looks at a pool only when all slices of
+ * The slices of a pool have one generation: the scheduler looks at a pool only when all slices of
  * its newest generation are there.
  */
 #pragma once

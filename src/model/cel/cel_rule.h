@@ -4,7 +4,7 @@
  * The language of cel.h with variables, members and indexes of JSON values, numbers with fractions,
  * lists and maps, the macros all, exists, exists_one, map and filter, optional values (a.?b, [?i]),
  * durations, timestamps, and Kubernetes' libraries of strings, lists, regular expressions, sets,
- * quantities and URLs. What is not known is refused by its name when a rule is parsed.
+ * quantities and URLs. An unknown part is refused by its name when a rule is parsed.
  *
  * An evaluation has a bound on its steps: of nodes, of bytes that are looked at or made.
  */

@@ -41,7 +41,7 @@ struct cni_options {
     void *arg;
 };
 
-/* All texts are copied. `done` reports errors later, never from inside the call. */
+/* Texts are copied. `done` reports errors later, never from inside the call. */
 struct cni *cni_start(const struct cni_options *o);
 /* Drops the callback; a running plugin goes on to its end. */
 void cni_abandon(struct cni *c);

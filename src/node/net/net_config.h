@@ -1,7 +1,7 @@
 /*
  * net_config.h - the pod network as CNI plugins and pods see it: plain functions, without I/O
  *
- * Each pod has a veth pair (plugin ptp): its packets, also those to other pods, are routed by the
+ * A pod has a veth pair (plugin ptp): its packets, also those to other pods, are routed by the
  * machine, so that the rules of Services see both directions (docs/adr/0022-pod-network.md). The
  * first address of the network is the gateway's: an address of the machine.
  */

@@ -214,7 +214,7 @@ static void plain_chain(struct rules *r, const char *chain, const char *protocol
     buf_add_text(r->out, " }\n");
 }
 
-/* Each endpoint has a set of its clients, which goes with the endpoint. */
+/* An endpoint has a set of its clients, which goes with the endpoint. */
 static void sticky_chain(struct rules *r, const char *chain, const char *protocol,
                          const targets *list, int64_t seconds)
 {

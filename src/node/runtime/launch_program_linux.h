@@ -7,7 +7,7 @@
 /*
  * Runs the programs that `pattern` of the plan's site names (shell pattern; several in reverse
  * order of their names, as Slurm), one after the other, as root and outside of the job's cgroup.
- * They see only variables that Mete made: none of the job's user. `context` is "prolog" or
+ * Programs see only variables that Mete made: none of the job's user. `context` is "prolog" or
  * "epilog". An error says what program failed; the rest is not run. The caller blocks SIGCHLD.
  */
 struct err *launch_programs_run(const struct native_plan *p, const char *pattern,
