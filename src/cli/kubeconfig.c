@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "base/yaml.h"
 #include "kinds/kind/value.h"
 
@@ -57,17 +58,21 @@ static char *copy_text(const json_t *object, const char *key)
     return text ? mem_strdup(text) : NULL;
 }
 
-/* Copies a path; a relative path is relative to the kubeconfig's directory. */
-static char *copy_path(const char *file, const json_t *object, const char *key)
+/* A relative path is relative to the kubeconfig's directory. The caller frees the result. */
+static char *path_beside(const char *file, const char *path)
 {
-    const char *path = json_text(object, key);
     const char *slash = strrchr(file, '/');
 
-    if (!path)
-        return NULL;
     if (path[0] == '/' || !slash)
         return mem_strdup(path);
     return mem_format("%.*s/%s", (int)(slash - file), file, path);
+}
+
+static char *copy_path(const char *file, const json_t *object, const char *key)
+{
+    const char *path = json_text(object, key);
+
+    return path ? path_beside(file, path) : NULL;
 }
 
 static struct err *copy_data(const json_t *object, const char *key, char **ret)
@@ -114,15 +119,107 @@ static struct err *read_cluster(const char *path, const json_t *cluster, struct 
     return copy_data(cluster, "certificate-authority-data", &k->ca);
 }
 
+static void exec_free(struct kubeconfig_exec *x)
+{
+    if (!x)
+        return;
+    for (size_t i = 0; x->argv && x->argv[i]; i++)
+        free(x->argv[i]);
+    for (size_t i = 0; x->env && x->env[i]; i++)
+        free(x->env[i]);
+    free(x->argv);
+    free(x->env);
+    free(x->api_version);
+    free(x->hint);
+    free(x);
+}
+
+static struct err *exec_check(const json_t *exec)
+{
+    static const char *const modes[] = {"Never", "IfAvailable", "Always"};
+    const char *version = json_text(exec, "apiVersion");
+    const char *mode = json_text(exec, "interactiveMode");
+    const char *command = json_text(exec, "command");
+    bool is_beta = text_equal(version, "client.authentication.k8s.io/v1beta1");
+    bool is_known = !mode && is_beta;
+
+    if (!is_beta && !text_equal(version, "client.authentication.k8s.io/v1"))
+        return err_new(ERR_BAD_REQUEST,
+                       "exec.apiVersion: want client.authentication.k8s.io/v1 or v1beta1, not %s",
+                       version ? version : "none");
+    for (size_t i = 0; i < COUNT(modes); i++)
+        is_known = is_known || text_equal(mode, modes[i]);
+    if (!is_known)
+        return err_new(ERR_BAD_REQUEST,
+                       "exec.interactiveMode: want Never, IfAvailable or Always, not %s",
+                       mode ? mode : "none");
+    if (!command || !command[0])
+        return err_new(ERR_BAD_REQUEST, "exec.command: want a program");
+    return NULL;
+}
+
+/* "NAME=VALUE" of each item of `env`. */
+static char **exec_env(const json_t *env)
+{
+    VEC(char *) texts = {0};
+    json_t *item;
+    size_t i;
+
+    json_array_foreach (env, i, item) {
+        const char *value = json_text(item, "value");
+
+        if (json_text(item, "name"))
+            vec_add(&texts, mem_format("%s=%s", json_text(item, "name"), value ? value : ""));
+    }
+    vec_add(&texts, NULL);
+    return texts.at;
+}
+
+static char **exec_argv(const char *path, const json_t *exec)
+{
+    VEC(char *) texts = {0};
+    const char *command = json_text(exec, "command");
+    json_t *item;
+    size_t i;
+
+    vec_add(&texts, strchr(command, '/') ? path_beside(path, command) : mem_strdup(command));
+    json_array_foreach (json_object_get(exec, "args"), i, item) {
+        if (json_is_string(item))
+            vec_add(&texts, mem_strdup(json_string_value(item)));
+    }
+    vec_add(&texts, NULL);
+    return texts.at;
+}
+
+static struct err *read_exec(const char *path, const json_t *exec, struct kubeconfig *k)
+{
+    const char *mode = json_text(exec, "interactiveMode");
+
+    if (!exec || json_is_null(exec))
+        return NULL;
+    TRY(exec_check(exec));
+    k->exec = mem_alloc(sizeof(*k->exec));
+    *k->exec = (struct kubeconfig_exec){
+        .api_version = copy_text(exec, "apiVersion"),
+        .argv = exec_argv(path, exec),
+        .env = exec_env(json_object_get(exec, "env")),
+        .wants_cluster = json_is_true(json_object_get(exec, "provideClusterInfo")),
+        .needs_terminal = text_equal(mode, "Always"),
+        .may_ask = !text_equal(mode, "Never"),
+        .hint = copy_text(exec, "installHint")};
+    return NULL;
+}
+
 static struct err *read_user(const char *path, const json_t *user, struct kubeconfig *k)
 {
-    static const char *const refused[] = {"exec", "auth-provider", "username", "as", NULL};
+    static const char *const refused[] = {"auth-provider", "username", "as", NULL};
 
     TRY(kubeconfig_refuse(user, "its user", refused));
     k->token = copy_text(user, "token");
     k->token_file = copy_path(path, user, "tokenFile");
     k->cert_file = copy_path(path, user, "client-certificate");
     k->key_file = copy_path(path, user, "client-key");
+    TRY(read_exec(path, json_object_get(user, "exec"), k));
     TRY(copy_data(user, "client-certificate-data", &k->cert));
     return copy_data(user, "client-key-data", &k->key);
 }
@@ -228,5 +325,6 @@ void kubeconfig_done(struct kubeconfig *k)
     free(k->token);
     free(k->token_file);
     free(k->ns);
+    exec_free(k->exec);
     *k = (struct kubeconfig){0};
 }

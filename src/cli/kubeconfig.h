@@ -1,10 +1,23 @@
 /* kubeconfig.h - the part of a kubeconfig that names the server and the user's credentials */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "base/str.h"
+
+/* A program that gives credentials (client/exec_client.h). */
+struct kubeconfig_exec {
+    char *api_version;
+    char *
+        *argv;  /* NULL-terminated; a relative path of the program starts at the file's directory */
+    char **env; /* "NAME=VALUE", NULL-terminated */
+    bool wants_cluster;
+    bool needs_terminal; /* interactiveMode: Always */
+    bool may_ask;        /* Always or IfAvailable */
+    char *hint;          /* NULL: none */
+};
 
 /* PEM texts and paths are NULL if absent; a path is set if the file names a path instead of the
  * data. */
@@ -14,7 +27,8 @@ struct kubeconfig {
     char *cert, *cert_file;
     char *key, *key_file;
     char *token, *token_file;
-    char *ns; /* namespace of the context */
+    struct kubeconfig_exec *exec; /* NULL: none */
+    char *ns;                     /* namespace of the context */
 };
 
 /* One file of a list, as read. */
@@ -26,7 +40,7 @@ struct kubeconfig_file {
 /*
  * Reads context `context` (NULL: the current context) from `n` files, merged as kubectl merges
  * them: the first file that defines a name, or a current-context, wins. ERR_BAD_REQUEST: a damaged
- * file, or a feature that is not supported (exec, auth-provider, username,
+ * file, or a feature that is not supported (auth-provider, username,
  * insecure-skip-tls-verify, proxy-url; the message names the feature). The message begins with the
  * path of the file, or with all paths if no file has the context.
  */

@@ -1,9 +1,7 @@
 /* session_linux.c - a command's connection to the server */
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -13,7 +11,10 @@
 #include "cli/kubeconfig.h"
 #include "cli/session.h"
 #include "cli/term/text_escape.h"
+#include "client/exec_client.h"
+#include "client/pem_linux.h"
 #include "control/kube/kube_reports.h"
+#include "kinds/kind/value.h"
 
 #define ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -85,21 +86,89 @@ struct err *session_open_server(struct cli *c, const struct client_options *o, s
 /* Puts a certificate into a memory file: libcurl reads files only. The caller frees `*path`. */
 static struct err *pem_path(struct session *s, const char *pem, char **path)
 {
-    size_t size;
-    int fd;
+    char *made = NULL;
 
     if (!pem)
         return NULL;
-    size = strlen(pem);
-    fd = memfd_create("mete-pem", MFD_CLOEXEC);
-    if (fd < 0)
-        return err_errno(errno, "create a memory file for a certificate");
-    s->pem_fds[s->n_pem_fds++] = fd;
-    if (write(fd, pem, size) != (ssize_t)size)
-        return err_errno(errno, "write a memory file for a certificate");
+    TRY(pem_open(pem, &s->pem_fds[s->n_pem_fds], &made));
+    s->n_pem_fds++;
     free(*path);
-    *path = mem_format("/proc/self/fd/%d", fd);
+    *path = made;
     return NULL;
+}
+
+/* What a credential plugin is told of the cluster. A new reference. */
+static struct err *exec_cluster(const struct client_options *o, json_t **ret)
+{
+    AUTO(buf_done) struct buf pem = {0};
+    AUTO(buf_done) struct buf text = {0};
+    json_t *cluster;
+
+    if (o->ca_file)
+        TRY(file_read(o->ca_file, KUBECONFIG_MAX, &pem));
+    cluster = json_object();
+    json_put_text(cluster, "server", o->url);
+    if (pem.size > 0) {
+        base64_encode((struct str){.at = pem.at, .size = pem.size}, &text);
+        json_put_text(cluster, "certificate-authority-data", text.at);
+    }
+    *ret = cluster;
+    return NULL;
+}
+
+/* The environment of this program, and `more`, whose texts stay. The caller frees the array. */
+static const char **exec_environment(char *const *more)
+{
+    VEC(const char *) all = {0};
+
+    for (char **at = environ; at && *at; at++)
+        vec_add(&all, *at);
+    for (; *more; more++)
+        vec_add(&all, *more);
+    vec_add(&all, NULL);
+    return all.at;
+}
+
+struct exec_wait {
+    struct session *session;
+    struct err *e;
+};
+
+static void on_exec_begun(void *arg, const struct err *e)
+{
+    struct exec_wait *w = arg;
+
+    w->e = e ? err_new(err_code(e), "%s", err_message(e)) : NULL;
+    session_stop(w->session);
+}
+
+/* With the credential of a plugin, which runs once before this returns. */
+static struct err *connect_exec(struct session *s, const struct kubeconfig_exec *x,
+                                const struct client_options *o)
+{
+    bool has_terminal = isatty(STDIN_FILENO) == 1;
+    AUTO(json_freep) json_t *cluster = NULL;
+    AUTO_FREE const char **env = NULL;
+    struct exec_wait w = {.session = s};
+
+    if (x->needs_terminal && !has_terminal)
+        return err_new(ERR_UNAUTHENTICATED,
+                       "credential plugin '%s' needs a terminal (interactiveMode: Always)",
+                       x->argv[0]);
+    if (x->wants_cluster)
+        TRY(exec_cluster(o, &cluster));
+    env = exec_environment(x->env);
+    TRY(exec_client_new(o,
+                        &(struct exec_plugin){.api_version = x->api_version,
+                                              .argv = (const char *const *)x->argv,
+                                              .env = env,
+                                              .cluster = cluster,
+                                              .is_interactive = x->may_ask && has_terminal,
+                                              .hint = x->hint},
+                        &s->client));
+    exec_client_begin(s->client, on_exec_begun, &w);
+    TRY(session_run(s));
+    return w.e;
 }
 
 static struct err *connect_kubeconfig(struct session *s, struct kubeconfig *k)
@@ -117,6 +186,8 @@ static struct err *connect_kubeconfig(struct session *s, struct kubeconfig *k)
     o.key_file = k->key_file;
     o.token = k->token;
     o.token_file = k->token_file;
+    if (k->exec && !o.token && !o.token_file)
+        return connect_exec(s, k->exec, &o);
     return client_new(&o, &s->client);
 }
 

@@ -354,7 +354,7 @@ static void on_connection(void *arg, struct listener *l, struct bufferevent *bev
 
 /* Opens a door on a listening socket; `fd` -1: none. */
 static struct err *door_open(struct http_server *s, const struct door *made, int fd,
-                             const char *pki_dir)
+                             const char *pki_dir, const struct tls_files *files)
 {
     struct door *d = &s->doors[s->n_doors];
     struct listener_options o = {.base = s->base,
@@ -368,7 +368,9 @@ static struct err *door_open(struct http_server *s, const struct door *made, int
         return NULL;
     *d = *made;
     d->server = s;
-    if (pki_dir)
+    if (files)
+        TRY(tls_context_new_files(files, &o.tls));
+    else if (pki_dir)
         TRY(tls_context_new(pki_dir, &o.tls));
     e = listener_new(&o, &d->listener);
     if (e)
@@ -384,10 +386,10 @@ static struct err *open_doors(struct http_server *s, const struct http_options *
     const struct door of_tls = {.handle = o->handle, .arg = o->arg};
 
     assert(o->n_doors <= HTTP_DOORS_MAX);
-    TRY(door_open(s, &of_uids, o->unix_fd, NULL));
-    TRY(door_open(s, &of_tls, o->tls_fd, o->pki_dir));
+    TRY(door_open(s, &of_uids, o->unix_fd, NULL, NULL));
+    TRY(door_open(s, &of_tls, o->tls_fd, o->pki_dir, NULL));
     if (o->pods_fd > 0)
-        TRY(door_open(s, &of_tls, o->pods_fd, o->pki_dir));
+        TRY(door_open(s, &of_tls, o->pods_fd, o->pki_dir, NULL));
     for (size_t i = 0; i < o->n_doors; i++) {
         const struct http_door *at = &o->doors[i];
         const struct door other = {.handle = at->handle, .arg = at->arg, .is_anonymous = true};
@@ -395,7 +397,8 @@ static struct err *open_doors(struct http_server *s, const struct http_options *
         TRY(door_open(s, &other, at->fd,
                       !at->is_tls   ? NULL
                       : at->pki_dir ? at->pki_dir
-                                    : o->pki_dir));
+                                    : o->pki_dir,
+                      at->files));
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "base/loop.h"
 #include "http/request.h"
+#include "http/tls_files.h"
 
 struct http_server;
 
@@ -10,7 +11,8 @@ struct http_server;
 struct http_door {
     int fd; /* listening */
     bool is_tls;
-    const char *pki_dir; /* of is_tls: as tls_context_new; NULL: the server's */
+    const char *pki_dir;           /* of is_tls: as tls_context_new; NULL: the server's */
+    const struct tls_files *files; /* TLS with these instead; NULL: as above */
     request_fn handle;
     void *arg;
 };

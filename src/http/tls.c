@@ -42,48 +42,42 @@ static struct err *load_authority(SSL_CTX *ctx, const char *path, STACK_OF(X509_
     return NULL;
 }
 
-static struct err *load_authorities(SSL_CTX *ctx, const char *dir)
+/* Authorities of client certificates: `ca`, and `more` where it exists (may be NULL). */
+static struct err *load_authorities(SSL_CTX *ctx, const char *ca, const char *more)
 {
-    AUTO_FREE char *ca = mem_format("%s/ca.crt", dir);
-    AUTO_FREE char *nodes = mem_format("%s/nodes.crt", dir);
     STACK_OF(X509_NAME) *names = sk_X509_NAME_new_null();
     struct err *e = load_authority(ctx, ca, names);
 
-    if (!e && file_exists(nodes))
-        e = load_authority(ctx, nodes, names);
+    if (!e && more && file_exists(more))
+        e = load_authority(ctx, more, names);
     SSL_CTX_set_client_CA_list(ctx, names);
     return e;
 }
 
-static struct err *load_files(SSL_CTX *ctx, const char *dir)
+static struct err *load_pair(SSL_CTX *ctx, const char *cert, const char *key)
 {
-    AUTO_FREE char *cert = mem_format("%s/server.crt", dir);
-    AUTO_FREE char *key = mem_format("%s/server.key", dir);
-
     if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
         return tls_error("cannot use certificate", cert);
     if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
         return tls_error("cannot use key", key);
     if (SSL_CTX_check_private_key(ctx) != 1)
         return tls_error("certificate and key do not belong together:", key);
-    return load_authorities(ctx, dir);
+    return NULL;
 }
 
-struct err *tls_context_new(const char *dir, SSL_CTX **ret)
+static struct err *context_begin(const char *cert, const char *key, SSL_CTX **ret)
 {
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
-    struct err *e;
+    struct err *e = NULL;
 
     if (!ctx)
-        return tls_error("cannot set up TLS for", dir);
-    e = load_files(ctx, dir);
+        return tls_error("cannot set up TLS for", cert);
+    e = load_pair(ctx, cert, key);
+    if (!e && SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1)
+        e = tls_error("cannot set up TLS for", cert);
     if (e) {
         SSL_CTX_free(ctx);
         return e;
-    }
-    if (SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) != 1) {
-        SSL_CTX_free(ctx);
-        return tls_error("cannot set up TLS for", dir);
     }
     (void)SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     /* No resumption: every connection proves its certificate. */
@@ -91,12 +85,45 @@ struct err *tls_context_new(const char *dir, SSL_CTX **ret)
                                        SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     (void)SSL_CTX_set_num_tickets(ctx, 0);
     (void)SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_verify_depth(ctx, 2);
     SSL_CTX_set_purpose(ctx, X509_PURPOSE_SSL_CLIENT);
     SSL_CTX_set_alpn_select_cb(ctx, select_protocol, NULL);
     *ret = ctx;
     return NULL;
+}
+
+/* Gives `ctx` away, or frees it if `e`. */
+static struct err *context_end(SSL_CTX *ctx, struct err *e, SSL_CTX **ret)
+{
+    if (e)
+        SSL_CTX_free(ctx);
+    else
+        *ret = ctx;
+    return e;
+}
+
+struct err *tls_context_new(const char *dir, SSL_CTX **ret)
+{
+    AUTO_FREE char *cert = mem_format("%s/server.crt", dir);
+    AUTO_FREE char *key = mem_format("%s/server.key", dir);
+    AUTO_FREE char *ca = mem_format("%s/ca.crt", dir);
+    AUTO_FREE char *nodes = mem_format("%s/nodes.crt", dir);
+    SSL_CTX *ctx = NULL;
+
+    TRY(context_begin(cert, key, &ctx));
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
+    return context_end(ctx, load_authorities(ctx, ca, nodes), ret);
+}
+
+struct err *tls_context_new_files(const struct tls_files *files, SSL_CTX **ret)
+{
+    SSL_CTX *ctx = NULL;
+
+    TRY(context_begin(files->cert, files->key, &ctx));
+    if (!files->client_ca)
+        return context_end(ctx, NULL, ret);
+    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    return context_end(ctx, load_authorities(ctx, files->client_ca, NULL), ret);
 }
 
 /* The text of a name entry. NULL: too long, or contains a NUL. */

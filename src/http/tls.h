@@ -4,11 +4,15 @@
 #include <openssl/ssl.h>
 
 #include "base/err.h"
+#include "http/tls_files.h"
 
 /* TLS 1.2 and up with DIR/server.crt and DIR/server.key, ALPN http/1.1 only. Client certificates
  * are optional; the handshake fails for a certificate that neither DIR/ca.crt nor, where it exists,
  * DIR/nodes.crt signed. */
 struct err *tls_context_new(const char *dir, SSL_CTX **ret) MUST_CHECK;
+
+/* The same with these files. */
+struct err *tls_context_new_files(const struct tls_files *files, SSL_CTX **ret) MUST_CHECK;
 
 enum {
     TLS_GROUPS_MAX = 16

@@ -1,4 +1,4 @@
-/* kubelet_node.c - labels and conditions of gpus on the Node of a cluster */
+/* kubelet_node.c - labels, conditions and a taint of gpus on the Node of a cluster */
 
 #include "node/kubelet_node.h"
 
@@ -150,6 +150,33 @@ static bool write_conditions(struct kubelet_node *k)
     return true;
 }
 
+static bool is_sick(const struct kubelet_node *k)
+{
+    for (size_t i = 0; i < k->gpus.n; i++)
+        if (k->gpus.at[i].health > GPU_DRAINED)
+            return true;
+    return k->driver_problem[0] != '\0';
+}
+
+/* Taints are one list, which others write as well: a write between our read and ours is a conflict,
+ * and the next try begins with what they wrote. */
+static bool write_taint(struct kubelet_node *k)
+{
+    AUTO(json_freep) json_t *taints = NULL;
+    AUTO(json_freep) json_t *patch = NULL;
+
+    if (!k->o.taint)
+        return false;
+    taints = kubelet_taint_list(k->o.taint, k->node, is_sick(k));
+    if (!taints)
+        return false;
+    patch = json_pack("{s:{s:s*},s:{s:O}}", "metadata", "resourceVersion",
+                      json_text_at(k->node, "metadata", "resourceVersion", NULL), "spec", "taints",
+                      taints);
+    node_patch(k, "", "application/merge-patch+json", patch);
+    return true;
+}
+
 static void make_labels(struct kubelet_node *k)
 {
     const struct node_facts f = {.host = &k->host,
@@ -194,8 +221,9 @@ static void on_node_time(void *arg)
     make_labels(k);
     if (k->o.has_labels && k->file)
         write_file(k);
-    if (k->node && !write_labels(k) && k->o.has_labels)
-        (void)write_conditions(k);
+    if (!k->node || write_labels(k) || (k->o.has_labels && write_conditions(k)))
+        return;
+    (void)write_taint(k);
 }
 
 static void on_heartbeat(void *arg)

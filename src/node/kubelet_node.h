@@ -1,6 +1,6 @@
 /*
- * kubelet_node.h - labels and conditions of gpus on the Node of a cluster, whose kubelet reports
- * the rest
+ * kubelet_node.h - labels, conditions and a taint of gpus on the Node of a cluster, whose kubelet
+ * reports the rest
  *
  * Labels are those of NVIDIA's GPU Feature Discovery, conditions those of docs/health.md. What
  * others write over them comes back; labels of users stay. Instead of the Node's labels, a file for
@@ -10,6 +10,7 @@
 #pragma once
 
 #include "client/client.h"
+#include "node/kubelet_taint.h"
 #include "node/node_object.h"
 
 struct kubelet_node;
@@ -20,6 +21,7 @@ struct kubelet_node_options {
     const char *node;      /* its name */
     bool has_labels;       /* false: mig.config.state alone is written */
     const char *file;      /* of labels for Node Feature Discovery; NULL: the Node has them */
+    const struct kubelet_taint *taint; /* while a gpu or the driver does not work; NULL: none */
     /* The Node as the server has it, at first and after each change. May be NULL. */
     void (*on_node)(void *arg, const json_t *node);
     void *arg;
@@ -27,7 +29,7 @@ struct kubelet_node_options {
 
 struct err *kubelet_node_new(const struct kubelet_node_options *o,
                              struct kubelet_node **ret) MUST_CHECK;
-/* The labels and conditions stay. Accepts NULL. */
+/* Labels, conditions and the taint stay. Accepts NULL. */
 void kubelet_node_free(struct kubelet_node *k);
 
 struct kubelet_node_gpus {

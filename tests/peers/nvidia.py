@@ -81,6 +81,13 @@ def build():
         f.write(sources())
 
 
+def build_one(name):
+    """One program alone, for tests/kube/run."""
+    if not os.path.exists(program(name)):
+        os.makedirs(PLACE, exist_ok=True)
+        go("build", "-o", program(name), f"./cmd/{name}", cwd=module(PROGRAMS[name]))
+
+
 def program(name):
     return os.path.join(PLACE, name)
 

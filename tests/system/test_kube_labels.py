@@ -61,6 +61,27 @@ def test_kube_node_labels_its_node_as_feature_discovery():
         wait(lambda: conditions(api) == want, "its recovery")
 
 
+def taints(api):
+    return api.objects[NODE].get("spec", {}).get("taints") or []
+
+
+def test_kube_node_taints_its_node_while_a_gpu_is_sick():
+    theirs, ours = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}, {"key": "example.com/sick", "effect": "NoExecute"}
+    with labelled("off", arguments=["--taint", "example.com/sick:NoExecute"]) as (api, n):
+        api.put(NODE, api.objects[NODE] | {"spec": {"taints": [theirs, ours]}})  # as a role that was killed left it
+        wait(lambda: taints(api) == [theirs], "no taint of a well gpu")
+        n.set_gpu(1, "lost=1")
+        wait(lambda: taints(api) == [theirs, ours], "the taint of a lost gpu")
+        api.put(NODE, api.objects[NODE] | {"spec": {"taints": []}})
+        wait(lambda: taints(api) == [ours], "the taint that somebody removed")
+        n.set_gpu(1, "lost=0")
+        wait(lambda: taints(api) == [], "its recovery")
+        equal(labels(api)["nvidia.com/gpu.count"], "17", "--labels off")
+    for wrong, said in (("sick", "want NAME:NoSchedule"), ("a b:NoSchedule", "a b"), ("x:Never", "want NAME:NoSchedule")):
+        r = execute([*n.argv, "--taint", wrong])
+        check(r.code != 0 and said in r.err and "--taint" in r.err, r)
+
+
 def test_kube_node_labels_replicas():
     config = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n"
     with labelled("node", config=config) as (api, _):

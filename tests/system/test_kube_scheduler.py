@@ -8,8 +8,10 @@ import os
 import re
 import select
 import socket
+import ssl
 import subprocess
 import threading
+import urllib.request
 
 import kube_objects
 from harness import METE, ROOT, Mete, check, equal, execute, patience, pod, wait
@@ -192,6 +194,56 @@ def test_kube_scheduler_calls_what_its_role_allows():
         equal(recorder.calls - allowed, set(), "calls without a right")
         reads = {r for r in allowed if r[0] in ("list", "watch")}
         equal(reads - recorder.calls, set(), "rights that are not used")
+
+
+def openssl(*words):
+    r = execute(["openssl", *words])
+    equal(r.code, 0, r)
+
+
+def certificates(directory):
+    """Files of an authority and of a server and a client that it signed."""
+    at = {name: os.path.join(directory, name) for name in ("ca.crt", "ca.key", "server.crt", "server.key", "client.crt", "client.key", "names")}
+    ec = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    openssl("req", "-x509", *ec, "-keyout", at["ca.key"], "-out", at["ca.crt"], "-subj", "/CN=ca")
+    for who, usage in (("server", "serverAuth"), ("client", "clientAuth")):
+        with open(at["names"], "w", encoding="utf-8") as f:
+            f.write(f"subjectAltName=IP:127.0.0.1\nextendedKeyUsage={usage}\n")
+        request = os.path.join(directory, "request")
+        openssl("req", "-new", *ec, "-keyout", at[f"{who}.key"], "-out", request, "-subj", f"/CN={who}")
+        openssl("x509", "-req", "-in", request, "-CA", at["ca.crt"], "-CAkey", at["ca.key"], "-CAcreateserial", "-extfile", at["names"],
+                "-out", at[f"{who}.crt"])
+    return at
+
+
+def test_kube_extender_answers_those_whose_certificate_it_knows():
+    with Mete("emulated:2xH100") as m:
+        files = certificates(m.dir)
+        with socket.create_server(("127.0.0.1", 0)) as s:
+            address = f"127.0.0.1:{s.getsockname()[1]}"
+        argv = [METE, "kube", "extender", "--kubeconfig", os.path.join(m.data, "kubeconfig"), "--listen", address]
+        tls = ["--tls-cert", files["server.crt"], "--tls-key", files["server.key"], "--client-ca", files["ca.crt"]]
+        for wrong, said in ((tls[:2], "need each other"), (tls[4:], "--client-ca needs --tls-cert")):
+            r = execute([*argv, *wrong], env=m.env)
+            check(r.code == 2 and said in r.err, r)
+        r = execute([*argv, "--tls-cert", files["ca.key"], "--tls-key", files["server.key"]], env=m.env)
+        check(r.code == 1 and "cannot use certificate" in r.err, r)
+        with subprocess.Popen([*argv, *tls], env=m.env, stdout=subprocess.PIPE, text=True) as p:
+            try:
+                equal(p.stdout.readline(), "ready\n")
+                request = {"Pod": json.loads(ours("one", "true", 1)), "NodeNames": [m.object("nodes")["items"][0]["metadata"]["name"], "none"]}
+                known = ssl.create_default_context(cafile=files["ca.crt"])
+                known.load_cert_chain(files["client.crt"], files["client.key"])
+
+                def ask(context):
+                    body = urllib.request.Request(f"https://{address}/filter", json.dumps(request).encode())
+                    with urllib.request.urlopen(body, context=context, timeout=60) as answer:
+                        return json.loads(answer.read())
+                equal(ask(known)["NodeNames"], request["NodeNames"][:1])
+                with contextlib.suppress(OSError):  # a URLError, or the end of the connection
+                    check(False, "a client without a certificate was answered", ask(ssl.create_default_context(cafile=files["ca.crt"])))
+            finally:
+                p.terminate()
 
 
 def test_the_image_has_what_the_scheduler_needs():

@@ -4,12 +4,18 @@
 #include "cli/kube/kube_crds.h"
 #include "cli/kube/kube_extend.h"
 #include "cli/kube/kube_node.h"
+#include "cli/kube/kube_runtime.h"
 #include "cli/kube/kube_scheduler.h"
 
 static struct err *kube_run(struct cli *c)
 {
     const char *role = c->in->arguments.at[0];
 
+    if (text_equal(role, "runtime"))
+        return kube_runtime_run(c);
+    if (c->in->arguments.n > 1)
+        return cli_usage(c, "kube %s wants no further argument, not \"%s\"", role,
+                         c->in->arguments.at[1]);
     if (text_equal(role, "node"))
         return kube_node_run(c);
     if (text_equal(role, "scheduler"))
@@ -18,10 +24,10 @@ static struct err *kube_run(struct cli *c)
         return kube_extend_run(c);
     if (text_equal(role, "crds"))
         return kube_crds_run(c);
-    return cli_usage(c, "kube wants node, scheduler, extender or crds, not \"%s\"", role);
+    return cli_usage(c, "kube wants node, scheduler, extender, crds or runtime, not \"%s\"", role);
 }
 
-static const char *const roles[] = {"node", "scheduler", "extender", "crds", NULL};
+static const char *const roles[] = {"node", "scheduler", "extender", "crds", "runtime", NULL};
 static const char *const offers[] = {"plugin", "claims", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
@@ -72,6 +78,12 @@ static const struct flag flags[] = {
      .doc = "GPU Feature Discovery's labels: off, node (the role sets them, and the conditions of "
             "GPUs, on the Node) or the path of a file for Node Feature Discovery",
      .fallback = "off"},
+    {.name = "taint",
+     .type = FLAG_TEXT,
+     .value = "NAME:EFFECT",
+     .doc = "taint of the Node while one of its GPUs, or the driver, does not work, as in "
+            "mete.dev/gpu-health:NoSchedule; empty: none",
+     .fallback = ""},
     {.name = "metrics",
      .type = FLAG_TEXT,
      .value = "HOST:PORT",
@@ -99,6 +111,10 @@ static const struct flag flags[] = {
      .doc = "directory where the root of the machine is mounted, if the role runs in a container; "
             "the driver is looked for below it",
      .fallback = ""},
+    {.name = "nvidia-handler",
+     .type = FLAG_SWITCH,
+     .doc = "runtime: the handler \"nvidia\", too, as the default one: for pods whose "
+            "runtimeClassName is nvidia"},
     {.name = "scheduler-name",
      .type = FLAG_TEXT,
      .value = "NAME,...",
@@ -112,8 +128,24 @@ static const struct flag flags[] = {
     {.name = "listen",
      .type = FLAG_TEXT,
      .value = "ADDRESS:PORT",
-     .doc = "address at which the extender serves HTTP; whoever reaches it may bind pods",
+     .doc = "address at which the extender serves HTTP; without --client-ca whoever reaches it "
+            "may bind pods",
      .fallback = "127.0.0.1:8888"},
+    {.name = "tls-cert",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "certificate (PEM) of the extender, which then serves HTTPS; read when it starts",
+     .fallback = ""},
+    {.name = "tls-key",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "key (PEM) of --tls-cert",
+     .fallback = ""},
+    {.name = "client-ca",
+     .type = FLAG_TEXT,
+     .value = "FILE",
+     .doc = "authority (PEM) whose certificates the extender's clients must have; empty: none",
+     .fallback = ""},
     {.name = "reports",
      .type = FLAG_TEXT,
      .value = "ADDRESS:PORT",
@@ -136,7 +168,7 @@ static const struct flag flags[] = {
 
 const struct command command_kube = {
     .name = "kube",
-    .arguments = "node|scheduler|extender|crds",
+    .arguments = "node|scheduler|extender|crds|runtime configure|unconfigure ENGINE",
     .summary = "serve the GPUs of this machine to a kubelet, or schedule a Kubernetes cluster",
     .doc =
         "node: registers a device plugin for each resource (nvidia.com/gpu, "
@@ -149,10 +181,12 @@ const struct command command_kube = {
         "leads.\nPrints \"ready\" when it leads and has read the cluster.\nextender: is an HTTP "
         "extender of a kube-scheduler: "
         "filter, prioritize, bind and preempt.\ncrds: prints the "
-        "CustomResourceDefinitions of Queue and Reservation, for `kubectl apply -f -`.",
+        "CustomResourceDefinitions of Queue and Reservation, for `kubectl apply -f -`.\nruntime: "
+        "lets a container engine (containerd, crio or docker) of this machine give the GPUs of CDI "
+        "files,\nand takes it back. Prints the files that it writes.",
     .examples = {{"kube node", "serves the GPUs, as root, beside a kubelet"},
-                 {"kube node --config config.yaml", "with replicas of GPUs (time-slicing)"},
                  {"kube node --offer claims", "serves the GPUs to ResourceClaims"},
+                 {"kube runtime configure containerd", "CDI, and the file from before is kept"},
                  {"kube scheduler --kubeconfig ~/.kube/config",
                   "places pods of schedulerName mete"},
                  {0}},
@@ -160,6 +194,6 @@ const struct command command_kube = {
     .groups = FLAGS_SERVER,
     .words = roles,
     .n_min = 1,
-    .n_max = 1,
+    .n_max = 3,
     .run = kube_run,
 };

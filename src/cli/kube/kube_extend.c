@@ -35,6 +35,8 @@ struct kube_extend {
     struct loop_timer *timer; /* until the cluster has been read */
     char *host;
     int fd;
+    struct tls_files files;
+    bool is_tls;
 };
 
 static void on_extend_look(void *arg)
@@ -72,16 +74,33 @@ static struct err *kube_extend_serve(struct kube_extend *x)
     x->extender = kube_extender_new(&(struct kube_extender_options){
         .client = session_client(x->session), .scheduler = x->control->scheduler});
     door.arg = x->extender;
+    door.files = x->is_tls ? &x->files : NULL;
     return http_server_new(
         &(struct http_options){
             .loop = loop, .unix_fd = -1, .tls_fd = -1, .doors = &door, .n_doors = 1},
         &x->server);
 }
 
+static struct err *extend_choose_tls(struct kube_extend *x)
+{
+    const char *cert = flag_text(x->cli->in, "tls-cert");
+    const char *key = flag_text(x->cli->in, "tls-key");
+    const char *ca = flag_text(x->cli->in, "client-ca");
+
+    if (!cert[0] != !key[0])
+        return cli_usage(x->cli, "--tls-cert and --tls-key need each other");
+    if (ca[0] && !cert[0])
+        return cli_usage(x->cli, "--client-ca needs --tls-cert and --tls-key");
+    x->is_tls = cert[0] != '\0';
+    x->files = (struct tls_files){.cert = cert, .key = key, .client_ca = ca[0] ? ca : NULL};
+    return NULL;
+}
+
 static struct err *kube_extend_begin(struct kube_extend *x)
 {
     unsigned port = 0;
 
+    TRY(extend_choose_tls(x));
     TRY(listen_parse("--listen", flag_text(x->cli->in, "listen"), &x->host, &port));
     TRY(listen_tcp(x->host, port, &x->fd, &port));
     TRY(session_open(x->cli, &x->session));

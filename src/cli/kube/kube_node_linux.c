@@ -37,6 +37,7 @@ struct kube_node {
     const char *machine_root; /* NULL: `/` */
     char *machine;            /* of emulated gpus; NULL: real ones */
     char *cdi_file;
+    struct kubelet_taint taint; /* of the Node while a gpu is sick */
     struct sharing_config sharing;
     struct plugin_settings settings;
     struct gpu_watch *gpus;
@@ -77,6 +78,7 @@ static void kube_node_done(struct kube_node *n)
         session_free(n->session);
     else if (n->loop)
         loop_linux_free(n->loop);
+    kubelet_taint_done(&n->taint);
     free(n->node);
     free(n->driver_root);
     free(n->machine);
@@ -357,7 +359,7 @@ static void on_known_node(void *arg, const json_t *node)
         loop_timer_set(n->look, 0);
 }
 
-/* Begins to watch the Node, for its labels and conditions and for the configuration that it
+/* Begins to watch the Node, for its labels, conditions and taint and for the configuration that it
  * chooses. */
 static struct err *begin_node(struct kube_node *n)
 {
@@ -365,13 +367,14 @@ static struct err *begin_node(struct kube_node *n)
 
     if (n->config.dir[0] || n->config.mig_file[0])
         n->look = loop_timer_new(n->loop, on_look, n);
-    else if (text_equal(where, "off"))
+    else if (text_equal(where, "off") && !n->taint.key)
         return NULL;
     return kubelet_node_new(&(struct kubelet_node_options){.loop = n->loop,
                                                            .client = session_client(n->session),
                                                            .node = n->node,
                                                            .has_labels = !text_equal(where, "off"),
                                                            .file = where[0] == '/' ? where : NULL,
+                                                           .taint = n->taint.key ? &n->taint : NULL,
                                                            .on_node = on_known_node,
                                                            .arg = n},
                             &n->labels);
@@ -439,6 +442,7 @@ static struct err *kube_node_begin(struct kube_node *n)
     const char *labels = flag_text(n->cli->in, "labels");
     bool is_claims = text_equal(flag_text(n->cli->in, "offer"), "claims");
     bool has_labels = !text_equal(labels, "off");
+    struct err *e;
 
     TRY(plugin_config_read(config, &n->sharing, &n->settings));
     if (n->sharing.is_mps)
@@ -449,12 +453,16 @@ static struct err *kube_node_begin(struct kube_node *n)
     if (has_labels && !text_equal(labels, "node") && labels[0] != '/')
         return cli_usage(n->cli, "--labels wants off, node or an absolute path, not \"%s\"",
                          labels);
+    e = kubelet_taint_parse(flag_text(n->cli->in, "taint"), &n->taint);
+    if (e)
+        return err_wrap(e, "--taint");
     n->config = (struct kube_config){.dir = flag_text(n->cli->in, "config-dir"),
                                      .fallback = flag_text(n->cli->in, "default-config"),
                                      .mig_file = flag_text(n->cli->in, "mig-config")};
     TRY(choose_roots(n));
     TRY(choose_gpus(n));
-    TRY(open_loop(n, is_claims || has_labels || n->config.dir[0] || n->config.mig_file[0]));
+    TRY(open_loop(n, is_claims || has_labels || n->taint.key || n->config.dir[0] ||
+                         n->config.mig_file[0]));
     TRY(begin_cdi(n));
     TRY(watch_gpus(n));
     TRY(begin_incidents(n));

@@ -288,6 +288,37 @@ static void a_configuration_is_read_strictly(void **state)
     "k, user: u, namespace: team}}], "                                                            \
     "clusters: [{name: k, cluster: {" cluster "}}], users: [{name: u, user: {" user "}}]}"
 
+#define V1 "apiVersion: client.authentication.k8s.io/"
+
+static void reads_the_credential_plugin_of_a_kubeconfig(void **state)
+{
+    static const char text[] =
+        KUBECONFIG("server: 'https://h:1/'",
+                   "exec: {" V1 "v1, command: bin/get, args: [a, 'b c'], env: [{name: X, value: "
+                   "'1'}], interactiveMode: Always, provideClusterInfo: true, installHint: buy}");
+    static const char beta[] =
+        KUBECONFIG("server: 'https://h:1/'", "exec: {" V1 "v1beta1, command: get}");
+    const struct kubeconfig_file file = {"/etc/kube/config", str_of(text)};
+    const struct kubeconfig_file old = {"/etc/kube/config", str_of(beta)};
+    struct kubeconfig k = {0};
+
+    (void)state;
+    assert_null(kubeconfig_parse(&file, 1, NULL, &k));
+    assert_string_equal(k.exec->api_version, "client.authentication.k8s.io/v1");
+    assert_string_equal(k.exec->argv[0], "/etc/kube/bin/get");
+    assert_string_equal(k.exec->argv[2], "b c");
+    assert_null(k.exec->argv[3]);
+    assert_string_equal(k.exec->env[0], "X=1");
+    assert_null(k.exec->env[1]);
+    assert_string_equal(k.exec->hint, "buy");
+    assert_true(k.exec->wants_cluster && k.exec->needs_terminal && k.exec->may_ask);
+    kubeconfig_done(&k);
+    assert_null(kubeconfig_parse(&old, 1, NULL, &k));
+    assert_string_equal(k.exec->argv[0], "get"); /* of PATH */
+    assert_true(k.exec->may_ask && !k.exec->needs_terminal);
+    kubeconfig_done(&k);
+}
+
 static void reads_a_kubeconfig(void **state)
 {
     static const char text[] =
@@ -320,8 +351,17 @@ static void a_kubeconfig_that_we_cannot_honour_is_refused_by_name(void **state)
          "f: the cluster has no server of the form https://HOST:PORT"},
         {KUBECONFIG("server: 'https://h', insecure-skip-tls-verify: true", ""),
          "f: its cluster has \"insecure-skip-tls-verify\", which mete does not support"},
+        {KUBECONFIG("server: 'https://h'", "auth-provider: {name: x}"),
+         "f: its user has \"auth-provider\", which mete does not support"},
         {KUBECONFIG("server: 'https://h'", "exec: {command: x}"),
-         "f: its user has \"exec\", which mete does not support"},
+         "f: exec.apiVersion: want client.authentication.k8s.io/v1 or v1beta1, not none"},
+        {KUBECONFIG("server: 'https://h'", "exec: {" V1 "v1alpha1, command: x}"),
+         "f: exec.apiVersion: want client.authentication.k8s.io/v1 or v1beta1, not "
+         "client.authentication.k8s.io/v1alpha1"},
+        {KUBECONFIG("server: 'https://h'", "exec: {" V1 "v1, command: x}"),
+         "f: exec.interactiveMode: want Never, IfAvailable or Always, not none"},
+        {KUBECONFIG("server: 'https://h'", "exec: {" V1 "v1, interactiveMode: Never}"),
+         "f: exec.command: want a program"},
         {KUBECONFIG("server: 'https://h', certificate-authority-data: '!'", ""),
          "f: certificate-authority-data is not base64 at byte 0"},
     };
@@ -579,6 +619,7 @@ int main(void)
         cmocka_unit_test(roots_of_flags_replace_those_of_the_configuration),
         cmocka_unit_test(a_configuration_is_read_strictly),
         cmocka_unit_test(reads_a_kubeconfig),
+        cmocka_unit_test(reads_the_credential_plugin_of_a_kubeconfig),
         cmocka_unit_test(a_kubeconfig_that_we_cannot_honour_is_refused_by_name),
         cmocka_unit_test(kubeconfigs_are_merged_as_kubectl_does),
         cmocka_unit_test(a_child_that_dies_is_started_at_once_then_less_often),

@@ -34,7 +34,7 @@ imagePullSecrets:
 
 {{- /* Does the DaemonSet call the API server? */}}
 {{- define "mete.nodeCalls" -}}
-{{- if or .Values.gfd.enabled .Values.migManager.enabled .Values.devicePlugin.config.name .Values.devicePlugin.config.create }}yes{{ end }}
+{{- if or .Values.claims.enabled .Values.health.taint .Values.gfd.enabled .Values.migManager.enabled .Values.devicePlugin.config.name .Values.devicePlugin.config.create }}yes{{ end }}
 {{- end }}
 
 {{- /* Does it ask the kubelet which pods have GPUs? */}}
