@@ -813,6 +813,13 @@ METE_API enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id,
  */
 METE_API enum mete_result mete_workload_points(struct mete_engine *e, uint64_t id, int64_t points);
 
+/*
+ * Says whether the engine keeps no room for the workload while it waits (`is_unreserved`): others
+ * may start before it, wherever it would start later. New workloads may have room kept.
+ */
+METE_API enum mete_result mete_workload_unreserved(struct mete_engine *e, uint64_t id,
+                                                   bool is_unreserved);
+
 struct mete_pod_labels {
     const struct mete_label *labels;
     size_t n_labels;

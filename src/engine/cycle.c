@@ -134,7 +134,7 @@ static bool keep_room(struct mete_engine *e, struct workload *w, int64_t now_ns)
     uint32_t *n_kept = w->queue->reserve_depth > 0 ? &w->queue->n_kept : &e->n_kept;
     struct backfill *r = backfill_of(e, w);
 
-    if (w->is_extra || *n_kept >= depth_of(e, w) ||
+    if (w->is_extra || w->is_unreserved || *n_kept >= depth_of(e, w) ||
         reservation_ask(e, w, now_ns) != RESERVATION_OPEN || is_kept_apart(e, w, now_ns))
         return false;
     if (claims_in_use(e) && !affinity_restricts_group(w->group) && claim_room(e, w, now_ns)) {

@@ -1,4 +1,5 @@
-/* hold.c - held workloads: they keep their place in the queue, but are in no group's order */
+/* hold.c - held workloads: they keep their place in the queue, but are in no group's order; and
+ * workloads for which no room is kept */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -62,6 +63,22 @@ enum mete_result mete_workload_hold(struct mete_engine *e, uint64_t id, enum met
     w->hold_text = text && hold != METE_HOLD_NONE ? mem_strdup(text) : NULL;
     if (waits)
         group_wait(e, w);
+    e->version++;
+    return METE_OK;
+}
+
+enum mete_result mete_workload_unreserved(struct mete_engine *e, uint64_t id, bool is_unreserved)
+{
+    struct workload *w = engine_workload(e, id);
+
+    if (!w)
+        return engine_refuse(e, METE_NOT_FOUND, "there is no workload %" PRIu64, id);
+    if (w->is_unreserved == is_unreserved)
+        return METE_OK;
+    record_call(e, RECORD_WORKLOAD_UNRESERVED, &(struct record_unreserved){id, is_unreserved});
+    w->is_unreserved = is_unreserved;
+    if (is_unreserved && !w->is_placed)
+        backfill_drop_of(e, w);
     e->version++;
     return METE_OK;
 }

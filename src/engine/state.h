@@ -395,9 +395,10 @@ struct workload {
     uint32_t user;
     bool is_placed;
     bool is_preemptible;
-    bool is_secured; /* placed within the nominal quotas: see preempt.c */
-    bool is_victim;  /* in this search */
-    bool is_extra;   /* see struct mete_workload */
+    bool is_secured;    /* placed within the nominal quotas: see preempt.c */
+    bool is_victim;     /* in this search */
+    bool is_extra;      /* see struct mete_workload */
+    bool is_unreserved; /* see mete_workload_unreserved */
     int32_t priority;
     int64_t points_given; /* see mete_workload_points */
     enum mete_hold hold;  /* a held workload is in its queue, but not in its group */

@@ -58,7 +58,7 @@ static bool read_colons(struct str text, int64_t parts[PARTS_MAX], size_t *ret_n
     return n > 0;
 }
 
-struct err *slurm_minutes_parse(struct str text, int64_t *ret_minutes)
+struct err *slurm_seconds_parse(struct str text, int64_t *ret_seconds)
 {
     int64_t parts[PARTS_MAX] = {0};
     int64_t days = 0;
@@ -69,7 +69,7 @@ struct err *slurm_minutes_parse(struct str text, int64_t *ret_minutes)
     AUTO(err_freep) struct err *e = NULL;
 
     if (str_is(text, "-1") || str_is(text, "INFINITE") || str_is(text, "UNLIMITED")) {
-        *ret_minutes = SLURM_UNLIMITED;
+        *ret_seconds = SLURM_UNLIMITED;
         return NULL;
     }
     if (rest.at) {
@@ -83,9 +83,20 @@ struct err *slurm_minutes_parse(struct str text, int64_t *ret_minutes)
         seconds = parts[0] * HOUR_S + parts[1] * MINUTE_S + parts[2];
     else
         seconds = parts[0] * MINUTE_S + parts[1];
-    *ret_minutes = (days * DAY_S + seconds + MINUTE_S - 1) / MINUTE_S;
-    if (*ret_minutes > INT32_MAX)
+    *ret_seconds = days * DAY_S + seconds;
+    return NULL;
+}
+
+struct err *slurm_minutes_parse(struct str text, int64_t *ret_minutes)
+{
+    int64_t seconds = 0;
+    int64_t minutes;
+
+    TRY(slurm_seconds_parse(text, &seconds));
+    minutes = (seconds + MINUTE_S - 1) / MINUTE_S;
+    if (minutes > INT32_MAX)
         return limit_error(text);
+    *ret_minutes = seconds < 0 ? SLURM_UNLIMITED : minutes;
     return NULL;
 }
 

@@ -24,6 +24,9 @@ enum {
  */
 struct err *slurm_minutes_parse(struct str text, int64_t *ret_minutes) MUST_CHECK;
 
+/* The same in seconds, not rounded. */
+struct err *slurm_seconds_parse(struct str text, int64_t *ret_seconds) MUST_CHECK;
+
 /* "[D-]HH:MM:SS"; SLURM_UNLIMITED: "UNLIMITED". */
 void slurm_minutes_format(int64_t minutes, char ret[SLURM_TIME_TEXT_SIZE]);
 

@@ -124,7 +124,7 @@ static const struct member partition_members[] = {
     {"maximums/cpus_per_node", "maxCpus", MEMBER_VALUE},
     {"maximums/cpus_per_socket", NULL, MEMBER_VALUE},
     {"maximums/memory_per_cpu", NULL, MEMBER_NUMBER},
-    {"maximums/over_time_limit", NULL, MEMBER_VALUE},
+    {"maximums/over_time_limit", "overTime", MEMBER_VALUE},
     {"maximums/oversubscribe/flags", NULL, MEMBER_LIST},
     {"maximums/oversubscribe/jobs", NULL, MEMBER_NUMBER},
     {"maximums/partition_memory_per_cpu", NULL, MEMBER_VALUE},

@@ -342,6 +342,16 @@ static void cell_requeue(const json_t *row, const struct slurm_view *v, struct b
     cell_flag(row, "requeue", out);
 }
 
+static void cell_switches(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    if (json_int(row, "switches", 0) > 0)
+        buf_printf(out, "%" PRId64 "@%" PRId64, json_int(row, "switches", 0),
+                   json_int(row, "switchesWait", 0));
+    else
+        buf_add_text(out, "0");
+}
+
 static void cell_exit(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
     (void)v;
@@ -457,7 +467,7 @@ const struct slurm_column slurm_job_columns[] = {
     FIXED(0, "Prefer", "PREFER", "(null)"),
     FIXED(0, "Profile", "PROFILE", "NotSet"),
     FIXED(0, "Reboot", "REBOOT", "0"),
-    FIXED(0, "ReqSwitch", "REQ_SWITCH", "0"),
+    FN(0, "ReqSwitch", "REQ_SWITCH", cell_switches),
     FN(0, "Requeue", "REQUEUE", cell_requeue),
     FIXED(0, "ResizeTime", "RESIZE_TIME", "N/A"),
     KEY(0, "RestartCnt", "RESTART_COUNT", "restarts", "0"),

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "base/mem.h"
+#include "kinds/slurm/slurm_job.h"
 #include "model/slurm_amount.h"
 #include "model/slurm_array.h"
 #include "model/slurm_time.h"
@@ -283,6 +284,17 @@ static void show_job_resources(const struct record *r)
     buf_add_text(r->out, " Network=(null)");
 }
 
+static void show_job_switches(const struct record *r)
+{
+    char wait[SLURM_TIME_TEXT_SIZE];
+
+    if (json_int(r->row, "switches", 0) == 0)
+        return;
+    slurm_elapsed_format(json_int(r->row, "switchesWait", 0), wait);
+    next_line(r);
+    buf_printf(r->out, "Switches=%" PRId64 "@%s", json_int(r->row, "switches", 0), wait);
+}
+
 static void show_job_files(const struct record *r)
 {
     next_line(r);
@@ -300,6 +312,7 @@ static void show_job_files(const struct record *r)
         next_line(r);
         add_member(r, "StdOut", "stdout", "(null)");
     }
+    show_job_switches(r);
     add_optional(r, "MemPerTres", "memoryPerTres");
     add_optional(r, "TresPerJob", "tresPerJob");
     add_optional(r, "TresPerNode", "tresPerNode");
@@ -463,6 +476,18 @@ static void show_partition_access(const struct record *r)
     add_member(r, " QoS", "qos", "N/A");
 }
 
+static void add_over_time(const struct record *r)
+{
+    int64_t minutes = json_int(r->row, "overTime", -1);
+
+    if (minutes < 0)
+        buf_add_text(r->out, "OverTimeLimit=NONE");
+    else if (minutes == SLURM_OVER_ENDLESS)
+        buf_add_text(r->out, "OverTimeLimit=UNLIMITED");
+    else
+        buf_printf(r->out, "OverTimeLimit=%" PRId64, minutes);
+}
+
 static void show_partition_rules(const struct record *r)
 {
     next_line(r);
@@ -485,7 +510,8 @@ static void show_partition_rules(const struct record *r)
                yes_or_no(r->row, "requiresReservation"));
     add_member(r, " OverSubscribe", "oversubscribe", "NO");
     next_line(r);
-    add_member(r, "OverTimeLimit=NONE PreemptMode", "preemptMode", "OFF");
+    add_over_time(r);
+    add_member(r, " PreemptMode", "preemptMode", "OFF");
 }
 
 /* "DefCpuPerGPU=4,DefMemPerGPU=1024" */

@@ -81,12 +81,25 @@ static int64_t cpus_per_task(const struct step_make *m, size_t i)
     return cpus;
 }
 
+/* "plane=2" has its size in a variable of its own. */
+static void put_distribution(const char *distribution, json_t *to)
+{
+    struct str size = str_of(distribution);
+    struct str name = str_cut(&size, '=');
+    AUTO_FREE char *word = name.at ? mem_strndup(name.at, name.size) : NULL;
+    AUTO_FREE char *plane = size.at ? mem_strndup(size.at, size.size) : NULL;
+
+    if (word)
+        variable_put(to, "SLURM_DISTRIBUTION", word);
+    if (plane)
+        variable_put(to, "SLURM_DIST_PLANESIZE", plane);
+}
+
 static void put_step(const struct step_make *m, size_t i, json_t *to)
 {
     const json_t *step = step_make_submit(m, i)->step;
     AUTO_FREE char *nodes = names_of(m, false);
     AUTO_FREE char *counts = step_layout_counts(&m->layout);
-    const char *distribution = json_text_filled(step, "distribution");
 
     variable_put_count(to, "SLURM_STEP_ID", step_make_number(m));
     variable_put_count(to, "SLURM_STEPID", step_make_number(m));
@@ -102,10 +115,7 @@ static void put_step(const struct step_make *m, size_t i, json_t *to)
     variable_put(to, "SLURM_SRUN_COMM_PORT", "0");
     variable_put(to, "SLURM_LAUNCH_NODE_IPADDR",
                  json_text(json_array_get(json_object_get(m->allocation, "nodes"), 0), "address"));
-    variable_put(to, "SLURM_DISTRIBUTION",
-                 distribution                      ? distribution
-                 : m->tasks <= (int64_t)m->nodes.n ? "cyclic"
-                                                   : "block");
+    put_distribution(json_text_filled(step, "distribution"), to);
     (void)json_array_append_new(to, json_sprintf("SLURM_UMASK=%04" PRIo64, m->caller.umask));
     if (json_bool(step, "cpusGiven", false))
         variable_put_count(to, "SLURM_CPUS_PER_TASK", cpus_per_task(m, i));

@@ -66,11 +66,17 @@ static struct err *apply_variable(struct slurm_submit *s, const struct submit_op
 static struct err *apply_srun_variables(struct slurm_submit *s,
                                         const char *(*find)(const char *name))
 {
+    const char *size = find("SLURM_DIST_PLANESIZE");
+    AUTO_FREE char *plane = size ? mem_format("plane=%s", size) : NULL;
+
     for (const struct submit_variable *v = srun_variables; v->name; v++) {
         const struct submit_option *o = submit_find(v->option, SLURM_SRUN);
+        const char *value = find(v->name);
 
         assert(o); /* the table names options of srun */
-        TRY(apply_variable(s, o, find(v->name)));
+        if (plane && text_equal(v->name, "SLURM_DISTRIBUTION") && text_equal(value, "plane"))
+            value = plane;
+        TRY(apply_variable(s, o, value));
     }
     return NULL;
 }

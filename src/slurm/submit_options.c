@@ -195,7 +195,7 @@ const struct submit_option submit_options[] = {
     {"share", 0, NO, NULL, 0, submit_accept, NULL},
     {"signal", 0, YES, "SIGNAL", 0, submit_signal, "signal"},
     {"sockets-per-node", 0, YES, NULL, 0, submit_refuse, WHY_TOPOLOGY},
-    {"spread-job", 0, NO, "SPREAD_JOB", 0, submit_refuse, "use --nodes"},
+    {"spread-job", 0, NO, "SPREAD_JOB", 0, submit_on, "spread"},
     {"switches", 0, YES, "REQ_SWITCH", 0, submit_switches, "switches"},
     {"test-only", 0, NO, NULL, 0, submit_is_test, NULL},
     {"thread-spec", 0, YES, "THREAD_SPEC", 0, submit_refuse, "cores cannot be set aside"},

@@ -26,6 +26,8 @@ submit_read_fn submit_exclusive, submit_signal, submit_nice, submit_chdir, submi
 submit_read_fn submit_mail_type, submit_hold, submit_kill_on_invalid, submit_container;
 submit_read_fn submit_tres_per_task, submit_no_kill, submit_nodefile, submit_export_file;
 submit_read_fn submit_switches, submit_tmp;
+/* Reads "N[@TIME]" into `switches` and `switchesWait`, which is SLURM_SWITCH_WAIT_S at most. */
+struct err *slurm_switches_read(struct str text, json_t *spec) MUST_CHECK;
 /* The same for members of the step. */
 submit_read_fn submit_step_text, submit_step_on, submit_step_seconds;
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "kinds/slurm/slurm_job.h"
 #include "model/hostlist.h"
 #include "model/slurm_amount.h"
 #include "model/slurm_array.h"
@@ -218,21 +219,32 @@ struct err *submit_export_file(struct slurm_submit *s, const struct submit_optio
 }
 
 /* "N[@TIME]" */
+struct err *slurm_switches_read(struct str text, json_t *spec)
+{
+    struct str time = text;
+    struct str number = str_cut(&time, '@');
+    int64_t wait_s = SLURM_SWITCH_WAIT_S;
+    int64_t n = 0;
+
+    TRY(num_parse_int64(number, 0, COUNT_LARGEST, &n));
+    if (time.at)
+        TRY(slurm_seconds_parse(time, &wait_s));
+    if (wait_s < 0 || wait_s > SLURM_SWITCH_WAIT_S)
+        wait_s = SLURM_SWITCH_WAIT_S;
+    json_put_int(spec, "switches", n);
+    json_put_int(spec, "switchesWait", wait_s);
+    return NULL;
+}
+
 struct err *submit_switches(struct slurm_submit *s, const struct submit_option *o,
                             const char *value)
 {
-    struct str time = str_of(value);
-    struct str number = str_cut(&time, '@');
-    int64_t minutes = 0;
-    int64_t n = 0;
-    AUTO(err_freep) struct err *e = num_parse_int64(number, 1, COUNT_LARGEST, &n);
+    AUTO(err_freep) struct err *e = slurm_switches_read(str_of(value), s->spec);
 
-    if (!e && time.at)
-        e = slurm_minutes_parse(time, &minutes);
     if (e)
         return invalid_option(o);
-    json_put_int(s->spec, o->key, n);
-    submit_warn(s, o, "nodes under one switch are preferred, the job does not wait for them");
+    if (json_int(s->spec, "switches", 0) > 1)
+        submit_warn(s, o, "the job waits for one switch only, more are preferred");
     return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include "model/index_set.h"
 #include "model/slurm_amount.h"
 #include "model/slurm_time.h"
+#include "slurm/submit_options.h"
 
 /* A patch at the version of the object. */
 static json_t *patch_new(const json_t *object)
@@ -256,17 +257,6 @@ static struct err *update_shared(const char *key, const char *value, json_t *spe
     return NULL;
 }
 
-/* "2@10:00": no job waits for switches. */
-static struct err *update_switches(const char *key, const char *value, json_t *spec)
-{
-    struct str rest = str_of(value);
-    int64_t n = 0;
-
-    TRY(num_parse_int64(str_cut(&rest, '@'), 0, INT32_MAX, &n));
-    json_put_int(spec, key, n);
-    return NULL;
-}
-
 /* 0 holds the job; "INFINITE" gives it back to its factors. */
 static struct err *update_priority(const char *key, const char *value, json_t *spec)
 {
@@ -324,7 +314,7 @@ static struct err *update_one(const json_t *job, size_t i, const char *value, in
     case UPDATE_SHARED:
         return update_shared(key, value, spec);
     case UPDATE_SWITCHES:
-        return update_switches(key, value, spec);
+        return slurm_switches_read(str_of(value), spec);
     case UPDATE_PRIORITY:
         return update_priority(key, value, spec);
     case UPDATE_END:

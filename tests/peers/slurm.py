@@ -29,9 +29,9 @@ PluginDir={libraries}/slurm-wlm
 SlurmctldPort={ports[0]}
 SlurmdPort={ports[1]}
 StateSaveLocation={dir}/state
-SlurmdSpoolDir={dir}/spool
+SlurmdSpoolDir={dir}/spool-%n
 SlurmctldPidFile={dir}/slurmctld.pid
-SlurmdPidFile={dir}/slurmd.pid
+SlurmdPidFile={dir}/slurmd-%n.pid
 SlurmctldLogFile={dir}/slurmctld.log
 SlurmdLogFile={dir}/slurmd.log
 ReturnToService=2
@@ -82,6 +82,8 @@ class Real:
         self.dir = tempfile.mkdtemp(prefix="peers-slurm-")
         self.conf = f"{self.dir}/slurm.conf"
         self.node = "g0"
+        self.nodes = ["g0"]
+        self.text = CONF
         os.chmod(self.dir, 0o755)
         self.env = {**os.environ, "SLURM_CONF": f"{self.dir}/slurm.conf", "TZ": "UTC",
                     "LD_LIBRARY_PATH": f"{LIBRARIES}:{LIBRARIES}/slurm-wlm"}
@@ -101,8 +103,8 @@ class Real:
     def begin(self):
         host = socket.gethostname().split(".")[0]
         with open(f"{self.dir}/slurm.conf", "w") as f:
-            f.write(CONF.format(host=host, dir=self.dir, libraries=LIBRARIES, ports=free_ports(2)))
-        for name in ("state", "spool"):
+            f.write(self.text.format(host=host, dir=self.dir, libraries=LIBRARIES, ports=free_ports(1 + len(self.nodes))))
+        for name in ("state", *[f"spool-{n}" for n in self.nodes]):
             os.mkdir(f"{self.dir}/{name}")
         with open(os.open(f"{self.dir}/munge.key", os.O_CREAT | os.O_WRONLY, 0o600), "wb") as f:
             f.write(os.urandom(1024))
@@ -110,7 +112,8 @@ class Real:
                    f"--pid-file={self.dir}/munged.pid", f"--log-file={self.dir}/munged.log", f"--seed-file={self.dir}/seed")
         wait(lambda: os.path.exists(f"{self.dir}/munge.sock"), "munged listens", 30)
         self.start("slurmctld-wlm", "-D", "-i")
-        self.start("slurmd-wlm", "-D", "-N", "g0", "-d", os.path.join(PLACE, "usr", "sbin", "slurmstepd-wlm"))
+        for n in self.nodes:
+            self.start("slurmd-wlm", "-D", "-N", n, "-d", os.path.join(PLACE, "usr", "sbin", "slurmstepd-wlm"))
         wait(lambda: self.call("sinfo", "-h", "-o", "%T").out.strip() == "idle", "the real Slurm is idle", 60)
         return self
 

@@ -27,11 +27,43 @@ def test_slurm_accounts():
         keeps_usage(s)
         reports_usage(s)
         waits_with_reasons(s, m)
+        limits_gains_by_age(s, m)
         counts_what_was_used(s)
         preempts(s, m)
         waits_for_licenses(s, m)
         limits_a_partition(s, m)
         follows_submit_rules(s, m)
+
+
+def limits_gains_by_age(s, m):
+    """The age of as many waiting jobs counts as MaxJobsAccrue says; no room is kept for jobs below MinPrioThreshold."""
+    set_parameters(m, AccountingStorageEnforce="limits,qos", PriorityCalcPeriod="00:00:01", PriorityWeightAge="1000000", PriorityMaxAge="00:01:00")
+    s.ok("sacctmgr", "-i", "modify", "account", "vision_1", "set", "MaxJobsAccrue=1")
+    full = s.submit("--exclusive", "--qos=normal", "--wrap", "sleep 1000")
+    s.wait_state(full, "RUNNING")
+    first, second = (s.submit("--exclusive", "--qos=normal", "--wrap", "sleep 1000") for _ in range(2))
+
+    def ages():
+        return dict(line.split() for line in s.ok("sprio", "-h", "-o", "%i %A").splitlines())
+
+    wait(lambda: int(ages().get(first, 0)) > 0, "the first job gains points by age")
+    equal(ages().get(second, "0"), "0")
+    s.ok("scancel", full)
+    s.wait_state(first, "RUNNING")
+    wait(lambda: int(ages().get(second, 0)) > 0, "the second job gains points by age")
+    s.ok("scancel", second)
+    s.ok("sacctmgr", "-i", "modify", "account", "vision_1", "set", "MaxJobsAccrue=-1")
+    s.ok("scancel", first)
+    set_parameters(m, AccountingStorageEnforce="limits,qos")
+    s.ok("sacctmgr", "-i", "modify", "account", "vision_1", "set", "MinPrioThreshold=1")
+    half = s.submit("--qos=normal", "--wrap", "sleep 1000")
+    s.wait_state(half, "RUNNING")
+    large = s.submit("--exclusive", "--qos=normal", "--wrap", "sleep 1000")
+    small = s.submit("--qos=normal", "--wrap", "true")
+    s.wait_state(small, "COMPLETED")
+    s.ok("sacctmgr", "-i", "modify", "account", "vision_1", "set", "MinPrioThreshold=-1")
+    s.ok("scancel", half, large)
+    wait(lambda: s.ok("squeue", "-h") == "", "all jobs are over")
 
 
 def reports_usage(s):
@@ -223,13 +255,16 @@ def preempts(s, m):
 
 def waits_for_licenses(s, m):
     equal(s.ok("scontrol", "show", "licenses"), "No licenses configured in Slurm.\n")
-    set_parameters(m, Licenses="matlab:2")
+    set_parameters(m, Licenses="matlab:2,octave:1")
     wait(lambda: "Total=2 Used=0 Free=2" in s.ok("scontrol", "show", "lic"), "the setting is read")
     first = s.submit("-L", "matlab:2", "--wrap", "sleep 1000")
     s.wait_state(first, "RUNNING")
     second = s.submit("--licenses=matlab", "--wrap", "true")
     wait(lambda: s.ok("squeue", "-h", "-j", second, "-o", "%W|%r") == "matlab|Licenses\n", "the second job waits for a license")
     equal(s.ok("scontrol", "show", "licenses", "matlab"), "LicenseName=matlab\n    Total=2 Used=2 Free=0 Reserved=0 Remote=no\n")
+    other = s.submit("-L", "octave:1|matlab:1", "-o", "other.out", "--wrap", "echo $SLURM_JOB_LICENSES")
+    s.wait_state(other, "COMPLETED")
+    equal(s.text("other.out"), "octave:1\n")
     s.ok("scancel", first)
     s.wait_state(second, "COMPLETED")
     r = s.call("sbatch", "-L", "nope", "--wrap", "true")

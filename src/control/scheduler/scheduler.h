@@ -64,9 +64,17 @@ struct scheduler_cycles scheduler_cycles(const struct scheduler *s);
 bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,
                    struct mete_reason *ret);
 
-/* Sets points that order the pod beside its priority (mete_workload_points); a workload of several
- * pods has the least of theirs. Another uid, or a pod that is not known yet: nothing. */
-void scheduler_set_points(struct scheduler *s, const char *key, const char *uid, int64_t points);
+/* Points that order a pod beside its priority (mete_workload_points), and whether no room is kept
+ * for it (mete_workload_unreserved). A value. */
+struct sched_points {
+    int64_t points;
+    bool is_unreserved;
+};
+
+/* A workload of several pods has the least of their points, and room if all have. Another uid, or a
+ * pod that is not known yet: nothing. */
+void scheduler_set_points(struct scheduler *s, const char *key, const char *uid,
+                          const struct sched_points *points);
 
 /* Sets which jobs of the Slurm commands may evict which (kinds/slurm/slurm_preempt.h); NULL: none.
  * Rules with a loop are logged, and none hold. */

@@ -73,10 +73,10 @@ struct sched_pod {
     uint64_t labels;  /* hash of its labels */
     char *label_text; /* keys and values, each with its NUL, then an empty key */
     char *queue;
-    enum mete_hold hold;       /* by annotation: of the user or an administrator */
-    char *gates;               /* its scheduling gates as a message; NULL: none */
-    int64_t not_before_ns;     /* realtime; 0: now */
-    int64_t points;            /* of scheduler_set_points */
+    enum mete_hold hold;   /* by annotation: of the user or an administrator */
+    char *gates;           /* its scheduling gates as a message; NULL: none */
+    int64_t not_before_ns; /* realtime; 0: now */
+    struct sched_points points;
     struct cluster_read *read; /* of its tree; NULL: none on its way */
     void *read_arg;
     json_t *tree; /* kept for members of groups and gangs; of other pods only during an event */

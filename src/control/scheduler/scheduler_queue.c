@@ -160,23 +160,28 @@ void sched_work_hold(struct scheduler *s, struct sched_work *w)
 
 void sched_work_points(struct scheduler *s, const struct sched_work *w)
 {
-    int64_t points = w->pods.n > 0 ? w->pods.at[0]->points : 0;
+    int64_t points = w->pods.n > 0 ? w->pods.at[0]->points.points : 0;
+    bool is_unreserved = false;
 
     VEC_EACH (&w->pods, p) {
-        points = (*p)->points < points ? (*p)->points : points;
+        points = (*p)->points.points < points ? (*p)->points.points : points;
+        is_unreserved = is_unreserved || (*p)->points.is_unreserved;
     }
-    if (mete_workload_points(s->engine, w->id, points) != METE_OK)
+    if (mete_workload_points(s->engine, w->id, points) != METE_OK ||
+        mete_workload_unreserved(s->engine, w->id, is_unreserved) != METE_OK)
         LOG(ERROR, "workload got no points", S("workload", w->key),
             S("error", mete_last_error(s->engine)));
 }
 
-void scheduler_set_points(struct scheduler *s, const char *key, const char *uid, int64_t points)
+void scheduler_set_points(struct scheduler *s, const char *key, const char *uid,
+                          const struct sched_points *points)
 {
     struct sched_pod *p = scheduler_find_pod(s, key);
 
-    if (!p || !text_equal(p->uid, uid) || p->points == points)
+    if (!p || !text_equal(p->uid, uid) ||
+        (p->points.points == points->points && p->points.is_unreserved == points->is_unreserved))
         return;
-    p->points = points;
+    p->points = *points;
     if (!p->work || p->work->phase != SCHED_WORK_WAITING)
         return;
     sched_work_points(s, p->work);

@@ -13,6 +13,8 @@
 #include "kinds/slurm/slurm_preempt.h"
 #include "model/quantity.h"
 
+#define ACCRUE_NS (NS_PER_SEC / 2) /* after a job has come or started */
+
 /* ---- objects ---- */
 
 static void object_remove(struct fair_object **map, struct fair_object *o)
@@ -332,6 +334,7 @@ static struct fair_pod *fair_pod_new(struct slurm_fair *f, const char *key, cons
     p->model = mem_strdup(
         text_or_empty(json_text_at(pod, "spec", "nodeSelector", "mete.dev/gpu.model", NULL)));
     p->created_ns = queue_since_ns(pod);
+    p->accrues_ns = f->is_loaded && !f->is_accrue_limited ? p->created_ns : 0;
     p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
     if (id)
         err_free(num_parse_int64(str_of(id), 0, INT64_MAX, &p->id)); /* our own number */
@@ -365,6 +368,8 @@ static void put_pod(void *arg, const char *ns, const char *name, const json_t *p
     }
     if (!p)
         p = fair_pod_new(f, key, pod);
+    if (p->started_ns == 0 && f->is_accrue_limited)
+        loop_timer_set(f->accrue_timer, ACCRUE_NS);
     if (p->started_ns == 0 && facts.started_ns > 0)
         p->started_ns = facts.started_ns;
     else if (p->started_ns == 0 && f->is_loaded && !*pod_node(pod))
@@ -381,6 +386,8 @@ static void remove_pod(void *arg, const char *ns, const char *name, const json_t
     map_find_text(handle, f->pods, key, p);
     if (!p)
         return;
+    if (p->started_ns == 0 && f->is_accrue_limited)
+        loop_timer_set(f->accrue_timer, ACCRUE_NS);
     fair_pod_ended(f, p, loop_wall_ns(f->options.loop));
     fair_pod_free(f, p);
 }
@@ -394,6 +401,7 @@ static void fair_on_step(void *arg)
 
     fair_usage_step(f, loop_wall_ns(f->options.loop) / NS_PER_SEC);
     fair_tree_find(f);
+    fair_on_accrue(f);
     fair_points_all(f);
     loop_timer_set(f->timer, period_s * NS_PER_SEC);
 }
@@ -447,6 +455,7 @@ struct err *slurm_fair_new(const struct slurm_fair_options *o, struct slurm_fair
     f->timer = loop_timer_new(o->loop, fair_on_step, f);
     f->load_timer = loop_timer_new(o->loop, fair_on_load, f);
     f->points_timer = loop_timer_new(o->loop, fair_on_points, f);
+    f->accrue_timer = loop_timer_new(o->loop, fair_on_accrue, f);
     f->is_changed = true;
     slurm_priority_policy_default(&f->policy);
     e = fair_watch(f);
@@ -467,6 +476,7 @@ void slurm_fair_free(struct slurm_fair *f)
     loop_timer_free(f->timer);
     loop_timer_free(f->load_timer);
     loop_timer_free(f->points_timer);
+    loop_timer_free(f->accrue_timer);
     fair_points_free(f);
     fair_tree_free(f);
     while (f->pods)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "control/slurm/slurm_fair_private.h"
+#include "kinds/slurm/slurm_qos.h"
 
 #define TIER_POINTS (INT64_C(1) << 33) /* more than any priority */
 
@@ -90,7 +91,7 @@ static struct slurm_priority_job job_of_pod(const struct slurm_fair *f, const st
     int64_t now_s = loop_wall_ns(f->options.loop) / NS_PER_SEC;
     int64_t at = fair_tree_index(f, p->account, p->user);
     struct slurm_priority_job job = {
-        .waited_s = now_s - p->created_ns / NS_PER_SEC,
+        .waited_s = p->accrues_ns > 0 ? now_s - p->accrues_ns / NS_PER_SEC : 0,
         .fairshare = at >= 0 ? f->shares.at[at].factor : 0.0,
         .partition = partition_factor(f, p->partition),
         .qos = qos_factor(f, p->qos),
@@ -110,6 +111,33 @@ static struct slurm_priority_job job_of_pod(const struct slurm_fair *f, const st
     return job;
 }
 
+/*
+ * MinPrioThreshold of the job's QOS, else of its association or of an account above it, and the
+ * flag NoReserve of its QOS: is no room kept for the job? Limits are for jobs of the Slurm
+ * commands.
+ */
+static bool is_unreserved(struct slurm_fair *f, const struct fair_pod *p)
+{
+    const struct slurm_books books = {slurm_fair_find, f};
+    struct slurm_qos_limits qos;
+    struct slurm_chain chain;
+    int64_t least = 0;
+    bool has_flag = false;
+
+    if (!p->job || !slurm_enforce_read(f->settings).limits)
+        return false;
+    slurm_chain_find(&books, p->user, p->account, p->partition, &chain);
+    least = json_integer_value(slurm_chain_get(&chain, "minPrioThreshold"));
+    slurm_chain_done(&chain);
+    slurm_qos_find(&books, p->qos, p->partition, &qos);
+    for (size_t i = 0; i < qos.n; i++) {
+        least = json_int(qos.specs[i], "minPrioThreshold", least);
+        has_flag = has_flag || json_has_text(json_object_get(qos.specs[i], "flags"), "NoReserve");
+    }
+    slurm_qos_done(&qos);
+    return has_flag || p->priority < least;
+}
+
 void fair_points_of(struct slurm_fair *f, struct fair_pod *p)
 {
     struct slurm_tres asked = {0};
@@ -123,7 +151,9 @@ void fair_points_of(struct slurm_fair *f, struct fair_pod *p)
         p->priority = slurm_priority_find(&f->policy, &job).priority;
     }
     slurm_tres_done(&asked);
-    scheduler_set_points(f->options.scheduler, p->key, p->uid, p->priority + tier_points(f, p));
+    scheduler_set_points(f->options.scheduler, p->key, p->uid,
+                         &(struct sched_points){.points = p->priority + tier_points(f, p),
+                                                .is_unreserved = is_unreserved(f, p)});
 }
 
 void fair_points_free(struct slurm_fair *f)

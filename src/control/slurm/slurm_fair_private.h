@@ -36,6 +36,8 @@ struct fair_pod {
     int64_t gpus;
     int64_t nodes; /* of the job, a pod each */
     int64_t created_ns;
+    int64_t accrues_ns; /* since when its age counts; 0: it does not */
+    bool is_kept_back;  /* it waits for a place among those whose age counts */
     int64_t started_ns; /* 0: waits */
     int64_t limit_s;    /* 0: none */
     uint32_t priority;  /* of a waiting pod, as of the last step */
@@ -73,6 +75,8 @@ struct slurm_fair {
     struct loop_timer *timer;
     struct loop_timer *load_timer;
     struct loop_timer *points_timer;
+    struct loop_timer *accrue_timer;
+    bool is_accrue_limited; /* limits say whose age counts */
     struct fair_object *queues;
     struct fair_object *users;
     struct fair_object *qoses;
@@ -117,6 +121,9 @@ void fair_tree_find(struct slurm_fair *f);
 /* The index of an association; -1: none. */
 int64_t fair_tree_index(const struct slurm_fair *f, const char *account, const char *user);
 void fair_tree_free(struct slurm_fair *f);
+
+/* slurm_fair_accrue.c: finds the pods whose age counts. */
+void fair_on_accrue(void *fair);
 
 /* slurm_fair_points.c: gives waiting pods their points, all of them in turns of the loop. */
 void fair_points_all(struct slurm_fair *f);

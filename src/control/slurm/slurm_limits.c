@@ -3,14 +3,12 @@
  * none
  *
  * A job holds from its first pod until it is over: also while the pod waits for room. So no limit
- * is ever exceeded, and a job that waits for room keeps its place within the limit. Licenses are
- * held in the same way, whether limits are enforced or not.
+ * is ever exceeded, and a job that waits for room keeps its place within the limit.
  */
 #include <stdlib.h>
 
 #include "control/slurm/slurm_private.h"
 #include "kinds/slurm/slurm_accounts.h"
-#include "kinds/slurm/slurm_license.h"
 #include "kinds/slurm/slurm_qos.h"
 
 #define LOOK_AGAIN_NS (5 * NS_PER_SEC) /* usage decays, and administrators change limits */
@@ -100,6 +98,23 @@ static void held_drop(struct slurm_jobs *s, struct slurm_held *h)
     free(h);
 }
 
+void slurm_held_add(struct slurm_jobs *s, char *key, int64_t n)
+{
+    struct slurm_held *h = held_get(s, key);
+
+    h->jobs += n;
+    held_drop(s, h);
+    if (n < 0 && s->n_limited > 0)
+        loop_timer_set(s->limit_timer, FREED_NS);
+}
+
+int64_t slurm_held_number(const struct slurm_jobs *s, const char *key)
+{
+    const struct slurm_held *h = held_find(s, key);
+
+    return h ? h->jobs : 0;
+}
+
 /* The most that the job may take from its start to its end. */
 static struct slurm_size whole_minutes(const struct sjob *j)
 {
@@ -179,28 +194,11 @@ static void count_job(struct sjob *j, int sign)
         loop_timer_set(s->limit_timer, FREED_NS);
 }
 
-static void count_licenses(struct sjob_pod *p, bool holds)
-{
-    struct slurm_jobs *s = p->job->jobs;
-
-    if (holds == p->is_licensed)
-        return;
-    p->is_licensed = holds;
-    VEC_EACH (&p->job->licenses.items, item) {
-        struct slurm_held *h = held_get(s, mem_format("license\n%s", item->name));
-
-        h->jobs += holds ? item->count : -item->count;
-        held_drop(s, h);
-    }
-    if (!holds && s->n_limited > 0)
-        loop_timer_set(s->limit_timer, FREED_NS);
-}
-
 void sjob_pod_count(struct sjob_pod *p, bool holds)
 {
     bool counts = holds && p->rank == 0 && p->job->jobs->has_limits;
 
-    count_licenses(p, holds && p->rank == 0);
+    sjob_pod_count_licenses(p, holds && p->rank == 0);
     if (counts == p->is_counted)
         return;
     p->is_counted = counts;
@@ -516,62 +514,11 @@ void sjob_set_limited(struct sjob *j, char *reason)
     j->limit_reason = reason;
 }
 
-/* ---- licenses ---- */
-
-static void licenses_of(const struct slurm_jobs *s, struct slurm_tres *ret)
-{
-    const char *text = json_text_filled(slurm_settings(s), "Licenses");
-
-    if (text)
-        err_free(slurm_licenses_parse(str_of(text), ret)); /* malformed: there are none */
-}
-
-static int64_t licenses_used(const struct slurm_jobs *s, const char *name)
-{
-    AUTO_FREE char *key = mem_format("license\n%s", name);
-    const struct slurm_held *h = held_find(s, key);
-
-    return h ? h->jobs : 0;
-}
-
-static bool has_licenses(const struct sjob *j)
-{
-    struct slurm_tres total = {0};
-    bool has_all = true;
-
-    if (j->licenses.items.n == 0)
-        return true;
-    licenses_of(j->jobs, &total);
-    VEC_EACH (&j->licenses.items, item)
-        has_all = has_all && licenses_used(j->jobs, item->name) + item->count <=
-                                 slurm_tres_get(&total, item->name, 0);
-    slurm_tres_done(&total);
-    return has_all;
-}
-
-json_t *slurm_license_rows(const struct slurm_jobs *s)
-{
-    struct slurm_tres total = {0};
-    json_t *rows = json_array();
-
-    licenses_of(s, &total);
-    VEC_EACH (&total.items, item) {
-        json_t *row = json_object();
-
-        json_put_text(row, "name", item->name);
-        json_put_int(row, "total", item->count);
-        json_put_int(row, "used", licenses_used(s, item->name));
-        (void)json_array_append_new(rows, row); /* fresh: cannot fail */
-    }
-    slurm_tres_done(&total);
-    return rows;
-}
-
 bool sjob_is_limited(struct sjob *j)
 {
     char *reason = j->jobs->has_limits ? find_limit(j) : NULL;
 
-    if (!reason && !has_licenses(j))
+    if (!reason && !sjob_has_licenses(j))
         reason = mem_strdup("Licenses");
     sjob_set_limited(j, reason);
     if (j->is_limited)

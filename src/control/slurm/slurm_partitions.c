@@ -137,13 +137,27 @@ void slurm_remove_partition(void *arg, const char *ns, const char *name, const j
     poke_all(s);
 }
 
-const char *slurm_billing_of(const struct slurm_jobs *s, const json_t *spec)
+/* The first partition that the job names; NULL: none. */
+static const struct slurm_part *first_part(const struct slurm_jobs *s, const json_t *spec)
 {
     const char *list = json_text_filled(spec, "partition");
     struct str rest = str_of(list ? list : slurm_default_partition(s));
-    const struct slurm_part *p = rest.at ? find_part(s, str_cut(&rest, ',')) : NULL;
+
+    return rest.at ? find_part(s, str_cut(&rest, ',')) : NULL;
+}
+
+const char *slurm_billing_of(const struct slurm_jobs *s, const json_t *spec)
+{
+    const struct slurm_part *p = first_part(s, spec);
 
     return p ? json_text_filled(spec_of(p), "billingWeights") : NULL;
+}
+
+int64_t slurm_over_minutes(const struct slurm_jobs *s, const json_t *spec)
+{
+    const struct slurm_part *p = first_part(s, spec);
+
+    return json_int(p ? spec_of(p) : NULL, "overTimeMinutes", slurm_setting(s, "OverTimeLimit", 0));
 }
 
 void slurm_partitions_synced(void *arg)

@@ -7,6 +7,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 #include "kinds/queue.h"
+#include "kinds/topology.h"
 
 /* The uid of the SlurmJob that controls the pod; borrowed; NULL: none. */
 static const char *owner_of(const json_t *pod)
@@ -180,6 +181,7 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
 
     p->is_deleting = pod_is_deleting(pod);
     p->is_ready = running != NULL;
+    p->is_together = json_text_at(pod, "metadata", "annotations", TOPOLOGY_REQUIRED, NULL) != NULL;
     p->is_held = json_text_at(pod, "metadata", "annotations", QUEUE_HOLD, NULL) != NULL;
     p->limit_s = json_int_at(pod, "spec", "activeDeadlineSeconds", NULL);
     read_suspension(p, pod);
@@ -236,6 +238,13 @@ const char *sjob_pod_nodes(const struct sjob_pod *p)
     return p->nodes ? p->nodes : p->node;
 }
 
+static char *license_of(const json_t *pod)
+{
+    const char *text = json_text_at(pod, "metadata", "annotations", SLURM_LICENSE_ANNOTATION, NULL);
+
+    return text ? mem_strdup(text) : NULL;
+}
+
 static struct sjob_pod *sjob_pod_new(struct sjob *j, const json_t *pod)
 {
     const json_t *metadata = json_object_get(pod, "metadata");
@@ -250,6 +259,9 @@ static struct sjob_pod *sjob_pod_new(struct sjob *j, const json_t *pod)
     map_add(handle, j->jobs->pods, p->key, strlen(p->key), p);
     p->rank = number_at(pod, "labels", SLURM_RANK_LABEL);
     p->slot = p->index * j->ask.nodes + p->rank;
+    p->license = license_of(pod);
+    p->created_ns =
+        stamp_or(json_text(metadata, "creationTimestamp"), loop_wall_ns(j->jobs->options.loop));
     p->is_outdated = is_outdated(pod);
     if (p->is_outdated) /* no attempt: it is not found by its slot */
         p->slot = -1 - p->slot;
@@ -318,6 +330,7 @@ void sjob_pod_free(struct sjob_pod *p)
     free(p->uid);
     free(p->node);
     free(p->nodes);
+    free(p->license);
     free(p);
 }
 

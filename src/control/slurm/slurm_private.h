@@ -77,10 +77,13 @@ struct sjob_pod {
     bool is_ended;           /* in `ended` of its job */
     bool is_counted;         /* in `held` of the jobs */
     bool is_licensed;        /* its licenses are in `held` */
+    char *license;           /* that it holds of its job's alternatives; NULL: none */
     bool is_outdated;        /* of an older request of the job: is to go without an end */
     bool has_prolog_failed;  /* the job did not begin */
     bool has_epilog_failed;  /* the node is to be drained */
     bool is_held;            /* the pod has the annotation of a hold */
+    bool is_together;        /* it insists on one switch */
+    int64_t created_ns;      /* realtime */
     bool is_ready;           /* its container runs: steps can start in it */
     int64_t limit_s;         /* of its spec; 0: none */
     int64_t suspended_s;     /* how long it was suspended before */
@@ -134,6 +137,7 @@ struct sjob {
     int64_t eligible_ns;          /* realtime; 0: not yet */
 
     struct slurm_tres licenses; /* of each attempt */
+    bool has_any_license;       /* each attempt holds one of them */
     struct slurm_dependency dependency;
     char *dependency_text;   /* that was parsed */
     VEC(int64_t) dependents; /* numbers of jobs that wait for this one */
@@ -313,6 +317,9 @@ void sjob_add_made(struct sjob *j, const json_t *pod); /* before its watch event
 /* Drops pods that the status has counted already. */
 void sjob_drop_old_pods(struct sjob *j);
 
+/* slurm_switch.c: lets pods that have waited long enough go to nodes of several switches. */
+void sjob_loosen_pods(struct sjob *j);
+
 /* slurm_others.c: pods that belong to no SlurmJob, and nodes */
 void slurm_put_other(struct slurm_jobs *s, const char *ns, const char *name, const json_t *pod);
 void slurm_remove_other(struct slurm_jobs *s, const char *ns, const char *name);
@@ -364,14 +371,17 @@ json_t *sjob_partitions(const struct sjob *j, size_t component);
 char *slurm_partition_on(const struct slurm_jobs *s, const char *list, const char *node);
 /* TRESBillingWeights of the first partition of a job or a component; NULL: none. Borrowed. */
 const char *slurm_billing_of(const struct slurm_jobs *s, const json_t *spec);
+/* OverTimeLimit of that partition, else of the cluster. */
+int64_t slurm_over_minutes(const struct slurm_jobs *s, const json_t *spec);
 /* "": there is none. Borrowed. */
 const char *slurm_default_partition(const struct slurm_jobs *s);
 
 /* slurm_limits.c */
 /* Counts the attempt of a pod of rank 0 in what its account, user and QOS hold, or no longer. */
 void sjob_pod_count(struct sjob_pod *p, bool holds);
-/* The licenses of the SlurmConfig, rows of "name", "total", "used". New reference. */
-json_t *slurm_license_rows(const struct slurm_jobs *s);
+/* Adds to the count under a key. Takes `key`. */
+void slurm_held_add(struct slurm_jobs *s, char *key, int64_t n);
+int64_t slurm_held_number(const struct slurm_jobs *s, const char *key);
 /* Limits are enforced from now on, or no more: counts all anew. */
 void slurm_limits_begin(struct slurm_jobs *s);
 /* Does a limit keep the job from getting pods? Then its reason is set, and it is looked at again.
@@ -380,6 +390,17 @@ bool sjob_is_limited(struct sjob *j);
 void sjob_set_limited(struct sjob *j, char *reason);
 void sjob_forget_accounts(struct sjob *j);
 void slurm_on_freed(void *slurm_jobs);
+
+/* slurm_licenses.c */
+/* The licenses of the SlurmConfig, rows of "name", "total", "used". New reference. */
+json_t *slurm_license_rows(const struct slurm_jobs *s);
+/* Counts the licenses of a pod as held, or no longer. */
+void sjob_pod_count_licenses(struct sjob_pod *p, bool holds);
+/* Are all licenses of the job free, or one where it asks for any? */
+bool sjob_has_licenses(const struct sjob *j);
+/* Of alternatives the first that is free, NAME:COUNT, which the caller frees; NULL: there are none.
+ */
+char *sjob_license_pick(const struct sjob *j);
 
 /* slurm_wait.c */
 enum sjob_verdict {

@@ -177,6 +177,8 @@ static json_t *partition_row(const struct slurm_jobs *s, const struct slurm_part
     put_lists(row, spec);
     json_put_text(row, "preemptMode",
                   text_or(spec, "preemptMode", text_or(slurm_settings(s), "PreemptMode", "OFF")));
+    if (json_object_get(spec, "overTimeMinutes"))
+        json_put_int(row, "overTime", json_int(spec, "overTimeMinutes", 0));
     json_put_text(row, "oversubscribe", text_or(spec, "overSubscribe", "NO"));
     return row;
 }

@@ -145,6 +145,7 @@ static void read_request(struct sjob *j, const json_t *spec)
 
     slurm_het_done(&j->het);
     slurm_tres_done(&j->licenses);
+    j->has_any_license = false;
     e = slurm_het_read(spec, &j->het);
     if (e) {
         j->het = (struct slurm_het){.n = 1, .asks = mem_alloc(sizeof(*j->het.asks)), .nodes = 1};
@@ -153,7 +154,7 @@ static void read_request(struct sjob *j, const json_t *spec)
     j->ask = j->het.asks[0];
     j->ask.nodes = j->het.nodes;
     if (licenses)
-        err_free(slurm_licenses_parse(str_of(licenses), &j->licenses));
+        err_free(slurm_licenses_ask(str_of(licenses), &j->licenses, &j->has_any_license));
     j->revision = json_int(spec, "revision", 0);
     j->is_incomplete = j->ask.nodes > 1;
 }

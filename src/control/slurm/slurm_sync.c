@@ -85,6 +85,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
     size_t component = slurm_het_of_rank(&j->het, rank, &first_rank);
     AUTO(json_freep) json_t *partitions = sjob_partitions(j, component);
     AUTO(json_freep) json_t *own = component > 0 ? sjob_spec(j, component) : NULL;
+    AUTO_FREE char *license = rank == 0 ? sjob_license_pick(j) : NULL;
     const struct slurm_element element = {
         .job = j->object,
         .array = j->is_array ? &j->indexes : NULL,
@@ -98,7 +99,9 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .gpu_types = s->gpu_types,
         .weights = s->weights,
         .has_switches = json_object_size(s->switches) > 0,
+        .license = license,
         .billing = slurm_billing_of(s, own ? own : json_object_get(j->object, "spec")),
+        .over_minutes = slurm_over_minutes(s, own ? own : json_object_get(j->object, "spec")),
         .settings = slurm_settings(s),
         .kill_wait_s = slurm_setting(s, "KillWait", SLURM_KILL_WAIT_S),
     };
@@ -343,6 +346,8 @@ void sjob_sync(struct sjob *j)
     }
     if (j->is_changed)
         sjob_change_pods(j);
+    if (slurm_pod_waits(j->object))
+        sjob_loosen_pods(j);
     sjob_turn_init(&t, j);
     sjob_turn_count(&t);
     turn_requeue_all(&t);

@@ -15,6 +15,7 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
     const struct record_name *name = args;
     const struct record_hold *hold = args;
     const struct record_label *label = args;
+    const struct record_unreserved *unreserved = args;
     const struct record_id *id = args;
 
     switch (call) {
@@ -56,6 +57,8 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_workload_points(e, points->id, points->points);
     case RECORD_WORKLOAD_HOLD:
         return mete_workload_hold(e, hold->id, hold->hold, hold->text);
+    case RECORD_WORKLOAD_UNRESERVED:
+        return mete_workload_unreserved(e, unreserved->id, unreserved->is_unreserved);
     case RECORD_WORKLOAD_LABEL:
         return mete_workload_label(e, label->id, label->sets, label->n);
     case RECORD_CYCLE:

@@ -283,6 +283,7 @@ static void fold_take(struct record_fold *f, enum record_call call, const void *
     case RECORD_WORKLOAD_POINTS:
     case RECORD_WORKLOAD_HOLD:
     case RECORD_WORKLOAD_LABEL:
+    case RECORD_WORKLOAD_UNRESERVED:
         fold_take_workload(f, call, args, line);
         return;
     case RECORD_USAGE_ADD: /* recent usage begins anew */

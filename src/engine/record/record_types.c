@@ -371,6 +371,10 @@ static const struct record_field hold_fields[] = {
     UINT(struct record_hold, id), INT(struct record_hold, hold), TEXT(struct record_hold, text)};
 TYPE(hold, struct record_hold, 24);
 
+static const struct record_field unreserved_fields[] = {
+    UINT(struct record_unreserved, id), BOOL(struct record_unreserved, is_unreserved)};
+TYPE(unreserved, struct record_unreserved, 16);
+
 static const struct record_field label_set_fields[] = {
     UINT(struct record_label, id), LIST(struct record_label, sets, n, &pod_labels)};
 TYPE(label_set, struct record_label, 24);
@@ -414,6 +418,7 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_WORKLOAD_POINTS] = "workload_points",
     [RECORD_WORKLOAD_HOLD] = "workload_hold",
     [RECORD_WORKLOAD_LABEL] = "workload_label",
+    [RECORD_WORKLOAD_UNRESERVED] = "workload_unreserved",
     [RECORD_CYCLE] = "cycle",
     [RECORD_DECIDED] = "decided",
 };
@@ -440,6 +445,7 @@ const struct record_type *const record_call_types[RECORD_CALLS] = {
     [RECORD_WORKLOAD_POINTS] = &points,
     [RECORD_WORKLOAD_HOLD] = &hold,
     [RECORD_WORKLOAD_LABEL] = &label_set,
+    [RECORD_WORKLOAD_UNRESERVED] = &unreserved,
     [RECORD_CYCLE] = &cycle,
     [RECORD_DECIDED] = &decided,
 };

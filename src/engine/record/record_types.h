@@ -62,6 +62,11 @@ struct record_points {
     int64_t points;
 };
 
+struct record_unreserved {
+    uint64_t id;
+    bool is_unreserved;
+};
+
 struct record_estimate {
     uint64_t id;
     int64_t estimate_ns;
@@ -116,6 +121,7 @@ enum record_call {
     RECORD_WORKLOAD_POINTS,
     RECORD_WORKLOAD_HOLD,
     RECORD_WORKLOAD_LABEL,
+    RECORD_WORKLOAD_UNRESERVED,
     RECORD_CYCLE,
     RECORD_DECIDED, /* the decisions of the cycle before it; no such line: no decisions */
     RECORD_CALLS

@@ -3,6 +3,7 @@
 #include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/kind/tables.h"
+#include "kinds/slurm/slurm_job.h"
 #include "kinds/slurm/slurm_partition.h"
 
 enum {
@@ -49,6 +50,10 @@ static const struct field spec_fields[] = {
     F_STRING("preemptMode", "What becomes of a job that is preempted.", .values = preempt_modes),
     F_NUMBER("graceTimeSeconds", "The time between a preemption and the end of the job.", 0,
              INT32_MAX),
+    F_NUMBER("overTimeMinutes",
+             "Minutes by which jobs may exceed their time limit; 65535: any time; absent: as the "
+             "cluster.",
+             0, SLURM_OVER_ENDLESS),
     F_STRING("overSubscribe", "EXCLUSIVE: a job has its nodes alone.", .values = sharing),
     F_QUANTITY("memoryPerNode", "The memory on each node of jobs that ask for none."),
     F_QUANTITY("memoryPerCpu", "The memory for each cpu of jobs that ask for none."),

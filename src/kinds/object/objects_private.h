@@ -165,6 +165,10 @@ struct err *slurm_delete_rules(const struct change *c) MUST_CHECK;
 /* ERR_INVALID, in Slurm's words: the request of the new or changed job cannot be met. Fills what
  * the request leaves open. */
 struct err *slurm_request_check(struct change *c) MUST_CHECK;
+/* objects_slurm_fits.c: could empty nodes hold the job? Without nodes nothing is known. Sets how
+ * many nodes the job gets where it does not say. */
+struct slurm_ask;
+struct err *slurm_fits_check(const struct change *c, const struct slurm_ask *ask) MUST_CHECK;
 
 /* objects_slurm_revise.c: a changed request of a job that waits: checks it, counts the revision and
  * marks the job's pods as outdated. ERR_INVALID: an element runs or has ended. */

@@ -27,8 +27,7 @@
 #define SUBMITTER_KEPT_NS (60 * NS_PER_SEC)
 
 enum {
-    ENVIRONMENT_MAX = 192 << 10, /* bytes: an annotation of the pod holds them */
-    SPREAD_MAX = 64              /* nodes of a job that says nothing about them */
+    ENVIRONMENT_MAX = 192 << 10 /* bytes: an annotation of the pod holds them */
 };
 
 bool is_slurm_job(const struct kind *k)
@@ -233,76 +232,6 @@ static struct err *check_dependency(const struct change *c)
     return is_right ? NULL : err_new(ERR_INVALID, "Job dependency problem");
 }
 
-/* Are there as many nodes as the job asks for that could hold it if they were empty? `*ret_nodes`:
- * the number of nodes, if not. */
-static struct err *find_fits(const struct change *c, const struct slurm_ask *ask, bool *ret_fits,
-                             int64_t *ret_nodes)
-{
-    const struct store_range range = {.group = "", .resource = "nodes"};
-    const struct store_object *o = NULL;
-    AUTO(json_freep) json_t *own = slurm_partitions_nodes(c);
-    int64_t n_fits = 0;
-    int64_t n = 0;
-
-    *ret_fits = false;
-    while ((o = store_next_applied(c->objects->store, &range, o ? &o->key : NULL))) {
-        AUTO(json_freep) json_t *node = NULL;
-
-        if (own && !json_object_get(own, o->key.name))
-            continue;
-        TRY(tree_cache_get(c->objects->trees, o, &node));
-        n++;
-        n_fits += slurm_ask_fits_node(ask, node);
-        if (n_fits < ask->nodes)
-            continue;
-        *ret_fits = true;
-        return NULL;
-    }
-    *ret_nodes = n;
-    return NULL;
-}
-
-/*
- * Tasks that no node could hold together are spread over as few nodes as possible, unless the job
- * says how many nodes it wants.
- */
-static struct err *spread(const struct change *c, int64_t n_nodes, bool *ret_fits)
-{
-    json_t *spec = json_object_at(c->after, "spec");
-    int64_t most = json_int(spec, "tasks", 1);
-    struct slurm_ask ask;
-
-    if (json_object_get(spec, "nodesMin") || json_text_filled(spec, "nodeList") ||
-        json_object_get(spec, "container")) /* a container has one node */
-        return NULL;
-    if (most > n_nodes)
-        most = n_nodes;
-    if (most > SPREAD_MAX)
-        most = SPREAD_MAX;
-    for (int64_t n = 2; n <= most && !*ret_fits; n++) {
-        AUTO(err_freep) struct err *e = NULL;
-
-        json_put_int(spec, "nodesMin", n);
-        e = slurm_ask_read(spec, &ask);
-        if (!e) /* else the gpus cannot be divided by this number */
-            TRY(find_fits(c, &ask, ret_fits, &n_nodes));
-    }
-    return NULL;
-}
-
-/* Could empty nodes hold the job? Without nodes nothing is known. */
-static struct err *check_fits(const struct change *c, const struct slurm_ask *ask)
-{
-    int64_t n_nodes = 0;
-    bool fits = false;
-
-    TRY(find_fits(c, ask, &fits, &n_nodes));
-    if (fits || n_nodes == 0)
-        return NULL;
-    TRY(spread(c, n_nodes, &fits));
-    return fits ? NULL : err_new(ERR_INVALID, "Requested node configuration is not available");
-}
-
 /* The administrator's rules come first: they may choose the account and the partition. */
 static struct err *apply_rules(struct change *c)
 {
@@ -362,7 +291,7 @@ static struct err *check_component(struct change *c)
     warn_of_mail(c, spec);
     TRY(slurm_accounts_admit(&books, spec));
     TRY(check_account(c));
-    return check_fits(c, &ask);
+    return slurm_fits_check(c, &ask);
 }
 
 /* ---- heterogeneous jobs ---- */

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "kinds/slurm/slurm_job.h"
 #include "kinds/slurm/slurm_license.h"
 #include "model/slurm_amount.h"
 #include "model/slurm_billing.h"
@@ -61,6 +62,7 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY("MaxMemPerNode", MEMORY),
     KEY("MinJobAge", SECONDS, .max = 65533),
     KEY("MpiDefault", TEXT),
+    KEY("OverTimeLimit", OVER),
     KEY("PreemptExemptTime", MINUTES),
     KEY("PreemptMode", WORD, .words = "OFF,CANCEL,REQUEUE"),
     KEY("PreemptType", WORD, .words = "preempt/none,preempt/qos,preempt/partition_prio"),
@@ -177,7 +179,6 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("MessageTimeout", DAEMONS),
     KEY_IGNORED("MpiParams", LAUNCH),
     KEY_IGNORED("NodeFeaturesPlugins", PLUGINS),
-    KEY_IGNORED("OverTimeLimit", "jobs end at their time limit"),
     KEY_IGNORED("PlugStackConfig", PLUGINS),
     KEY_IGNORED("PluginDir", PLUGINS),
     KEY_IGNORED("PowerParameters", POWER),
@@ -302,6 +303,7 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
     KEY("MinNodes", COUNT, .member = "minNodes", .max = 1 << 20),
     KEY("Nodes", TEXT, .member = "nodes"),
     KEY("OverSubscribe", WORD, .member = "overSubscribe", .words = "NO,EXCLUSIVE"),
+    KEY("OverTimeLimit", OVER, .member = "overTimeMinutes"),
     KEY("PreemptMode", WORD, .member = "preemptMode", .words = "OFF,CANCEL,REQUEUE"),
     KEY("PriorityJobFactor", COUNT, .member = "priorityJobFactor", .max = 65533),
     KEY("PriorityTier", COUNT, .member = "priorityTier", .max = 65533),
@@ -320,7 +322,6 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
                 "a partition with nodes of its own, or CPUs= of its nodes"),
     KEY_IGNORED("CpuBind", LAUNCH),
     KEY_IGNORED("LLN", DECIDES),
-    KEY_IGNORED("OverTimeLimit", "jobs end at their time limit"),
     KEY_IGNORED("PowerDownOnIdle", POWER),
     KEY_IGNORED("ResumeTimeout", POWER),
     KEY_IGNORED("SelectTypeParameters", "cpus, memory and gpus are always counted"),
@@ -370,6 +371,10 @@ const struct slurm_conf_key *slurm_conf_key_find(const struct slurm_conf_key *ke
 }
 
 /* ---- values ---- */
+
+enum {
+    OVER_MAX = 65533 /* minutes */
+};
 
 static bool is_unlimited(const char *value)
 {
@@ -430,6 +435,19 @@ static struct err *put_count(const struct slurm_conf_key *key, const char *value
         return err_new(ERR_INVALID, "%s=%s: want a number from 0 to %" PRId64, key->name, value,
                        max);
     put_number(key, n, to);
+    return NULL;
+}
+
+static struct err *put_over(const struct slurm_conf_key *key, const char *value, json_t *to)
+{
+    int64_t minutes = SLURM_OVER_ENDLESS;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!is_unlimited(value))
+        e = num_parse_int64(str_of(value), 0, OVER_MAX, &minutes);
+    if (e)
+        return conf_unfit(key, value, "minutes from 0 to 65533, or UNLIMITED");
+    put_number(key, minutes, to);
     return NULL;
 }
 
@@ -541,6 +559,8 @@ struct err *slurm_conf_value_read(const struct slurm_conf_key *key, const char *
         return put_count(key, value, to);
     case CONF_MINUTES:
         return put_minutes(key, value, to);
+    case CONF_OVER:
+        return put_over(key, value, to);
     case CONF_MEMORY:
         return put_memory(key, value, to);
     case CONF_BILLING:

@@ -14,6 +14,7 @@ enum slurm_conf_type {
     CONF_BOOL,    /* YES, NO, TRUE, FALSE, 1, 0 */
     CONF_COUNT,   /* a number; UNLIMITED: absent */
     CONF_MINUTES, /* a time limit; UNLIMITED: absent */
+    CONF_OVER,    /* minutes beyond a time limit; UNLIMITED: SLURM_OVER_ENDLESS */
     CONF_SECONDS,
     CONF_MEMORY,   /* MiB; UNLIMITED: absent */
     CONF_LICENSES, /* NAME:COUNT with commas */

@@ -47,7 +47,7 @@ static void put_job(json_t *all, const struct slurm_element *e)
     put(all, "SLURM_JOB_QOS", qos ? qos : "normal");
     put_filled(all, "SLURM_JOB_RESERVATION", json_text(spec, "reservation"));
     put_filled(all, "SLURM_JOB_DEPENDENCY", json_text(spec, "dependency"));
-    put_filled(all, "SLURM_JOB_LICENSES", json_text(spec, "licenses"));
+    put_filled(all, "SLURM_JOB_LICENSES", e->license ? e->license : json_text(spec, "licenses"));
     put_filled(all, "SLURM_SUBMIT_DIR", json_text(spec, "workDir"));
     put_filled(all, "SLURM_SUBMIT_HOST", json_text(spec, "submitHost"));
     put(all, "SLURM_CLUSTER_NAME", "mete");

@@ -14,9 +14,11 @@ struct causes;
 struct path;
 
 enum {
-    SLURM_SCRIPT_MAX = 131072, /* bytes of a batch script */
-    SLURM_ARRAY_MAX = 100001,  /* MaxArraySize: indexes are below it */
-    SLURM_KILL_WAIT_S = 30     /* KillWait: between SIGTERM and SIGKILL */
+    SLURM_SCRIPT_MAX = 131072,  /* bytes of a batch script */
+    SLURM_ARRAY_MAX = 100001,   /* MaxArraySize: indexes are below it */
+    SLURM_KILL_WAIT_S = 30,     /* KillWait: between SIGTERM and SIGKILL */
+    SLURM_OVER_ENDLESS = 65535, /* minutes of OverTimeLimit: no end */
+    SLURM_SWITCH_WAIT_S = 300   /* max_switch_wait: the most that a job waits for its switches */
 };
 
 /*
@@ -72,11 +74,20 @@ enum {
 #define SLURM_SIGNAL_ANNOTATION "mete.dev/slurm-signal"
 
 /*
+ * Annotation of a pod: minutes by which it may exceed its activeDeadlineSeconds before the node
+ * ends it; SLURM_OVER_ENDLESS: any time. The time limit of listings and plans stays.
+ */
+#define SLURM_OVER_ANNOTATION "mete.dev/slurm-over-time"
+
+/*
  * Annotation of a pod: "SECONDS" or "SECONDS STAMP": the pod was suspended for so long, and is
  * suspended since STAMP. The node stops the processes of a suspended pod, and its time limit does
  * not go on.
  */
 #define SLURM_SUSPENDED_ANNOTATION "mete.dev/slurm-suspended"
+
+/* Annotation of a pod: of its job's alternatives, the licences that it holds, "NAME:COUNT". */
+#define SLURM_LICENSE_ANNOTATION "mete.dev/slurm-license"
 
 /* Annotation of a pod: how often its job was started before; absent: 0. */
 #define SLURM_RESTARTS_ANNOTATION "mete.dev/slurm-restarts"

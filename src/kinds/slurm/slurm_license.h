@@ -13,6 +13,13 @@
  * only. */
 struct err *slurm_licenses_parse(struct str text, struct slurm_tres *ret) MUST_CHECK;
 
+/*
+ * The licences of a job: as above, all of them, or with '|' in the place of commas one of them.
+ * ERR_INVALID also where both are there.
+ */
+struct err *slurm_licenses_ask(struct str text, struct slurm_tres *ret,
+                               bool *ret_is_any) MUST_CHECK;
+
 /* Has the cluster, as the settings of the SlurmConfig say, as many licences as the job's `spec`
  * asks for? ERR_INVALID: "Invalid license specification". */
 struct err *slurm_licenses_admit(const json_t *settings, const json_t *spec) MUST_CHECK;

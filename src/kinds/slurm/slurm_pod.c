@@ -210,6 +210,13 @@ static void put_component(json_t *metadata, const struct slurm_element *e)
     json_put_text(json_object_at(metadata, "annotations"), SLURM_HET_ANNOTATION, counts);
 }
 
+bool slurm_pod_waits(const json_t *job)
+{
+    const json_t *spec = json_object_get(job, "spec");
+
+    return json_int(spec, "switches", 0) == 1 && json_int(spec, "switchesWait", 0) > 0;
+}
+
 /* A pod of a changed request keeps the place of its job in the queue. */
 static void put_revision(json_t *annotations, const struct slurm_element *e)
 {
@@ -249,12 +256,14 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     if (e->whole)
         put_component(metadata, e);
     if (ask->nodes > 1 && e->has_switches)
-        json_put_text(annotations, TOPOLOGY_PREFERRED, SLURM_SWITCH_LABEL "1");
+        json_put_text(annotations, slurm_pod_waits(e->job) ? TOPOLOGY_REQUIRED : TOPOLOGY_PREFERRED,
+                      SLURM_SWITCH_LABEL "1");
     json_put_text(labels, QUEUE_LABEL, e->queue);
     json_put_text(annotations, POD_USER, user ? user : "");
     json_put_text(annotations, SLURM_ACCOUNT_ANNOTATION, facts);
     json_put_text(annotations, SLURM_ENVIRONMENT_ANNOTATION, environment);
     json_put_text(annotations, QUEUE_RESERVATION, reservation);
+    json_put_text(annotations, SLURM_LICENSE_ANNOTATION, e->license);
     put_revision(annotations, e);
     if (e->rank == 0)
         put_signal(annotations, json_at(e->job, "spec", "signal", NULL));
@@ -481,6 +490,9 @@ static json_t *make_pod(const struct slurm_element *e)
     json_put_int(pod_spec, "terminationGracePeriodSeconds", e->kill_wait_s);
     if (minutes > 0)
         json_put_int(pod_spec, "activeDeadlineSeconds", minutes * 60);
+    if (e->over_minutes > 0)
+        put_number(json_object_at(json_object_at(pod, "metadata"), "annotations"),
+                   SLURM_OVER_ANNOTATION, e->over_minutes);
     put_nodes(pod, e, &ask);
     return pod;
 }

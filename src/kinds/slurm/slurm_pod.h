@@ -40,7 +40,9 @@ struct slurm_element {
     const json_t *gpu_types;  /* that Slurm's files name, as keys; NULL: none */
     const json_t *weights;    /* of nodes, ascending: lower ones first; NULL: no order */
     bool has_switches;        /* nodes are labelled with the switches above them */
+    const char *license;      /* that it holds of alternatives, NAME:COUNT; NULL: as the job asks */
     const char *billing;      /* TRESBillingWeights of the partition; NULL: none */
+    int64_t over_minutes;     /* OverTimeLimit; SLURM_OVER_ENDLESS: any time */
     const json_t *settings;   /* of the SlurmConfig; NULL: none */
     int64_t kill_wait_s;      /* between SIGTERM and SIGKILL */
     const char *host;         /* that runs the script, for names of files; NULL: not known, "%N" */
@@ -48,6 +50,9 @@ struct slurm_element {
 
 /* The name of the element's pod. The caller frees it. */
 char *slurm_pod_name(const struct slurm_element *e);
+
+/* Do the job's new pods insist on one switch, for a while? */
+bool slurm_pod_waits(const json_t *job);
 
 /* The pod, for cluster_create. New reference. */
 json_t *slurm_pod_make(const struct slurm_element *e);

@@ -58,8 +58,9 @@
  * A row of "partitions": name, isDefault (bool), state ("UP", "DOWN", "DRAIN", "INACTIVE"), nodes
  * (hostlist), nodeCount, cpus, timeLimit and defaultTime (minutes; -1: unlimited), nodesMin,
  * nodesMax (-1), priorityTier, priorityFactor, allowAccounts, allowGroups, allowQos, allowUsers,
- * graceTime, preemptMode, oversubscribe, memoryDefaultPerCpu, memoryDefaultPerNode,
- * memoryMaxPerNode (-1), hidden (bool), rootOnly (bool), qos, tres, billingWeights
+ * graceTime, overTime (absent: as the cluster), preemptMode, oversubscribe, memoryDefaultPerCpu,
+ * memoryDefaultPerNode, memoryMaxPerNode (-1), hidden (bool), rootOnly (bool), qos, tres,
+ * billingWeights
  *
  * A row of "shares", an association in the order of the tree: account, user (absent: the account's
  *   own), partition, depth, cluster, rawShares, normShares, rawUsage (int), normUsage,

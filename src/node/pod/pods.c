@@ -435,10 +435,23 @@ static void pod_read_suspension(struct pod *p)
     p->is_suspended = !e && rest.at && rest.size > 0;
 }
 
+/* How long the pod may exceed its limit, by SLURM_OVER_ANNOTATION; -1: for any time. */
+static int64_t pod_over_ns(const struct pod *p)
+{
+    const char *text =
+        json_text_at(p->object, "metadata", "annotations", SLURM_OVER_ANNOTATION, NULL);
+    int64_t minutes = 0;
+
+    if (text)
+        err_free(num_parse_int64(str_of(text), 0, SLURM_OVER_ENDLESS, &minutes)); /* our own text */
+    return minutes == SLURM_OVER_ENDLESS ? -1 : minutes * 60 * NS_PER_SEC;
+}
+
 /* A suspended pod has no deadline; the time that it was suspended does not count. */
 static void pod_read_deadline(struct pod *p)
 {
     int64_t deadline_s = json_int(json_object_get(p->object, "spec"), "activeDeadlineSeconds", 0);
+    int64_t over_ns = pod_over_ns(p);
     int64_t left_ns;
 
     pod_read_suspension(p);
@@ -448,8 +461,11 @@ static void pod_read_deadline(struct pod *p)
         return;
     left_ns =
         p->start_ns + (deadline_s + p->suspended_s) * NS_PER_SEC - loop_wall_ns(p->set->o.loop);
-    p->deadline_ns = pod_now_ns(p) + (left_ns > 0 ? left_ns : 0);
     pod_read_signal(p, left_ns);
+    if (over_ns < 0)
+        return;
+    left_ns += over_ns;
+    p->deadline_ns = pod_now_ns(p) + (left_ns > 0 ? left_ns : 0);
 }
 
 static void pod_known(struct pod *p)

@@ -261,6 +261,85 @@ static void licenses_are_counted_and_waited_for(void **state)
     assert_true(has_pod("c-1"));
 }
 
+static void assert_annotation(const char *name, const char *key, const char *want)
+{
+    AUTO(json_freep) json_t *pod = world_get(&jw.w, POD(name));
+    const char *text = json_text_at(pod, "metadata", "annotations", key, NULL);
+
+    assert_non_null(pod);
+    assert_string_equal(text ? text : "none", want);
+}
+
+static void configure(const char *spec)
+{
+    AUTO_FREE char *text = mem_format("{'metadata':{'name':'default'},'spec':{%s}}", spec);
+
+    world_must(world_create(
+        &jw.w, (struct target){.group = "mete.dev", .kind = "slurmconfigs", .who = &root}, text,
+        NULL));
+    jobs_world_run(&jw, 1);
+}
+
+static void of_alternatives_a_job_holds_the_first_free_license(void **state)
+{
+    (void)state;
+    configure("'settings':{'Licenses':'matlab:1,octave:2'}");
+    world_refused(try_submit("both", "'licenses':'matlab|octave,ansys'"), 422,
+                  "Invalid license specification");
+    world_refused(try_submit("none", "'licenses':'nope|octave'"), 422,
+                  "Invalid license specification");
+    world_refused(try_submit("many", "'licenses':'matlab:2|octave:3'"), 422,
+                  "Invalid license specification");
+    (void)submit("a", "'licenses':'matlab:1|octave:2'");
+    (void)submit("b", "'licenses':'matlab:1|octave:2'");
+    (void)submit("c", "'licenses':'matlab:1|octave:2'");
+    assert_annotation("a", SLURM_LICENSE_ANNOTATION, "matlab:1");
+    assert_annotation("b", SLURM_LICENSE_ANNOTATION, "octave:2");
+    assert_false(has_pod("c"));
+    jobs_world_restart(&jw, true);
+    jobs_world_run(&jw, 10);
+    assert_false(has_pod("c"));
+    run_pod("b");
+    end_pod("b", 0);
+    jobs_world_run(&jw, 10);
+    assert_annotation("c", SLURM_LICENSE_ANNOTATION, "octave:2");
+}
+
+static void a_job_waits_for_one_switch_for_a_while(void **state)
+{
+    static const char required[] = "kueue.x-k8s.io/podset-required-topology";
+
+    (void)state;
+    world_add_node(&jw.w, "n2", 0);
+    configure("'nodes':[{'names':'n[1-2]','switches':'core/r1'}]");
+    (void)submit("wish", "'nodesMin':2,'switches':2,'switchesWait':60");
+    assert_annotation("wish", required, "none");
+    (void)submit("wait", "'nodesMin':2,'switches':1,'switchesWait':60");
+    assert_annotation("wait", required, "switch.mete.dev/1");
+    assert_annotation("wait-n1", required, "switch.mete.dev/1");
+    jobs_world_run(&jw, 50);
+    assert_annotation("wait", required, "switch.mete.dev/1");
+    jobs_world_run(&jw, 20);
+    assert_annotation("wait", required, "none");
+    assert_annotation("wait-n1", "kueue.x-k8s.io/podset-preferred-topology", "switch.mete.dev/1");
+}
+
+static void a_job_may_exceed_its_limit_where_the_site_says(void **state)
+{
+    (void)state;
+    (void)submit("none", "'timeLimitMinutes':5");
+    assert_annotation("none", SLURM_OVER_ANNOTATION, "none");
+    configure("'settings':{'OverTimeLimit':'7'}");
+    (void)submit("over", "'timeLimitMinutes':5");
+    assert_annotation("over", SLURM_OVER_ANNOTATION, "7");
+    world_must(world_create(
+        &jw.w, (struct target){.group = "mete.dev", .kind = "slurmpartitions", .who = &root},
+        "{'metadata':{'name':'long'},'spec':{'nodes':'ALL','overTimeMinutes':65535}}", NULL));
+    jobs_world_run(&jw, 1);
+    (void)submit("any", "'timeLimitMinutes':5,'partition':'long'");
+    assert_annotation("any", SLURM_OVER_ANNOTATION, "65535");
+}
+
 /* The member of a pod as text; the caller frees it. */
 static char *pod_member(const char *name, const char *part, const char *key)
 {
@@ -509,6 +588,10 @@ static void tasks_that_no_node_holds_are_spread(void **state)
     assert_non_null(
         strstr(json_text_at(pod, "metadata", "annotations", SLURM_ENVIRONMENT_ANNOTATION, NULL),
                "\"SLURM_TASKS_PER_NODE=4,3\""));
+    (void)submit("wide", "'tasks':2,'spread':true");
+    assert_true(has_pod("wide-n1"));
+    (void)submit("narrow", "'tasks':2,'spread':true,'nodesMin':1,'nodesMax':1");
+    assert_false(has_pod("narrow-n1"));
     world_refused(try_submit("three", "'tasks':9"), 422,
                   "Requested node configuration is not available");
     world_refused(try_submit("three", "'nodesMin':3"), 422,
@@ -573,6 +656,9 @@ int main(void)
         CASE(a_running_job_starts_anew_on_request_once),
         CASE(a_begin_time_is_waited_for),
         CASE(licenses_are_counted_and_waited_for),
+        CASE(of_alternatives_a_job_holds_the_first_free_license),
+        CASE(a_job_waits_for_one_switch_for_a_while),
+        CASE(a_job_may_exceed_its_limit_where_the_site_says),
         CASE(nodes_of_low_weight_and_with_wished_features_come_first),
         CASE(a_waiting_pod_is_held_and_its_limit_changes),
         CASE(only_its_user_changes_a_job),

@@ -508,6 +508,24 @@ static void goes_by_points_of_the_caller(void **state)
     assert_int_equal(mete_workload_points(engine, 9, 1), METE_NOT_FOUND);
 }
 
+static void keeps_no_room_where_the_caller_says(void **state)
+{
+    (void)state;
+    NODE(.name = "a", .gpus = 4);
+    JOB(.id = 1, .gpus = 2);
+    CYCLE(10, "1:a(0,1)");
+    JOB(.id = 2, .gpus = 4);
+    JOB(.id = 3, .gpus = 2);
+    CYCLE(11, "");
+    OK(mete_workload_unreserved(engine, 2, true));
+    CYCLE(12, "3:a(2,3)");
+    END(1);
+    JOB(.id = 4, .gpus = 2);
+    OK(mete_workload_unreserved(engine, 2, false));
+    CYCLE(13, "");
+    assert_int_equal(mete_workload_unreserved(engine, 9, true), METE_NOT_FOUND);
+}
+
 static void keeps_the_place_of_what_is_held(void **state)
 {
     struct mete_queue_view view = {0};
@@ -765,6 +783,7 @@ int main(void)
         TEST(a_preemptor_that_goes_lets_go_of_the_room),
         TEST(refuses_queues_that_cannot_be),
         TEST(goes_by_points_of_the_caller),
+        TEST(keeps_no_room_where_the_caller_says),
         TEST(keeps_the_place_of_what_is_held),
         TEST(tells_what_holds_it),
         TEST(holds_again_what_gives_up_its_place),

@@ -436,6 +436,37 @@ static void a_suspension_moves_the_deadline(void **state)
     node_world_done(&w);
 }
 
+/* How long a pod with a limit of 60 s runs at most, with the annotation; 0: longer than a day. */
+static int64_t seconds_with_over(const char *minutes)
+{
+    AUTO(json_freep)
+    json_t *pod = node_world_pod("{\"activeDeadlineSeconds\":60,\"containers\":[{\"name\":\"m\","
+                                 "\"image\":\"host\",\"command\":[\"true\"]}]}",
+                                 "{}");
+    int64_t seconds = 0;
+    struct node_world w;
+
+    json_put_text(json_object_at(json_object_at(pod, "metadata"), "annotations"),
+                  "mete.dev/slurm-over-time", minutes);
+    node_world_init(&w);
+    w.obeys_term = true;
+    node_world_put(&w, pod);
+    while (seconds < 86400 && !json_text(node_world_status(&w), "reason")) {
+        node_world_advance(&w, NS_PER_SEC);
+        seconds++;
+    }
+    node_world_done(&w);
+    return seconds < 86400 ? seconds : 0;
+}
+
+static void a_pod_may_exceed_its_limit(void **state)
+{
+    (void)state;
+    assert_int_equal(seconds_with_over("0"), 60);
+    assert_int_equal(seconds_with_over("2"), 180);
+    assert_int_equal(seconds_with_over("65535"), 0);
+}
+
 static void a_deadline_ends_the_pod(void **state)
 {
     const char *spec =
@@ -797,6 +828,7 @@ int main(void)
         cmocka_unit_test(what_does_not_die_keeps_the_pod),
         cmocka_unit_test(the_last_status_goes_before_the_deletion),
         cmocka_unit_test(a_suspension_moves_the_deadline),
+        cmocka_unit_test(a_pod_may_exceed_its_limit),
         cmocka_unit_test(a_deadline_ends_the_pod),
         cmocka_unit_test(a_signal_comes_once_before_the_deadline),
         cmocka_unit_test(tells_the_server_until_it_hears),

@@ -178,6 +178,9 @@ static void step_job(struct world *w)
         assert_int_equal(
             mete_workload_points(w->engine, id, (int64_t)prop_below(&w->prop, 5) * 1000 - 2000),
             METE_OK);
+    } else if (prop_chance(&w->prop, 10)) {
+        assert_int_equal(mete_workload_unreserved(w->engine, id, prop_chance(&w->prop, 50)),
+                         METE_OK);
     } else if (prop_chance(&w->prop, 20)) {
         assert_int_equal(
             mete_workload_hold(w->engine, id, (enum mete_hold)prop_below(&w->prop, 3), "\"wait\""),
