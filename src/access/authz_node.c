@@ -1,7 +1,8 @@
 /*
  * authz_node.c - the rights of nodes
  *
- * A node's rights follow its pods. A node reads Services and EndpointSlices, its own Node, the pods
+ * A node's rights follow its pods. A node reads Services, EndpointSlices, NetworkPolicies and
+ * namespaces, its own Node, the pods
  * bound to it, the ConfigMaps and Secrets that these pods name, and the SlurmJobs that they belong
  * to. The node writes its own Node, its own Lease and its pods' status, deletes its pods, and
  * creates events.
@@ -266,6 +267,16 @@ static bool allows_slurm_job(const struct store *s, const struct identity *who,
     return false;
 }
 
+/* What the rules of the pods' network follow from. */
+static bool is_of_network(const struct access *a)
+{
+    return is_kind(a, "services") || is_kind(a, "namespaces") ||
+           (text_equal(a->kind->group, "discovery.k8s.io") &&
+            text_equal(a->kind->plural, "endpointslices")) ||
+           (text_equal(a->kind->group, "networking.k8s.io") &&
+            text_equal(a->kind->plural, "networkpolicies"));
+}
+
 bool authz_node_allows(const struct store *s, const struct identity *who, const struct access *a)
 {
     if (is_kind(a, "nodes"))
@@ -276,8 +287,7 @@ bool authz_node_allows(const struct store *s, const struct identity *who, const 
         return !a->subresource && authz_has_verb("create update patch", a->verb);
     if (is_kind(a, "serviceaccounts")) /* token_request.c checks the pod */
         return is_subresource(a, "token") && text_equal(a->verb, "create");
-    if (is_kind(a, "services") || (text_equal(a->kind->group, "discovery.k8s.io") &&
-                                   text_equal(a->kind->plural, "endpointslices")))
+    if (is_of_network(a))
         return !a->subresource && authz_has_verb("get list watch", a->verb);
     if (is_kind(a, "configmaps") || is_kind(a, "secrets"))
         return allows_named(s, who, a);

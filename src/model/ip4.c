@@ -54,12 +54,12 @@ static uint32_t net_mask(unsigned bits)
     return bits == 0 ? 0 : UINT32_MAX << (IP4_BITS - bits);
 }
 
-struct err *ip4_net_parse(const char *text, struct ip4_net *ret)
+/* The parts of "ADDRESS/BITS"; errors are to be wrapped. */
+static struct err *net_split(const char *text, int64_t bits_min, uint32_t *ret_address,
+                             int64_t *ret_bits)
 {
     const char *slash = text ? strchr(text, '/') : NULL;
     char address[IP4_TEXT_SIZE];
-    struct ip4_net net = {0};
-    int64_t bits = 0;
     struct err *e = NULL;
 
     if (!slash || (size_t)(slash - text) >= sizeof(address))
@@ -67,11 +67,35 @@ struct err *ip4_net_parse(const char *text, struct ip4_net *ret)
                        text_or_empty(text));
     memcpy(address, text, (size_t)(slash - text));
     address[slash - text] = '\0';
-    e = ip4_parse(address, &net.address);
+    e = ip4_parse(address, ret_address);
     if (!e)
-        e = num_parse_int64(str_of(slash + 1), 1, IP4_BITS, &bits);
-    if (e)
-        return err_wrap(e, "network '%s'", text);
+        e = num_parse_int64(str_of(slash + 1), bits_min, IP4_BITS, ret_bits);
+    return e ? err_wrap(e, "network '%s'", text) : NULL;
+}
+
+struct err *ip4_block_parse(const char *text, struct ip4_block *ret)
+{
+    struct ip4_block block = {0};
+    int64_t bits = 0;
+
+    TRY(net_split(text, 0, &block.address, &bits));
+    block.bits = (unsigned)bits;
+    block.address &= net_mask(block.bits);
+    *ret = block;
+    return NULL;
+}
+
+bool ip4_block_has(struct ip4_block block, uint32_t address)
+{
+    return (address & net_mask(block.bits)) == block.address;
+}
+
+struct err *ip4_net_parse(const char *text, struct ip4_net *ret)
+{
+    struct ip4_net net = {0};
+    int64_t bits = 0;
+
+    TRY(net_split(text, 1, &net.address, &bits));
     net.bits = (unsigned)bits;
     if (net.address & ~net_mask(net.bits)) {
         struct ip4_net first = {net.address & net_mask(net.bits), net.bits};

@@ -28,6 +28,16 @@ bool ip_is_six(const char *text);
 struct err *ip4_net_parse(const char *text, struct ip4_net *ret) MUST_CHECK;
 void ip4_net_format(struct ip4_net net, char ret[IP4_NET_TEXT_SIZE]);
 
+/* A network as rules name it: of any size, "0.0.0.0/0" too. */
+struct ip4_block {
+    uint32_t address; /* the first */
+    unsigned bits;    /* 0 to 32 */
+};
+
+/* "10.0.0.5/8" is 10.0.0.0/8. ERR_INVALID: other text. */
+struct err *ip4_block_parse(const char *text, struct ip4_block *ret) MUST_CHECK;
+bool ip4_block_has(struct ip4_block block, uint32_t address);
+
 bool ip4_net_has(struct ip4_net net, uint32_t address);
 bool ip4_nets_overlap(struct ip4_net a, struct ip4_net b);
 /* The number of addresses, the first and the last included. */

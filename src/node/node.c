@@ -423,6 +423,14 @@ static void on_network(void *arg, const char *uid)
         pods_network_changed(n->pods, uid);
 }
 
+static void on_rules(void *arg)
+{
+    struct node *n = arg;
+
+    if (n->pods)
+        pods_rules_changed(n->pods);
+}
+
 static struct err *begin_services(struct node *n)
 {
     const struct net_services_options o = {.loop = n->o.loop,
@@ -432,7 +440,9 @@ static struct err *begin_services(struct node *n)
                                            .dir = n->dir,
                                            .node = n->name,
                                            .pods = n->o.pod_network,
-                                           .services = n->o.service_network};
+                                           .services = n->o.service_network,
+                                           .applied = on_rules,
+                                           .arg = n};
 
     return net_services_new(&o, &n->services);
 }

@@ -24,9 +24,9 @@ def enter_own_network():
 
 
 @contextlib.contextmanager
-def networked(arguments=()):
+def networked(arguments=(), gpus="none"):
     enter_own_network()
-    with Mete("none", ["--pod-network", PODS, *arguments]) as m:
+    with Mete(gpus, ["--pod-network", PODS, *arguments]) as m:
         image = write(os.path.join(m.dir, "busybox.tar"), Image([base_layer()], {"Cmd": ["sleep", "1000"]}).docker("busybox:1"))
         r = m.mete("image", "import", image)
         check(r.code == 0, "import", r)

@@ -1,7 +1,11 @@
 """Pods with addresses of their own (docs/network.md), in a network namespace of the test."""
 
+import contextlib
+import ctypes
 import os
 import signal
+import socket
+import time
 import urllib.request
 
 from harness import KUBECTL, check, equal, execute, wait
@@ -76,3 +80,85 @@ def nothing_is_left(m):
         return not found and not links
 
     wait(is_empty, "networks of ended pods are gone")
+
+
+class In:
+    """The network namespace of a pod, for what a hostile program in it could do, as root with all capabilities."""
+
+    def __init__(self, m, pod):
+        uid = m.read(f"/api/v1/namespaces/default/pods/{pod}")["metadata"]["uid"]
+        self.path = f"/proc/{m.child('node')}/root{m.data}/node/net/ns/{uid}"  # mounted where the node sees it
+
+    def __enter__(self):
+        self.own = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        self.enter(os.open(self.path, os.O_RDONLY))
+
+    def __exit__(self, *unused):
+        self.enter(self.own)
+
+    @staticmethod
+    def enter(fd):
+        check(ctypes.CDLL(None, use_errno=True).setns(fd, 0) == 0, "setns", os.strerror(ctypes.get_errno()))
+        os.close(fd)
+
+
+def test_a_hostile_pod_does_not_pretend_nor_flood():
+    with networked() as m:
+        apply(m, server("a"), server("b"))
+        a, b = running(m, "a", "b")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.bind((ADDRESS, 0))
+            only_the_last_arrives(m, s, s.getsockname(), (b, "198.51.100.7", a))
+        with In(m, "b"):
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            s.bind(("0.0.0.0", 4000))
+        with s:
+            only_the_last_arrives(m, s, (b, 4000), ("198.51.100.7", a))
+        no_second_family(m)
+        questions_are_bounded(m)
+
+
+def only_the_last_arrives(m, receiver, to, sources):
+    """Packets of pod a; what has another address than the pod's, which is the last, is dropped on its way."""
+    for source in sources:
+        with In(m, "a"), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            if source != sources[-1]:
+                check(execute(["ip", "addr", "add", f"{source}/32", "dev", "eth0"]).code == 0, source)
+            s.bind((source, 0))
+            s.sendto(source.encode(), to)
+            if source != sources[-1]:
+                check(execute(["ip", "addr", "del", f"{source}/32", "dev", "eth0"]).code == 0, source)
+    receiver.settimeout(30)
+    equal(receiver.recv(100), sources[-1].encode())
+
+
+def no_second_family(m):
+    """The kernel gives both ends of a pod's link addresses of IPv6."""
+    link = next(line for line in execute(["ip", "-6", "-o", "addr"]).out.splitlines() + [""] if "veth" in line or not line).split()
+    if not link:
+        return
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as s:
+        s.bind(("::", 4001))
+        for pod in ("a", "b"):
+            with In(m, pod), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as t, contextlib.suppress(OSError):
+                t.sendto(b"x", (link[3].split("/")[0], 4001, 0, socket.if_nametoindex("eth0")))
+        s.settimeout(0.3)
+        try:
+            check(False, "a pod reached the machine by IPv6", s.recv(1))
+        except TimeoutError:
+            pass
+
+
+def questions_are_bounded(m):
+    def connections():
+        with open("/proc/sys/net/netfilter/nf_conntrack_count") as f:
+            return int(f.read())
+
+    before, began, n = connections(), time.monotonic(), 10000
+    with In(m, "a"):
+        for _ in range(n):
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s, contextlib.suppress(OSError):
+                s.sendto(b"\0" * 12, ("10.96.0.10", 53))
+    allowed = 2000 + 1000 * (time.monotonic() - began) + 500
+    check(connections() - before < min(allowed, n) or allowed >= n, before, connections(), allowed)
+    wait_sh(m, "b", "busybox nslookup kubernetes.default.svc.cluster.local", lambda out: "10.96.0.1" in out, "another pod still asks")

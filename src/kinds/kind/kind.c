@@ -30,6 +30,7 @@ const struct kind *const kinds[] = {
     &kind_event_new,
     &kind_lease,
     &kind_endpointslice,
+    &kind_networkpolicy,
     &kind_definition,
     &kind_self_access_review,
     &kind_access_review,

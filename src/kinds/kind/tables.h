@@ -16,6 +16,7 @@ extern const struct kind kind_deployment;
 extern const struct kind kind_device_class;
 extern const struct kind kind_endpoints;
 extern const struct kind kind_endpointslice;
+extern const struct kind kind_networkpolicy;
 extern const struct kind kind_event;
 extern const struct kind kind_event_new;
 extern const struct kind kind_gang;

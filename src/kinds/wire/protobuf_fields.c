@@ -2532,6 +2532,52 @@ static const struct proto_field events_v1_event[] = {
     {0},
 };
 
+static const struct proto_field networking_v1_network_policy_port[] = {
+    {1, "protocol", PROTO_STRING, 0, NULL},
+    {2, "port", PROTO_INT_OR_STRING, 0, NULL},
+    {3, "endPort", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field networking_v1_ipblock[] = {
+    {1, "cidr", PROTO_STRING, 0, NULL},
+    {2, "except", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field networking_v1_network_policy_peer[] = {
+    {1, "podSelector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {2, "namespaceSelector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {3, "ipBlock", PROTO_MESSAGE, 0, networking_v1_ipblock},
+    {0},
+};
+
+static const struct proto_field networking_v1_network_policy_ingress_rule[] = {
+    {1, "ports", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_network_policy_port},
+    {2, "from", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_network_policy_peer},
+    {0},
+};
+
+static const struct proto_field networking_v1_network_policy_egress_rule[] = {
+    {1, "ports", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_network_policy_port},
+    {2, "to", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_network_policy_peer},
+    {0},
+};
+
+static const struct proto_field networking_v1_network_policy_spec[] = {
+    {1, "podSelector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {2, "ingress", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_network_policy_ingress_rule},
+    {3, "egress", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_network_policy_egress_rule},
+    {4, "policyTypes", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field networking_v1_network_policy[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, networking_v1_network_policy_spec},
+    {0},
+};
+
 static const struct proto_field policy_v1_eviction[] = {
     {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
     {2, "deleteOptions", PROTO_MESSAGE, 0, meta_v1_delete_options},
@@ -2992,6 +3038,7 @@ const struct proto_message proto_messages[] = {
     {"coordination.k8s.io/v1", "Lease", coordination_v1_lease},
     {"discovery.k8s.io/v1", "EndpointSlice", discovery_v1_endpoint_slice},
     {"events.k8s.io/v1", "Event", events_v1_event},
+    {"networking.k8s.io/v1", "NetworkPolicy", networking_v1_network_policy},
     {"policy/v1", "Eviction", policy_v1_eviction},
     {"policy/v1", "PodDisruptionBudget", policy_v1_pod_disruption_budget},
     {"policy/v1beta1", "Eviction", policy_v1beta1_eviction},

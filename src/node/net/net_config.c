@@ -38,9 +38,62 @@ struct err *net_result_address(const json_t *result, char **ret)
     return NULL;
 }
 
+struct err *net_result_link(const json_t *result, char **ret)
+{
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(result, "interfaces"), i, item) {
+        const char *name = json_text_filled(item, "name");
+
+        if (name && !json_text_filled(item, "sandbox")) {
+            *ret = mem_strdup(name);
+            return NULL;
+        }
+    }
+    return err_new(ERR_INTERNAL,
+                   "the CNI plugins did not name the machine's end of the pod's link");
+}
+
+static const char *const lists[] = {"initContainers", "containers"};
+
+static void add_named_ports(const json_t *container, json_t *list)
+{
+    const json_t *port = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_object_get(container, "ports"), i, port) {
+        const char *name = json_text_filled(port, "name");
+        const char *protocol = json_text_filled(port, "protocol");
+
+        if (name)
+            (void)json_array_append_new(list, json_pack("{s:s, s:s, s:I}", "name", name, "protocol",
+                                                        protocol ? protocol : "TCP", "port",
+                                                        json_int(port, "containerPort", 0)));
+    }
+}
+
+json_t *net_facts(const json_t *pod)
+{
+    const json_t *metadata = json_object_get(pod, "metadata");
+    const json_t *labels = json_object_get(metadata, "labels");
+    json_t *facts = json_object();
+    json_t *ports = json_array();
+    const json_t *container = NULL;
+    size_t i = 0;
+
+    json_put_text(facts, "namespace", text_or_empty(json_text(metadata, "namespace")));
+    json_put_text(facts, "name", text_or_empty(json_text(metadata, "name")));
+    json_put(facts, "labels", labels ? json_deep_copy(labels) : json_object());
+    for (size_t k = 0; k < COUNT(lists); k++)
+        json_array_foreach (json_at(pod, "spec", lists[k], NULL), i, container)
+            add_named_ports(container, ports);
+    json_put(facts, "ports", ports);
+    return facts;
+}
+
 bool net_is_wanted(const json_t *pod)
 {
-    static const char *const lists[] = {"initContainers", "containers"};
     const json_t *spec = json_object_get(pod, "spec");
     const json_t *container = NULL;
     size_t i = 0;

@@ -21,9 +21,17 @@ json_t *net_plugins(struct ip4_net network, const char *ipam_dir);
  */
 struct err *net_result_address(const json_t *result, char **ret) MUST_CHECK;
 
+/* The name of the machine's end of the pod's veth pair in a result of ADD. ERR_INTERNAL: there is
+ * none. The caller frees it. */
+struct err *net_result_link(const json_t *result, char **ret) MUST_CHECK;
+
 /* Has the pod an address of its own? Not with hostNetwork, nor with a container of the image
  * `host`. */
 bool net_is_wanted(const json_t *pod);
+
+/* What policies ask of a pod: {namespace, name, labels, ports: [{name, protocol, port}]} with the
+ * ports that have names. New reference. */
+json_t *net_facts(const json_t *pod);
 
 /* The host ports of a pod: an array of {hostPort, containerPort, protocol}. New reference. */
 json_t *net_host_ports(const json_t *pod);

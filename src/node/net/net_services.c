@@ -14,33 +14,49 @@
 #include "kinds/service/service.h"
 #include "node/net/dns.h"
 #include "node/net/names.h"
+#include "node/net/net_config.h"
 #include "node/net/nft.h"
 #include "node/net/pod_nets.h"
 #include "node/net/service_rules.h"
 
 enum {
-    TEXT_MAX = 64 << 20
+    TEXT_MAX = 64 << 20,
+    DNS_PORT = 53
 };
 
 static const int64_t SETTLE_NS = 20 * NS_PER_MS;
 static const int64_t RETRY_NS = NS_PER_SEC;
 static const int64_t RETRY_MAX_NS = 30 * NS_PER_SEC;
 
+enum {
+    OF_SERVICES,
+    OF_SLICES,
+    OF_POLICIES,
+    OF_NAMESPACES,
+    SOURCES
+};
+
+/* Objects of a kind that the rules follow from. */
+struct net_source {
+    struct net_services *of;
+    struct informer *informer;
+    json_t *objects; /* "ns/name" → object */
+    bool is_synced;
+};
+
 struct net_services {
     struct net_services_options o;
-    struct informer *services_of;
-    struct informer *slices_of;
+    struct net_source sources[SOURCES];
     struct dns *dns;
-    json_t *services; /* "ns/name" → object */
-    json_t *slices;
-    bool is_services_synced;
-    bool is_slices_synced;
     struct loop_timer *timer;
     bool is_timer_set;
     bool is_busy;    /* in the worker */
     bool is_changed; /* meanwhile */
     json_t *names;   /* of the rules applied; NULL: none */
+    json_t *takers;  /* of the rules applied: address → true */
+    json_t *covered; /* by the rules applied: pod's uid → true */
     char *rules;     /* applied */
+    char *problem;   /* why the newest rules were not applied; NULL: they were */
     char *hosts;     /* written; NULL: nothing yet */
     int64_t retry_ns;
 };
@@ -62,71 +78,46 @@ static char *key_of(const json_t *object)
                       text_or_empty(json_text(metadata, "name")));
 }
 
-static void keep(struct net_services *s, json_t *map, const json_t *object)
+static void on_object(void *arg, const json_t *object)
 {
+    struct net_source *source = arg;
     AUTO_FREE char *key = key_of(object);
 
-    json_put(map, key, json_incref((json_t *)(uintptr_t)object));
-    services_wake(s, SETTLE_NS);
+    json_put(source->objects, key, json_incref((json_t *)(uintptr_t)object));
+    services_wake(source->of, SETTLE_NS);
 }
 
-static void drop(struct net_services *s, json_t *map, const json_t *object)
+static void on_object_removed(void *arg, const json_t *object)
 {
+    struct net_source *source = arg;
     AUTO_FREE char *key = key_of(object);
 
-    (void)json_object_del(map, key);
-    services_wake(s, SETTLE_NS);
+    (void)json_object_del(source->objects, key);
+    services_wake(source->of, SETTLE_NS);
 }
 
-static void on_service(void *arg, const json_t *object)
+static void on_source_synced(void *arg)
 {
-    struct net_services *s = arg;
+    struct net_source *source = arg;
 
-    keep(s, s->services, object);
+    source->is_synced = true;
+    services_wake(source->of, SETTLE_NS);
 }
 
-static void on_service_removed(void *arg, const json_t *object)
+static bool are_synced(const struct net_services *s)
 {
-    struct net_services *s = arg;
-
-    drop(s, s->services, object);
-}
-
-static void on_slice(void *arg, const json_t *object)
-{
-    struct net_services *s = arg;
-
-    keep(s, s->slices, object);
-}
-
-static void on_slice_removed(void *arg, const json_t *object)
-{
-    struct net_services *s = arg;
-
-    drop(s, s->slices, object);
-}
-
-static void on_services_synced(void *arg)
-{
-    struct net_services *s = arg;
-
-    s->is_services_synced = true;
-    services_wake(s, SETTLE_NS);
-}
-
-static void on_slices_synced(void *arg)
-{
-    struct net_services *s = arg;
-
-    s->is_slices_synced = true;
-    services_wake(s, SETTLE_NS);
+    for (size_t i = 0; i < SOURCES; i++)
+        if (!s->sources[i].is_synced)
+            return false;
+    return true;
 }
 
 /* ---- texts ---- */
 
-/* The values of a map; the caller frees the array. */
-static const json_t **values_of(json_t *map, size_t *ret_n)
+/* The objects of a source, in any order; the caller frees the array. */
+static const json_t **objects_of(const struct net_services *s, size_t source, size_t *ret_n)
 {
+    json_t *map = s->sources[source].objects;
     const json_t **list = mem_alloc((json_object_size(map) + 1) * sizeof(const json_t *));
     const char *key;
     json_t *value;
@@ -137,22 +128,66 @@ static const json_t **values_of(json_t *map, size_t *ret_n)
     return list;
 }
 
-struct host_ports {
-    VEC(struct rules_host_port) list;
+/* What the rules need of the pods of this node. */
+struct net_pods {
+    VEC(struct rules_host_port) ports;
+    VEC(const char *) links;
+    VEC(struct policy_pod) pods;
+    json_t *uids;
+    json_t *dns;    /* the facts of the DNS server, for policies */
+    bool are_known; /* all of them */
 };
 
-static void add_host_ports(void *arg, const char *uid, const struct pod_net *net)
+static void add_pod(void *arg, const char *uid, const struct pod_net *net)
 {
-    struct host_ports *h = arg;
+    struct net_pods *all = arg;
     const json_t *port = NULL;
     size_t i = 0;
 
-    (void)uid;
+    all->are_known = all->are_known && net->facts;
+    json_put_bool(all->uids, uid, true);
+    vec_add(&all->links, net->link);
+    vec_add(&all->pods, (struct policy_pod){net->address, net->facts});
     json_array_foreach (net->ports, i, port)
-        vec_add(&h->list, (struct rules_host_port){.protocol = json_text(port, "protocol"),
-                                                   .port = json_int(port, "hostPort", 0),
-                                                   .address = net->address,
-                                                   .target = json_int(port, "containerPort", 0)});
+        vec_add(&all->ports,
+                (struct rules_host_port){.protocol = json_text(port, "protocol"),
+                                         .port = json_int(port, "hostPort", 0),
+                                         .address = net->address,
+                                         .target = json_int(port, "containerPort", 0)});
+}
+
+static void net_pods_done(struct net_pods *all)
+{
+    vec_done(&all->ports);
+    vec_done(&all->links);
+    vec_done(&all->pods);
+    json_decref(all->uids);
+    json_decref(all->dns);
+}
+
+/* To policies, the DNS server is a pod with the labels that it has elsewhere. */
+static json_t *dns_facts(void)
+{
+    return json_pack("{s:s, s:s, s:{s:s}, s:[{s:s, s:s, s:i}, {s:s, s:s, s:i}]}", "namespace",
+                     "kube-system", "name", "kube-dns", "labels", "k8s-app", "kube-dns", "ports",
+                     "name", "dns", "protocol", "UDP", "port", DNS_PORT, "name", "dns-tcp",
+                     "protocol", "TCP", "port", DNS_PORT);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct policy_pod *x = a;
+    const struct policy_pod *y = b;
+
+    return strcmp(x->address, y->address);
+}
+
+static int by_link(const void *a, const void *b)
+{
+    const char *const *x = a;
+    const char *const *y = b;
+
+    return strcmp(*x, *y);
 }
 
 static int by_host_port(const void *a, const void *b)
@@ -168,7 +203,7 @@ static int by_host_port(const void *a, const void *b)
 /* The port of the API at the gateway's address: that of default/kubernetes; 0: unknown. */
 static unsigned find_api_port(const struct net_services *s)
 {
-    const json_t *slice = json_object_get(s->slices, "default/kubernetes");
+    const json_t *slice = json_object_get(s->sources[OF_SLICES].objects, "default/kubernetes");
     const json_t *port = json_array_get(json_object_get(slice, "ports"), 0);
 
     return (unsigned)json_int(port, "port", 0);
@@ -178,7 +213,8 @@ static unsigned find_api_port(const struct net_services *s)
 struct net_state {
     struct net_services *of;
     char *rules;
-    json_t *names;
+    struct rules_names names;
+    json_t *covered;
     char *hosts;
     char *hosts_path;
     bool has_rules; /* to be applied */
@@ -188,35 +224,55 @@ struct net_state {
 static void state_free(struct net_state *m)
 {
     free(m->rules);
-    json_decref(m->names);
+    json_decref(m->names.names);
+    json_decref(m->names.takers);
+    json_decref(m->covered);
     free(m->hosts);
     free(m->hosts_path);
     free(m);
 }
 
-static struct net_state *state_make(struct net_services *s)
+/* Sorted, so that the same state gives the same text. False: the objects of some pods, with their
+ * labels, are not known yet. */
+static bool net_pods_find(const struct net_services *s, const char *gateway, struct net_pods *ret)
+{
+    *ret = (struct net_pods){.uids = json_object(), .dns = dns_facts(), .are_known = true};
+    pod_nets_each(s->o.nets, add_pod, ret);
+    vec_add(&ret->pods, (struct policy_pod){gateway, ret->dns});
+    qsort(ret->pods.at, ret->pods.n, sizeof(*ret->pods.at), by_address);
+    if (ret->ports.n > 1)
+        qsort(ret->ports.at, ret->ports.n, sizeof(*ret->ports.at), by_host_port);
+    if (ret->links.n > 1)
+        qsort(ret->links.at, ret->links.n, sizeof(*ret->links.at), by_link);
+    return ret->are_known;
+}
+
+static struct net_state *state_make(struct net_services *s, const struct net_pods *pods)
 {
     struct net_state *m = mem_alloc(sizeof(*m));
     struct rules_input in = {.pods = s->o.pods,
                              .services = s->o.services,
                              .node = s->o.node,
-                             .api_port = find_api_port(s)};
-    AUTO_FREE const json_t **services = values_of(s->services, &in.n_services);
-    AUTO_FREE const json_t **slices = values_of(s->slices, &in.n_slices);
+                             .api_port = find_api_port(s),
+                             .ports_at = pods->ports.at,
+                             .n_ports = pods->ports.n,
+                             .links_at = pods->links.at,
+                             .n_links = pods->links.n,
+                             .policies = {.namespaces = s->sources[OF_NAMESPACES].objects,
+                                          .pods_at = pods->pods.at,
+                                          .n_pods = pods->pods.n}};
+    AUTO_FREE const json_t **services = objects_of(s, OF_SERVICES, &in.n_services);
+    AUTO_FREE const json_t **slices = objects_of(s, OF_SLICES, &in.n_slices);
+    AUTO_FREE const json_t **policies = objects_of(s, OF_POLICIES, &in.policies.n_policies);
     struct buf rules = {.cap = TEXT_MAX};
     struct buf hosts = {.cap = TEXT_MAX};
-    struct host_ports ports = {0};
 
-    pod_nets_each(s->o.nets, add_host_ports, &ports);
-    if (ports.list.n > 1)
-        qsort(ports.list.at, ports.list.n, sizeof(*ports.list.at), by_host_port);
     in.services_at = services;
     in.slices_at = slices;
-    in.ports_at = ports.list.at;
-    in.n_ports = ports.list.n;
+    in.policies.policies_at = policies;
     service_rules_format(&in, s->names, &rules, &m->names);
     names_format(&(struct names_input){services, in.n_services, slices, in.n_slices}, &hosts);
-    vec_done(&ports.list);
+    m->covered = json_incref(pods->uids);
     m->of = s;
     m->rules = buf_steal(&rules);
     m->hosts = buf_steal(&hosts);
@@ -238,8 +294,14 @@ static struct err *state_work(void *message)
 static void state_take(struct net_services *s, struct net_state *m)
 {
     s->retry_ns = 0;
+    free(s->problem);
+    s->problem = NULL;
     json_decref(s->names);
-    s->names = TAKE(m->names);
+    s->names = TAKE(m->names.names);
+    json_decref(s->takers);
+    s->takers = TAKE(m->names.takers);
+    json_decref(s->covered);
+    s->covered = TAKE(m->covered);
     free(s->rules);
     s->rules = TAKE(m->rules);
     free(s->hosts);
@@ -256,6 +318,8 @@ static void on_state(void *message, const struct err *e)
     s->is_busy = false;
     if (e) {
         LOG(ERROR, "rules of services cannot be applied, will be tried again", E(e));
+        free(s->problem);
+        s->problem = mem_strdup(err_message(e));
         services_wake(s, retry_pause(&s->retry_ns, RETRY_NS, RETRY_MAX_NS));
     } else {
         state_take(s, m);
@@ -263,29 +327,41 @@ static void on_state(void *message, const struct err *e)
             services_wake(s, 0);
     }
     state_free(m);
+    s->o.applied(s->o.arg);
 }
 
 static void net_services_on_time(void *arg)
 {
     struct net_services *s = arg;
-    struct net_state *m = NULL;
+    struct net_pods pods = {0};
+    char gateway[IP4_TEXT_SIZE];
 
     s->is_timer_set = false;
     s->is_changed = s->is_busy;
-    if (s->is_busy || !s->is_services_synced || !s->is_slices_synced)
+    if (s->is_busy || !are_synced(s))
         return;
-    m = state_make(s);
-    if (!m->has_rules && !m->has_hosts) {
-        state_free(m);
-        return;
+    ip4_format(net_gateway(s->o.pods), gateway);
+    if (net_pods_find(s, gateway, &pods)) { /* else net_services_pods_changed */
+        s->is_busy = true;
+        worker_give(s->o.worker, state_work, on_state, state_make(s, &pods));
     }
-    s->is_busy = true;
-    worker_give(s->o.worker, state_work, on_state, m);
+    net_pods_done(&pods);
 }
 
 void net_services_pods_changed(struct net_services *s)
 {
     services_wake(s, 0);
+}
+
+bool net_services_cover(const struct net_services *s, const char *uid, const char **ret_problem)
+{
+    *ret_problem = s->problem;
+    return json_object_get(s->covered, uid) != NULL;
+}
+
+bool net_services_lead_to(const struct net_services *s, const char *address)
+{
+    return json_object_get(s->takers, address) != NULL;
 }
 
 /* ---- variables ---- */
@@ -364,43 +440,52 @@ void net_services_env(const struct net_services *s, const char *ns, json_t *env)
     const char *key;
     json_t *service;
 
-    json_object_foreach (s->services, key, service)
+    json_object_foreach (s->sources[OF_SERVICES].objects, key, service)
         if (text_equal(json_text_at(service, "metadata", "namespace", NULL), ns))
             add_service_variables(env, service);
-    service = json_object_get(s->services, "default/kubernetes");
+    service = json_object_get(s->sources[OF_SERVICES].objects, "default/kubernetes");
     if (service)
         add_service_variables(env, service);
 }
 
 /* ---- start and end ---- */
 
+static void source_begin(struct net_services *s, size_t source, const char *path)
+{
+    struct net_source *own = &s->sources[source];
+    const struct informer_options o = {.client = s->o.client,
+                                       .loop = s->o.loop,
+                                       .path = path,
+                                       .put = on_object,
+                                       .removed = on_object_removed,
+                                       .synced = on_source_synced,
+                                       .arg = own};
+
+    *own = (struct net_source){.of = s, .objects = json_object()};
+    own->informer = informer_new(&o);
+}
+
 struct err *net_services_new(const struct net_services_options *o, struct net_services **ret)
 {
+    static const char *const paths[SOURCES] = {
+        [OF_SERVICES] = "/api/v1/services",
+        [OF_SLICES] = "/apis/discovery.k8s.io/v1/endpointslices",
+        [OF_POLICIES] = "/apis/networking.k8s.io/v1/networkpolicies",
+        [OF_NAMESPACES] = "/api/v1/namespaces",
+    };
     struct net_services *s = mem_alloc(sizeof(*s));
     const struct dns_options dns = {.loop = o->loop, .dir = o->dir, .pods = o->pods};
-    struct informer_options services = {.client = o->client,
-                                        .loop = o->loop,
-                                        .path = "/api/v1/services",
-                                        .put = on_service,
-                                        .removed = on_service_removed,
-                                        .synced = on_services_synced,
-                                        .arg = s};
-    struct informer_options slices = services;
     struct err *e;
 
-    slices.path = "/apis/discovery.k8s.io/v1/endpointslices";
-    slices.put = on_slice;
-    slices.removed = on_slice_removed;
-    slices.synced = on_slices_synced;
-    *s = (struct net_services){.o = *o, .services = json_object(), .slices = json_object()};
+    *s = (struct net_services){.o = *o};
     s->timer = loop_timer_new(o->loop, net_services_on_time, s);
     e = dns_new(&dns, &s->dns);
     if (e) {
         net_services_free(s);
         return err_wrap(e, "services");
     }
-    s->services_of = informer_new(&services);
-    s->slices_of = informer_new(&slices);
+    for (size_t i = 0; i < SOURCES; i++)
+        source_begin(s, i, paths[i]);
     *ret = s;
     return NULL;
 }
@@ -409,14 +494,17 @@ void net_services_free(struct net_services *s)
 {
     if (!s)
         return;
-    informer_free(s->services_of);
-    informer_free(s->slices_of);
+    for (size_t i = 0; i < SOURCES; i++) {
+        informer_free(s->sources[i].informer);
+        json_decref(s->sources[i].objects);
+    }
     dns_free(s->dns);
     loop_timer_free(s->timer);
-    json_decref(s->services);
-    json_decref(s->slices);
     json_decref(s->names);
+    json_decref(s->takers);
+    json_decref(s->covered);
     free(s->rules);
+    free(s->problem);
     free(s->hosts);
     free(s);
 }

@@ -21,6 +21,8 @@ struct net_services_options {
     const struct pod_nets *nets; /* for host ports; borrowed */
     const char *dir;             /* DATA/node */
     const char *node;            /* this node's name */
+    void (*applied)(void *arg);  /* other rules hold now */
+    void *arg;
     struct ip4_net pods;
     struct ip4_net services;
 };
@@ -32,6 +34,12 @@ void net_services_free(struct net_services *s); /* accepts NULL; rules stay, nam
 
 /* The network of a pod is ready or gone: its host ports changed. */
 void net_services_pods_changed(struct net_services *s);
+
+/* Do the rules hold for the pod, so that it may start? Not yet: `*ret_problem` is the reason why
+ * the newest rules do not hold, borrowed; NULL: they are on their way. */
+bool net_services_cover(const struct net_services *s, const char *uid, const char **ret_problem);
+/* Do new connections to some Service lead to this address? */
+bool net_services_lead_to(const struct net_services *s, const char *address);
 
 /* Adds the variables of the Services of a namespace (NAME_SERVICE_HOST ...). */
 void net_services_env(const struct net_services *s, const char *ns, json_t *env);

@@ -38,8 +38,10 @@ struct net {
     char *record; /* path */
     char *netns;  /* path */
     char *address;
+    char *link;
     char *problem;
     json_t *ports;
+    json_t *facts;  /* NULL: adopted, and the pod's object is not known yet */
     json_t *result; /* of ADD; NULL: unknown */
     enum net_step step;
     bool is_busy; /* in the worker, or plugins run */
@@ -88,11 +90,13 @@ static void net_free(struct net *n)
     cni_abandon(n->cni);
     loop_timer_free(n->timer);
     json_decref(n->ports);
+    json_decref(n->facts);
     json_decref(n->result);
     free(n->uid);
     free(n->record);
     free(n->netns);
     free(n->address);
+    free(n->link);
     free(n->problem);
     free(n);
 }
@@ -209,6 +213,14 @@ static void wake_waiting(struct pod_nets *set)
             loop_timer_set(n->timer, 0);
 }
 
+static struct err *read_result(struct net *n)
+{
+    free(n->link);
+    n->link = NULL;
+    TRY(net_result_link(n->result, &n->link));
+    return net_result_address(n->result, &n->address);
+}
+
 static void on_cni_done(void *arg, const struct err *e, const json_t *result)
 {
     struct net *n = arg;
@@ -223,7 +235,7 @@ static void on_cni_done(void *arg, const struct err *e, const json_t *result)
     if (!e && step == STEP_ADD) {
         json_decref(n->result);
         n->result = json_deep_copy(result);
-        bad = net_result_address(n->result, &n->address);
+        bad = read_result(n);
     }
     net_ended(n, step, e ? e : bad);
 }
@@ -346,8 +358,22 @@ void pod_nets_begin(struct pod_nets *set, const json_t *pod)
     }
     n = net_new(set, uid);
     n->ports = net_host_ports(pod);
+    n->facts = net_facts(pod);
     n->step = STEP_SPACE;
     net_next(n);
+}
+
+void pod_nets_describe(struct pod_nets *set, const json_t *pod)
+{
+    struct net *n = net_find(set, text_or_empty(json_text_at(pod, "metadata", "uid", NULL)));
+    AUTO(json_freep) json_t *facts = n ? net_facts(pod) : NULL;
+
+    if (!n || json_equal(n->facts, facts))
+        return;
+    json_decref(n->facts);
+    n->facts = TAKE(facts);
+    if (n->is_ready)
+        net_tell(n);
 }
 
 bool pod_nets_find(const struct pod_nets *set, const char *uid, struct pod_net *ret)
@@ -363,7 +389,9 @@ bool pod_nets_find(const struct pod_nets *set, const char *uid, struct pod_net *
                             .address = n->address,
                             .netns = n->netns,
                             .problem = n->problem,
-                            .ports = n->ports};
+                            .ports = n->ports,
+                            .facts = n->facts,
+                            .link = n->link};
     return true;
 }
 
@@ -426,7 +454,7 @@ static void net_adopt(struct pod_nets *set, const char *uid)
     n->ports = ports ? json_incref(ports) : json_array();
     if (!e && result && net_ns_is_there(n->netns)) {
         n->result = json_incref(result);
-        e = net_result_address(n->result, &n->address);
+        e = read_result(n);
     }
     n->is_ready = !e && n->address;
     n->is_ending = !n->is_ready;

@@ -32,6 +32,8 @@ struct pod_net {
     const char *netns;   /* the path of its namespace */
     const char *problem; /* in POD_NET_FAILED */
     const json_t *ports; /* net_host_ports */
+    const json_t *facts; /* net_facts; NULL: the pod's object is not known yet */
+    const char *link;    /* the machine's end of the pod's veth pair; NULL: not known yet */
 };
 
 struct pod_nets_options {
@@ -51,6 +53,8 @@ void pod_nets_free(struct pod_nets *n); /* accepts NULL; networks stay */
 
 /* Begins to make the network of a pod that has none. */
 void pod_nets_begin(struct pod_nets *n, const json_t *pod);
+/* Takes over the facts of the pod's new object, if the pod has a network. */
+void pod_nets_describe(struct pod_nets *n, const json_t *pod);
 /* False: the pod has none. `*ret` is borrowed until the loop runs again. */
 bool pod_nets_find(const struct pod_nets *n, const char *uid, struct pod_net *ret);
 /* Begins to take the network down, and tries until it is gone. A pod without one is no error. */

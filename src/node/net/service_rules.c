@@ -16,6 +16,9 @@
 
 enum {
     DNS_PORT = 53,
+    DNS_RATE = 1000,  /* questions a second of one pod */
+    DNS_BURST = 2000, /* after a pause */
+    ASKERS_MAX = 65536,
     AFFINITY_SECONDS = 10800,
     AFFINITY_CLIENTS = 65536, /* of one endpoint */
     TARGET_SIZE = 32
@@ -34,6 +37,7 @@ struct rules {
     struct buf *out;
     json_t *slices;   /* "ns/service" → array of slices */
     json_t *names;    /* chains and sets of this text: name → "chain" or "set" */
+    json_t *takers;   /* address → true */
     struct buf maps;  /* elements, after all chains */
     struct buf pairs; /* hairpins */
 };
@@ -158,9 +162,12 @@ static void find_targets(const struct rules *r, const json_t *service, const jso
     const char *node = text_equal(policy, "Local") ? r->in->node : NULL;
     size_t n = 0;
 
-    for (int resort = 0; resort < 2 && ret->n == 0; resort++)
+    for (int resort = 0; resort < 2 && ret->n == 0; resort++) {
         for (size_t i = 0; i < json_array_size(slices); i++)
             add_targets(json_array_get(slices, i), port, node, resort > 0, ret);
+        for (size_t i = 0; resort == 0 && i < ret->n; i++)
+            json_put_bool(r->takers, ret->at[i].address, true);
+    }
     if (ret->n > 1)
         qsort(ret->at, ret->n, sizeof(*ret->at), by_target);
     for (size_t i = 0; i < ret->n; i++)
@@ -353,7 +360,12 @@ static const struct {
     {"map node-ports", "inet_proto . inet_service : verdict"},
     {"map host-ports", "inet_proto . inet_service : ipv4_addr . inet_service"},
     {"set hairpins", "ipv4_addr . ipv4_addr"},
+    {"set links", "ifname"},
+    {"map " EGRESS_MAP, "ipv4_addr : verdict"},
+    {"map " INGRESS_MAP, "ipv4_addr : verdict"},
 };
+
+static const char *const families[] = {"ip", "ip6"};
 
 static void add_frame(struct rules *r, bool is_first)
 {
@@ -370,17 +382,53 @@ static void add_frame(struct rules *r, bool is_first)
         buf_printf(r->out, "flush %.*s ip " RULES_TABLE "%s\n", (int)(space - maps[i].name),
                    maps[i].name, space);
     }
+    buf_printf(r->out,
+               "add set ip " RULES_TABLE
+               " askers { type ifname ; size %d ; flags dynamic,timeout ; timeout 10s ; }\n",
+               ASKERS_MAX);
     buf_add_text(r->out, "add chain ip " RULES_TABLE " services\n");
     for (size_t i = 0; i < COUNT(hooks); i++)
         buf_printf(r->out, "add chain ip " RULES_TABLE " %s { type %s ; policy accept ; }\n",
                    hooks[i].name, hooks[i].type);
 }
 
-/* A pod's packets come from its own interface, and nobody's packets go to the loopback. */
-static void add_guard(const struct rules *r, const char *pods)
+/*
+ * Links of pods carry IPv4 alone: the kernel gives both ends IPv6 addresses of their own, by which
+ * a pod would reach what listens on the machine.
+ */
+static void add_six(const struct rules *r, bool is_first)
 {
+    static const char six[] = "ip6 " RULES_TABLE;
+
+    buf_printf(r->out, "add table %s\n", six);
+    if (is_first)
+        buf_printf(r->out, "delete table %s\nadd table %s\n", six, six);
+    else
+        buf_printf(r->out, "flush table %s\n", six);
+    buf_printf(r->out, "add set %s links { type ifname ; }\nflush set %s links\n", six, six);
+    buf_printf(r->out,
+               "add chain %s guard { type filter hook prerouting priority raw ; policy accept ; }\n"
+               "add rule %s guard iifname @links drop\n",
+               six, six);
+}
+
+/*
+ * A packet of a pod has the pod's address, a packet with a pod's address comes from its link, and
+ * nobody's packets go to the loopback. Questions for names are bounded before the kernel keeps a
+ * connection for each.
+ */
+static void add_guard(const struct rules *r, const char *pods, const char *services)
+{
+    char gateway[IP4_TEXT_SIZE];
+
+    ip4_format(net_gateway(r->in->pods), gateway);
     rule(r, "guard iifname != \"lo\" ip daddr 127.0.0.0/8 drop");
     rule(r, "guard ip saddr %s fib saddr . iif oif missing drop", pods);
+    rule(r, "guard iifname @links fib saddr . iif oif missing drop");
+    rule(r,
+         "guard iifname @links ip daddr { %s, %s } udp dport %d update @askers { iifname limit "
+         "rate over %d/second burst %d packets } drop",
+         gateway, services, DNS_PORT, DNS_RATE, DNS_BURST);
 }
 
 static void add_addresses(const struct rules *r)
@@ -403,6 +451,17 @@ static void add_sources(const struct rules *r, const char *pods)
     rule(r, "postrouting ct status dnat ip saddr . ip daddr @hairpins masquerade");
     rule(r, "postrouting ct status dnat ip daddr != %s masquerade", pods);
     rule(r, "postrouting ip saddr %s ip daddr != %s oifname != \"lo\" masquerade", pods, pods);
+}
+
+static void add_policies(struct rules *r, const char *pods)
+{
+    struct policy_input in = r->in->policies;
+    AUTO_FREE const json_t **sorted = sort_objects(in.policies_at, in.n_policies);
+
+    in.policies_at = sorted;
+    policy_rules_format(&in, "ip " RULES_TABLE, r->out, &r->maps, r->names);
+    rule(r, "forward jump " POLICY_CHAIN);
+    rule(r, "input ip saddr %s jump " POLICY_CHAIN, pods);
 }
 
 /* Of the gateway, pods reach names, the API and the answers to pings. */
@@ -432,6 +491,17 @@ static void add_refusals(const struct rules *r, const char *services)
     }
 }
 
+/* The machine's ends of the pods' links: what comes from them is a pod's, whatever it says. */
+static void add_links(const struct rules *r)
+{
+    for (size_t f = 0; r->in->n_links > 0 && f < COUNT(families); f++) {
+        buf_printf(r->out, "add element %s " RULES_TABLE " links { ", families[f]);
+        for (size_t i = 0; i < r->in->n_links; i++)
+            buf_printf(r->out, "%s\"%s\"", i > 0 ? ", " : "", r->in->links_at[i]);
+        buf_add_text(r->out, " }\n");
+    }
+}
+
 static void drop_old(const struct rules *r, const json_t *before)
 {
     static const char *const order[] = {"chain", "set"}; /* chains name sets */
@@ -445,9 +515,13 @@ static void drop_old(const struct rules *r, const json_t *before)
 }
 
 void service_rules_format(const struct rules_input *in, const json_t *before, struct buf *out,
-                          json_t **ret_names)
+                          struct rules_names *ret)
 {
-    struct rules r = {.in = in, .out = out, .slices = json_object(), .names = json_object()};
+    struct rules r = {.in = in,
+                      .out = out,
+                      .slices = json_object(),
+                      .names = json_object(),
+                      .takers = json_object()};
     AUTO_FREE const json_t **services = sort_objects(in->services_at, in->n_services);
     char pods[IP4_NET_TEXT_SIZE];
     char network[IP4_NET_TEXT_SIZE];
@@ -456,19 +530,22 @@ void service_rules_format(const struct rules_input *in, const json_t *before, st
     ip4_net_format(in->services, network);
     index_slices(&r);
     add_frame(&r, !before);
-    add_guard(&r, pods);
+    add_six(&r, !before);
+    add_guard(&r, pods, network);
     add_addresses(&r);
     add_sources(&r, pods);
+    add_policies(&r, pods);
     add_gateway(&r, pods);
     add_refusals(&r, network);
     for (size_t i = 0; i < in->n_services; i++)
         add_service(&r, services[i]);
     add_host_ports(&r);
+    add_links(&r);
     buf_add(out, r.maps.at, r.maps.size);
     buf_add(out, r.pairs.at, r.pairs.size);
     drop_old(&r, before);
     buf_done(&r.maps);
     buf_done(&r.pairs);
     json_decref(r.slices);
-    *ret_names = r.names;
+    *ret = (struct rules_names){r.names, r.takers};
 }

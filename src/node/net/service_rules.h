@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "model/ip4.h"
+#include "node/net/policy_rules.h"
 
 #define RULES_TABLE "mete"
 
@@ -36,12 +37,21 @@ struct rules_input {
     size_t n_slices;
     const struct rules_host_port *ports_at;
     size_t n_ports;
+    const char *const *links_at; /* the machine's ends of the pods' veth pairs, sorted */
+    size_t n_links;
+    struct policy_input policies;
+};
+
+/* References of the caller. */
+struct rules_names {
+    json_t *names;  /* of the text's own chains and sets */
+    json_t *takers; /* address → true: ready endpoints, to which new connections lead */
 };
 
 /*
  * Adds the text; the same objects in another order give the same. `before`: the names that the text
  * gave which the kernel applied last; NULL: none, and the text replaces a table of an earlier
- * process. `*ret_names`: the names of this text, a new reference.
+ * process.
  */
 void service_rules_format(const struct rules_input *in, const json_t *before, struct buf *out,
-                          json_t **ret_names);
+                          struct rules_names *ret);

@@ -452,6 +452,8 @@ static int64_t container_due_ns(const struct pod *p, const struct container *c)
         return 0;
     if (c->is_killing || (c->state != CONTAINER_CREATED && c->state != CONTAINER_RUNNING))
         return 0;
+    if (p->drain_to_ns > pod_now_ns(p) && p->drain_to_ns < kill_at_ns)
+        kill_at_ns = p->drain_to_ns;
     return c->kill_again_ns > kill_at_ns ? c->kill_again_ns : kill_at_ns;
 }
 

@@ -102,6 +102,7 @@ struct pod {
     size_t n_containers;
 
     int64_t kill_at_ns;  /* monotonic: SIGKILL from then on */
+    int64_t drain_to_ns; /* monotonic: until then Services lead elsewhere; 0: not begun */
     int64_t start_ns;    /* realtime: status.startTime */
     int64_t deadline_ns; /* monotonic; 0: none */
     int64_t signal_ns;   /* monotonic: when the signal before the deadline is due; 0: none */
@@ -133,6 +134,7 @@ struct pod {
     bool is_unsent;     /* the server has not acknowledged `status` */
     bool is_final_sent; /* the server acknowledged a final phase */
     bool is_stepping;
+    bool awaits_rules; /* to be stepped when other rules of Services hold */
 };
 
 /* The fetch of one reference (refs.h). */
@@ -306,6 +308,10 @@ char *container_root_dir(const struct pod *p, const struct container *c, int64_t
  * reason. */
 bool pod_network_ready(struct pod *p);
 void pod_network_end(struct pod *p);
+/* Do Services still lead new connections to the pod? Then the pod is stepped when they no longer
+ * do.
+ */
+bool pod_takes_connections(struct pod *p);
 /* Has the pod a network of its own, made or not? */
 bool pod_has_network(const struct pod *p);
 /* The path of the pod's network namespace; NULL: the machine's. The caller frees it. */

@@ -1,6 +1,7 @@
 /* pod_network.c - the network of a pod: its own, or the machine's */
 
 #include "node/net/net_config.h"
+#include "node/net/net_services.h"
 #include "node/net/pod_nets.h"
 #include "node/pod/pod.h"
 
@@ -11,6 +12,25 @@ enum {
 static bool wants_network(const struct pod *p)
 {
     return p->set->o.nets && p->object && net_is_wanted(p->object);
+}
+
+static void refuse_waiting(struct pod *p, const char *problem)
+{
+    for (size_t i = 0; problem && i < p->n_containers; i++)
+        if (p->containers[i].state == CONTAINER_WAITING)
+            container_refuse(p, &p->containers[i], "NetworkNotReady", problem);
+}
+
+/* No container starts before the rules hold for the pod. */
+static bool has_rules(struct pod *p)
+{
+    const struct net_services *services = p->set->o.services;
+    const char *problem = NULL;
+
+    p->awaits_rules = services && !net_services_cover(services, p->uid, &problem);
+    if (p->awaits_rules)
+        refuse_waiting(p, problem);
+    return !p->awaits_rules;
 }
 
 bool pod_network_ready(struct pod *p)
@@ -25,10 +45,28 @@ bool pod_network_ready(struct pod *p)
         return false;
     }
     if (net.state == POD_NET_FAILED)
-        for (size_t i = 0; i < p->n_containers; i++)
-            if (p->containers[i].state == CONTAINER_WAITING)
-                container_refuse(p, &p->containers[i], "NetworkNotReady", net.problem);
-    return net.state == POD_NET_READY;
+        refuse_waiting(p, net.problem);
+    return net.state == POD_NET_READY && has_rules(p);
+}
+
+bool pod_takes_connections(struct pod *p)
+{
+    const struct net_services *services = p->set->o.services;
+    struct pod_net net = {0};
+
+    p->awaits_rules = services && wants_network(p) && pod_nets_find(p->set->o.nets, p->uid, &net) &&
+                      net.address && net_services_lead_to(services, net.address);
+    return p->awaits_rules;
+}
+
+void pods_rules_changed(struct pods *set)
+{
+    struct pod *p = NULL;
+    struct pod *next = NULL;
+
+    map_each (handle, set->pods, p, next)
+        if (p->awaits_rules)
+            pod_step(p);
 }
 
 void pod_network_end(struct pod *p)

@@ -4,6 +4,9 @@
  * Ends all containers of a pod, or one alone (a probe or postStart failed). preStop counts against
  * the grace period. After preStop, SIGTERM always gets at least 2 s, as in the kubelet, unless the
  * end is forced.
+ *
+ * A deleted pod behind a Service gets preStop and SIGTERM once new connections go elsewhere, so
+ * that a server that ends what it has begun fails no request. This, too, counts against the grace.
  */
 
 #include <signal.h>
@@ -18,6 +21,7 @@ enum {
     KILLS_STUCK = 5 /* SIGKILLs after which the container counts as stuck: 10 s */
 };
 static const int64_t TERM_MIN_NS = 2 * NS_PER_SEC;
+static const int64_t DRAIN_MAX_NS = 2 * NS_PER_SEC; /* and half of the grace at most */
 
 enum {
     GRACE_DEFAULT_S = 30,
@@ -291,6 +295,21 @@ static bool pre_stop_goes_on(struct pod *p, struct container *c, bool is_late)
     return true;
 }
 
+/* ---- draining ---- */
+
+/* Must preStop and SIGTERM wait for the rules of Services? */
+static bool container_drains(struct pod *p, const struct container *c)
+{
+    int64_t now = pod_now_ns(p);
+    int64_t half_ns = (p->kill_at_ns - now) / 2;
+
+    if (p->life != POD_STOPPING || !pod_is_deleted(p) || c->stop != STOP_ANNOUNCED || c->hook)
+        return false;
+    if (p->drain_to_ns == 0)
+        p->drain_to_ns = now + (half_ns < DRAIN_MAX_NS ? half_ns : DRAIN_MAX_NS);
+    return now < p->drain_to_ns && pod_takes_connections(p);
+}
+
 /* ---- the step ---- */
 
 void container_step_stop(struct pod *p, struct container *c)
@@ -301,6 +320,8 @@ void container_step_stop(struct pod *p, struct container *c)
         return; /* its callback calls pod_step again */
     if (c->state == CONTAINER_RUNNING) {
         container_announce(p, c);
+        if (!is_late && container_drains(p, c))
+            return; /* pods_rules_changed, or the timer */
         if (c->stop != STOP_SIGNALLED && pre_stop_goes_on(p, c, is_late))
             return;
         is_late = pod_now_ns(p) >= container_kill_at_ns(p, c);

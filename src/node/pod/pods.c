@@ -558,6 +558,8 @@ void pods_put(struct pods *set, const json_t *object)
         pod_end_again(p);
     if (is_relabelled)
         pod_refresh_again(p);
+    if (set->o.nets)
+        pod_nets_describe(set->o.nets, object);
     pod_step(p);
 }
 

@@ -140,6 +140,8 @@ void pods_mps_changed(struct pods *p, const char *gpu, const char *ns, const cha
 void pods_images_changed(struct pods *p);
 /* The network of a pod is ready, failed or gone. */
 void pods_network_changed(struct pods *p, const char *uid);
+/* Other rules of Services hold. */
+void pods_rules_changed(struct pods *p);
 /* The path of the pod's network namespace; NULL: the machine's, or unknown pod. The caller frees
  * it.
  */

@@ -221,7 +221,9 @@ static const struct node_case node_cases[] = {
     {"POST", LEASES("default"), "{'metadata':{'name':'n1'}}", 403},
     {"DELETE", LEASES("kube-node-lease") "/n1", NULL, 403},
     {"GET", LEASES("kube-node-lease"), NULL, 403},
-    {"GET", "/api/v1/namespaces", NULL, 403},
+    {"GET", "/api/v1/namespaces", NULL, 200}, /* their labels, for policies */
+    {"DELETE", "/api/v1/namespaces/default", NULL, 403},
+    {"GET", "/apis/networking.k8s.io/v1/networkpolicies", NULL, 200},
     {"GET", "/api/v1/events", NULL, 403},
     {"GET", "/apis/mete.dev/v1/gpus", NULL, 403},
     {"DELETE", "/api/v1/namespaces/default/pods/mine?gracePeriodSeconds=0", NULL, 200},

@@ -28,6 +28,8 @@ static const char slice[] =
     "{'addresses':['10.244.0.2'],'conditions':{'ready':true},'nodeName':'here'},"
     "{'addresses':['10.244.0.3'],'conditions':{'ready':false,'serving':true,'terminating':true}}]}";
 
+static json_t *takers; /* of the last text */
+
 static char *rules_of(const char *service, const char *slices, const json_t *before,
                       json_t **ret_names)
 {
@@ -44,11 +46,15 @@ static char *rules_of(const char *service, const char *slices, const json_t *bef
                              .n_slices = 1,
                              .ports_at = &port,
                              .n_ports = 1};
+    struct rules_names names = {0};
     struct buf text = {0};
 
     assert_null(ip4_net_parse("10.244.0.0/16", &in.pods));
     assert_null(ip4_net_parse("10.96.0.0/16", &in.services));
-    service_rules_format(&in, before, &text, ret_names);
+    service_rules_format(&in, before, &text, &names);
+    *ret_names = names.names;
+    json_decref(takers);
+    takers = names.takers;
     return buf_steal(&text);
 }
 
@@ -66,6 +72,8 @@ static void ready_endpoints_share_the_connections(void **state)
     assert_non_null(strstr(text, "tcp dport 7443 accept\n"));
     assert_null(strstr(text, "10.244.0.3"));
     assert_non_null(strstr(text, "delete table ip mete\n"));
+    assert_non_null(json_object_get(takers, "10.244.0.2"));
+    assert_non_null(json_object_get(takers, "10.244.0.9"));
 }
 
 static void local_policies_choose_the_nodes_own(void **state)
@@ -95,6 +103,7 @@ static void endpoints_that_end_are_the_last_resort(void **state)
     (void)state;
     assert_non_null(strstr(text, "dnat ip to 10.244.0.3:8080\n"));
     assert_null(strstr(text, "10.244.0.4"));
+    assert_int_equal(json_object_size(takers), 0); /* they may end */
 }
 
 static void clients_are_remembered_until_their_endpoint_goes(void **state)
@@ -213,5 +222,8 @@ int main(void)
         cmocka_unit_test(only_pods_of_images_have_networks),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    json_decref(takers);
+    return failed;
 }

@@ -12,6 +12,7 @@ import (
 	core "k8s.io/api/core/v1"
 	discovery "k8s.io/api/discovery/v1"
 	events "k8s.io/api/events/v1"
+	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	policybeta "k8s.io/api/policy/v1beta1"
 	rbac "k8s.io/api/rbac/v1"
@@ -62,6 +63,7 @@ var Bodies = []Body{
 	{"coordination.k8s.io/v1", &coordination.Lease{}},
 	{"discovery.k8s.io/v1", &discovery.EndpointSlice{}},
 	{"events.k8s.io/v1", &events.Event{}},
+	{"networking.k8s.io/v1", &networking.NetworkPolicy{}},
 	{"policy/v1", &policy.Eviction{}},
 	{"policy/v1", &policy.PodDisruptionBudget{}},
 	{"policy/v1beta1", &policybeta.Eviction{}},
