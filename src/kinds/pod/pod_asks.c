@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "kinds/pod/pod_claims.h"
+#include "kinds/pod/pod_view.h"
 #include "model/quantity.h"
 #include "model/resource.h"
 
@@ -314,6 +315,8 @@ static int64_t pod_amount(const json_t *pod, const char *resource, bool is_milli
     const json_t *containers = json_at(pod, "spec", "containers", NULL);
     const json_t *inits = json_at(pod, "spec", "initContainers", NULL);
     int64_t total = 0;
+    int64_t sidecars = 0; /* that run already */
+    int64_t most = 0;     /* while an init container runs */
 
     for (size_t i = 0; i < json_array_size(containers); i++) {
         const json_t *container = json_array_get(containers, i);
@@ -326,9 +329,14 @@ static int64_t pod_amount(const json_t *pod, const char *resource, bool is_milli
         int64_t amount = is_milli ? container_request_milli(container, resource)
                                   : container_units(container, resource);
 
-        total = amount > total ? amount : total;
+        amount = add_saturating(amount, sidecars);
+        if (container_is_sidecar(container)) {
+            total = add_saturating(total, amount - sidecars);
+            sidecars = amount;
+        }
+        most = amount > most ? amount : most;
     }
-    return total;
+    return most > total ? most : total;
 }
 
 static bool is_own(const char *name)

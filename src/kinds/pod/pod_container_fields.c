@@ -107,6 +107,8 @@ static const struct field mount_fields[] = {
 };
 static const struct field mount_item = F_OBJECT(NULL, mount_fields, "A mount of a volume.");
 
+static const char *const sidecar_policies[] = {"Always", NULL};
+
 static const struct field container_fields[] = {
     F_STRING("name", "The container's name, unique in the pod.", .is_required = true,
              .check = name_check_label),
@@ -122,7 +124,8 @@ static const struct field container_fields[] = {
     F_LIST("env", &env_item, "Variables, in their order.", .merge_key = "name"),
     F_OBJECT("resources", resources_fields, "Requests and limits.", .fallback = "{}"),
     F_ANY("resizePolicy", "The policy for changes of resources.", .support = FIELD_IGNORED),
-    F_REFUSED("restartPolicy", "Always: the init container is a sidecar."),
+    F_STRING("restartPolicy", "Always: the init container is a sidecar.",
+             .values = sidecar_policies),
     F_REFUSED("restartPolicyRules", "Restarts by exit code."),
     F_LIST("volumeMounts", &mount_item, "Mounts of volumes.", .merge_key = "mountPath",
            .items_max = 128),

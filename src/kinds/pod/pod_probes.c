@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "kinds/kind/cause.h"
 #include "kinds/pod/pod_rules.h"
+#include "kinds/pod/pod_view.h"
 
 enum {
     PORT_NAME_MAX = 15
@@ -238,7 +239,7 @@ void container_validate_probes(const json_t *container, const json_t *spec, bool
     const json_t *lifecycle = json_object_get(container, "lifecycle");
 
     validate_message_path(container, at, causes);
-    if (is_init) {
+    if (is_init && !container_is_sidecar(container)) {
         forbid_for_init(container, at, causes);
         return;
     }

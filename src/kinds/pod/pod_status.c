@@ -39,6 +39,23 @@ static const json_t *terminated_of(const json_t *status)
     return json_at(status, "state", "terminated", NULL);
 }
 
+bool container_is_sidecar(const json_t *container)
+{
+    return text_equal(json_text(container, "restartPolicy"), "Always");
+}
+
+/* The item of spec.initContainers that a status is about. */
+static const json_t *init_of(const json_t *pod, const json_t *status)
+{
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_at(pod, "spec", "initContainers", NULL), i, item)
+        if (text_equal(json_text(item, "name"), json_text(status, "name")))
+            return item;
+    return NULL;
+}
+
 /* Is an init container not done? Then writes its state to `ret`. */
 static bool say_init(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
 {
@@ -51,6 +68,8 @@ static bool say_init(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE])
         const char *reason = waiting_reason(status);
 
         if (terminated && json_int(terminated, "exitCode", 0) == 0)
+            continue;
+        if (json_bool(status, "started", false) && container_is_sidecar(init_of(pod, status)))
             continue;
         if (terminated)
             say_end(ret, "Init:", terminated);
@@ -121,23 +140,33 @@ static void add_restarts(struct pod_progress *p, const json_t *statuses)
     }
 }
 
+static bool runs_ready(const json_t *status)
+{
+    return json_bool(status, "ready", false) && json_at(status, "state", "running", NULL);
+}
+
 struct pod_progress pod_progress(const json_t *pod)
 {
     const json_t *statuses = json_at(pod, "status", "containerStatuses", NULL);
+    const json_t *inits = json_at(pod, "status", "initContainerStatuses", NULL);
     struct pod_progress p = {
         .n_containers = json_array_size(json_at(pod, "spec", "containers", NULL)),
     };
     char ignored[POD_STATUS_TEXT_SIZE];
 
+    for (size_t i = 0; i < json_array_size(json_at(pod, "spec", "initContainers", NULL)); i++)
+        p.n_containers +=
+            container_is_sidecar(json_array_get(json_at(pod, "spec", "initContainers", NULL), i));
+    for (size_t i = 0; i < json_array_size(inits); i++)
+        p.n_ready += container_is_sidecar(init_of(pod, json_array_get(inits, i))) &&
+                     runs_ready(json_array_get(inits, i));
+
     if (say_init(pod, ignored)) {
-        add_restarts(&p, json_at(pod, "status", "initContainerStatuses", NULL));
+        add_restarts(&p, inits);
         return p;
     }
     add_restarts(&p, statuses);
-    for (size_t i = 0; i < json_array_size(statuses); i++) {
-        const json_t *status = json_array_get(statuses, i);
-
-        p.n_ready += json_bool(status, "ready", false) && json_at(status, "state", "running", NULL);
-    }
+    for (size_t i = 0; i < json_array_size(statuses); i++)
+        p.n_ready += runs_ready(json_array_get(statuses, i));
     return p;
 }

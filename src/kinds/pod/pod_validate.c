@@ -9,6 +9,7 @@
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_rules.h"
+#include "kinds/pod/pod_view.h"
 
 enum {
     HOST_PORTS_MAX = 1024
@@ -195,6 +196,22 @@ static void validate_image(const json_t *container, const struct path *at, struc
                       "must not have leading or trailing whitespace");
 }
 
+/* Sidecars hold their cpu and memory beside the others, but no devices yet. */
+static void validate_sidecar(const json_t *container, bool is_init, const struct path *at,
+                             struct causes *causes)
+{
+    if (!container_is_sidecar(container))
+        return;
+    if (!is_init)
+        cause_forbidden(causes, PATH(at, "restartPolicy"),
+                        "may not be set for non-init containers");
+    else if (container_gpu_asks(NULL, container).n > 0 ||
+             json_array_size(json_at(container, "resources", "claims", NULL)) > 0)
+        cause_forbidden(causes, PATH(at, "resources"),
+                        "gpus and claims of sidecars are not implemented yet: give them to a "
+                        "container of spec.containers");
+}
+
 static void validate_containers(const json_t *spec, const char *which, const struct path *at,
                                 struct causes *causes)
 {
@@ -217,6 +234,7 @@ static void validate_containers(const json_t *spec, const char *which, const str
         validate_ports(container, json_bool(spec, "hostNetwork", false), here, &taken, causes);
         container_validate_resources(container, here, causes);
         container_validate_probes(container, spec, is_init, here, causes);
+        validate_sidecar(container, is_init, here, causes);
         container_validate_security(container, spec, here, causes);
     }
 }

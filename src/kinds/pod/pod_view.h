@@ -28,6 +28,10 @@ const char *pod_qos_class(const json_t *pod);
  */
 void pod_status_text(const json_t *pod, char ret[POD_STATUS_TEXT_SIZE]);
 
+/* Is an item of spec.initContainers a sidecar: started in its turn, and running beside the others
+ * from then on? */
+bool container_is_sidecar(const json_t *container);
+
 /* READY and RESTARTS that kubectl shows: ready containers of all, restarts, and the newest end. */
 struct pod_progress {
     size_t n_ready;

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "kinds/object/tree_cache.h"
 #include "kinds/pod/pod_asks.h"
+#include "kinds/pod/pod_view.h"
 #include "kinds/quota/admit.h"
 #include "kinds/quota/quota.h"
 #include "model/resource.h"
@@ -281,6 +282,8 @@ static void asked_read_pod(const json_t *pod, struct asked *a)
     const json_t *mains = json_at(pod, "spec", "containers", NULL);
     const json_t *inits = json_at(pod, "spec", "initContainers", NULL);
     struct asked one = *a;
+    struct asked sidecars = {0}; /* that run already */
+    struct asked most = {0};     /* while an init container runs */
 
     for (size_t i = 0; i < json_array_size(mains); i++) {
         asked_read_container(pod, json_array_get(mains, i), &one);
@@ -293,9 +296,20 @@ static void asked_read_pod(const json_t *pod, struct asked *a)
         asked_read_container(pod, json_array_get(inits, i), &one);
         a->has_request |= one.has_request;
         a->has_limit |= one.has_limit;
-        a->request = one.request.milli > a->request.milli ? one.request : a->request;
-        a->limit = one.limit.milli > a->limit.milli ? one.limit : a->limit;
+        if (container_is_sidecar(json_array_get(inits, i))) {
+            (void)quota_add(&a->request, one.request);
+            (void)quota_add(&a->limit, one.limit);
+            (void)quota_add(&sidecars.request, one.request);
+            (void)quota_add(&sidecars.limit, one.limit);
+            continue;
+        }
+        (void)quota_add(&one.request, sidecars.request);
+        (void)quota_add(&one.limit, sidecars.limit);
+        most.request = one.request.milli > most.request.milli ? one.request : most.request;
+        most.limit = one.limit.milli > most.limit.milli ? one.limit : most.limit;
     }
+    a->request = most.request.milli > a->request.milli ? most.request : a->request;
+    a->limit = most.limit.milli > a->limit.milli ? most.limit : a->limit;
 }
 
 /* The annotations of the pod ask for a share for another container: this one may not have gpus. */

@@ -149,15 +149,25 @@ static struct quantity pod_amount(const json_t *pod, struct meaning m)
     const json_t *mains = json_at(pod, "spec", "containers", NULL);
     const json_t *inits = json_at(pod, "spec", "initContainers", NULL);
     struct quantity total = {0};
+    struct quantity sidecars = {0}; /* that run already */
+    struct quantity most = {0};     /* while an init container runs */
 
     for (size_t i = 0; i < json_array_size(mains); i++)
         (void)quota_add(&total, amount_in(json_array_get(mains, i), m)); /* saturates */
     for (size_t i = 0; i < json_array_size(inits); i++) {
-        struct quantity amount = amount_in(json_array_get(inits, i), m);
+        struct quantity own = amount_in(json_array_get(inits, i), m);
+        struct quantity amount = sidecars;
 
-        if (amount.milli > total.milli)
-            total = amount;
+        (void)quota_add(&amount, own);
+        if (container_is_sidecar(json_array_get(inits, i))) {
+            (void)quota_add(&total, own);
+            sidecars = amount;
+        }
+        if (amount.milli > most.milli)
+            most = amount;
     }
+    if (most.milli > total.milli)
+        total = most;
     if (text_equal(m.map, "requests") && text_equal(m.name, GPU_RESOURCE))
         (void)quota_add(&total, (struct quantity){.milli = pod_gpu_annotated_milli(pod)});
     return total;

@@ -235,6 +235,8 @@ static bool wants_restart(const struct pod *p, const struct container *c)
 {
     const char *policy = json_text_at(p->object, "spec", "restartPolicy", NULL);
 
+    if (c->is_sidecar)
+        return true;
     if (text_equal(policy, "Never"))
         return false;
     if (c->is_to_end)
@@ -293,29 +295,54 @@ static bool container_step(struct pod *p, struct container *c)
     return false;
 }
 
+/* Have all containers but init containers and sidecars ended for good? */
+static bool mains_are_over(const struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const struct container *c = &p->containers[i];
+
+        if (!c->is_init && (c->state != CONTAINER_ENDED || wants_restart(p, c)))
+            return false;
+    }
+    return true;
+}
+
+/* Did a container start that is no init container? */
+static bool mains_have_begun(const struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++) {
+        const struct container *c = &p->containers[i];
+
+        if (!c->is_init && (c->state != CONTAINER_WAITING || c->attempt > 0))
+            return true;
+    }
+    return false;
+}
+
+/* False: the others wait for the sidecar to start, the first time. */
+static bool sidecar_step(struct pod *p, struct container *c)
+{
+    if (c->state != CONTAINER_ENDED || !mains_are_over(p))
+        (void)container_step(p, c);
+    return container_has_started(c) || mains_have_begun(p);
+}
+
 static void step_run(struct pod *p)
 {
-    bool is_over = true;
+    bool is_failed = false;
 
-    for (size_t i = 0; i < p->n_containers; i++) {
+    for (size_t i = 0; i < p->n_containers && !is_failed; i++) {
         struct container *c = &p->containers[i];
-        bool is_done = container_step(p, c);
+        bool is_done = c->is_sidecar ? sidecar_step(p, c) : container_step(p, c);
 
         if (c->is_init && !is_done)
             return;
-        if (c->is_init && c->end.code != 0) {
-            if (pod_awaits_gpus(p))
-                return;
-            pod_move(p, POD_ENDED);
-            return;
-        }
-        if (!c->is_init)
-            is_over = is_over && is_done;
+        is_failed = c->is_init && !c->is_sidecar && c->end.code != 0;
         if (container_holds_others(p, c))
             return;
     }
-    if (is_over && !pod_awaits_gpus(p))
-        pod_move(p, POD_ENDED);
+    if ((is_failed || mains_are_over(p)) && !pod_awaits_gpus(p))
+        pod_be_over(p);
 }
 
 /* ---- removal ---- */

@@ -29,7 +29,9 @@ struct container_end {
 struct container {
     char *name;
     bool is_init;
-    json_t *gpus; /* array of uuids */
+    bool
+        is_sidecar; /* an init container that runs beside the others; known with the pod's object */
+    json_t *gpus;   /* array of uuids */
     enum container_state state;
     int64_t attempt; /* = restart count */
     int64_t started_ns;
@@ -219,6 +221,8 @@ int64_t pod_grace_ns(const struct pod *p);
 #define POD_EVICTION_GRACE_NS NS_PER_SEC /* as in the kubelet for local storage */
 bool pod_is_deleted(const struct pod *p);
 void pod_decide_stop(struct pod *p);
+/* No container starts again; sidecars that live are ended. */
+void pod_be_over(struct pod *p);
 /* Stops the processes of a suspended pod, or lets them go on; those of a pod that ends go on. */
 void pod_decide_suspend(struct pod *p);
 /* Sends the signal before the deadline, once, to containers that run. */
@@ -241,6 +245,8 @@ void container_calm(struct container *c);
 void container_read_words(struct pod *p, struct container *c);
 /* Must later containers wait, because the postStart of this one has not ended? */
 bool container_holds_others(const struct pod *p, const struct container *c);
+/* `started` of the status: false until the probes begin. */
+bool container_has_started(const struct container *c);
 /* False: the container has no such hook. */
 bool container_hook_begin(struct pod *p, struct container *c, const char *name, int64_t timeout_ns,
                           action_done_fn done);

@@ -134,7 +134,7 @@ static char *judge_pod(const struct pod *p, const struct disk_turn *t)
         const char *own = NULL;
         int64_t limit = read_limit(container_limit(pod_container_spec(p, &p->containers[i])), &own);
 
-        if (p->containers[i].is_init || limit < 0)
+        if ((p->containers[i].is_init && !p->containers[i].is_sidecar) || limit < 0)
             continue;
         is_any = true;
         if (__builtin_add_overflow(total.milli, limit * 1000, &total.milli))

@@ -94,15 +94,14 @@ static bool is_running(const struct container *c)
     return c->state == CONTAINER_RUNNING && c->start != START_NEW;
 }
 
-/* `started` of the status: false until the probes begin. */
-static bool has_started(const struct container *c)
+bool container_has_started(const struct container *c)
 {
     return is_running(c) && c->start == START_PROBED && probes_have_started(c->probes);
 }
 
 static bool is_ready(const struct container *c)
 {
-    return has_started(c) && probes_are_ready(c->probes);
+    return container_has_started(c) && probes_are_ready(c->probes);
 }
 
 static void put_state(const struct pod *p, const struct container *c, json_t *status)
@@ -141,8 +140,8 @@ static json_t *container_format(const struct pod *p, const struct container *c)
     (void)json_object_at(status, "lastState");
     if (c->last.is_set)
         json_put(json_object_at(status, "lastState"), "terminated", end_format(p, c, &c->last));
-    json_put_bool(status, "ready", c->is_init ? is_done : is_ready(c));
-    json_put_bool(status, "started", has_started(c));
+    json_put_bool(status, "ready", c->is_init && !c->is_sidecar ? is_done : is_ready(c));
+    json_put_bool(status, "started", container_has_started(c));
     json_put_int(status, "restartCount",
                  c->state == CONTAINER_WAITING && c->last.is_set ? c->last.attempt : c->attempt);
     json_put_text(status, "image", image ? image : "");
@@ -175,6 +174,11 @@ static struct tally tally_of(const struct pod *p)
         const struct container *c = &p->containers[i];
         bool is_ended = c->state == CONTAINER_ENDED;
 
+        if (c->is_sidecar) {
+            t.is_initialized = t.is_initialized && container_has_started(c);
+            t.is_ready = t.is_ready && is_ready(c);
+            continue;
+        }
         if (c->is_init) {
             t.is_initialized = t.is_initialized && is_ended && c->end.code == 0;
             t.has_init_failed = t.has_init_failed || (is_ended && c->end.code != 0);
@@ -246,7 +250,9 @@ static char *unready_text(const struct pod *p, bool is_init)
         const struct container *c = &p->containers[i];
         bool is_done = c->state == CONTAINER_ENDED && c->end.code == 0;
 
-        if (c->is_init != is_init || (is_init ? is_done : is_ready(c)))
+        if (is_init != c->is_init && !c->is_sidecar)
+            continue;
+        if (!is_init ? is_ready(c) : c->is_sidecar ? container_has_started(c) : is_done)
             continue;
         buf_printf(&out, "%s%s", out.size > 0 ? " " : "", c->name);
     }

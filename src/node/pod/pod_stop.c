@@ -81,6 +81,14 @@ static void pod_begin_stop(struct pod *p, int64_t left_ns)
     pod_move(p, POD_STOPPING);
 }
 
+void pod_be_over(struct pod *p)
+{
+    if (pod_has_ended(p))
+        pod_move(p, POD_ENDED);
+    else
+        pod_begin_stop(p, pod_grace_ns(p));
+}
+
 void pod_decide_stop(struct pod *p)
 {
     if (p->record == RECORD_GONE)
@@ -335,10 +343,19 @@ void container_step_stop(struct pod *p, struct container *c)
         container_signal(p, c, c->stop_signal > 0 ? c->stop_signal : SIGTERM);
 }
 
+/* Sidecars end last, in the reverse order of their starts. */
 void pod_step_stop(struct pod *p)
 {
-    for (size_t i = 0; i < p->n_containers; i++)
-        container_step_stop(p, &p->containers[i]);
+    bool is_late = pod_now_ns(p) >= p->kill_at_ns;
+    bool have_others = false;
+
+    for (size_t i = p->n_containers; i > 0; i--) {
+        struct container *c = &p->containers[i - 1];
+
+        if (!c->is_sidecar || !have_others || is_late)
+            container_step_stop(p, c);
+        have_others = have_others || container_is_live(c);
+    }
     if (pod_has_ended(p) && !pod_awaits_report(p))
         pod_move(p, POD_ENDED);
 }

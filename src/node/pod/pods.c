@@ -9,6 +9,7 @@
 #include "base/retry.h"
 #include "base/stamp.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 #include "kinds/slurm/slurm_job.h"
 #include "model/device.h"
 #include "model/names.h"
@@ -229,11 +230,13 @@ static void take_container(struct container *to, struct container *from)
 {
     char *name = to->name;
     bool is_init = to->is_init;
+    bool is_sidecar = to->is_sidecar;
     json_t *gpus = to->gpus;
 
     *to = *from;
     to->name = name;
     to->is_init = is_init;
+    to->is_sidecar = is_sidecar;
     to->gpus = gpus;
     free(from->name);
     json_decref(from->gpus);
@@ -273,7 +276,9 @@ static void set_containers(struct pod *p)
             const char *name = json_text(item, "name");
             bool was_found = false;
 
-            *c = (struct container){.name = mem_strdup(name ? name : ""), .is_init = k == 0};
+            *c = (struct container){.name = mem_strdup(name ? name : ""),
+                                    .is_init = k == 0,
+                                    .is_sidecar = k == 0 && container_is_sidecar(item)};
             c->gpus = gpus_of(p->object, c->name);
             for (size_t f = 0; f < n_found; f++)
                 if (text_equal(found[f].name, c->name)) {

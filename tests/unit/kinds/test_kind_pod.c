@@ -150,7 +150,7 @@ static void refuses_by_name_what_is_not_implemented(void **state)
         {"", ",\"livenessProbe\":{\"grpc\":{\"port\":1}}", "spec.containers[0].livenessProbe.grpc"},
         {"", ",\"lifecycle\":{\"preStop\":{\"tcpSocket\":{\"port\":1}}}",
          "spec.containers[0].lifecycle.preStop.tcpSocket"},
-        {"", ",\"restartPolicy\":\"Always\"", "spec.containers[0].restartPolicy"},
+        {"", ",\"restartPolicyRules\":[{}]", "spec.containers[0].restartPolicyRules"},
         {"\"hostPID\":true,", "", "spec.hostPID"},
         {"\"hostIPC\":true,", "", "spec.hostIPC"},
         {"\"runtimeClassName\":\"kata\",", "", "spec.runtimeClassName"},
