@@ -392,7 +392,7 @@ static int64_t moment_local(const struct moment_reader *r, int64_t local_now, bo
         return is_future && at < local_now ? at + DAY_S : at;
     }
     at = civil_days(year, r->month, r->day) * DAY_S + of_day;
-    if (is_future && r->year == 0 && at + DAY_S <= local_now)
+    if (is_future && r->year == 0 && at <= local_now) /* as Slurm, also of today */
         at = civil_days(year + 1, r->month, r->day) * DAY_S + of_day;
     return at;
 }

@@ -48,7 +48,8 @@ void slurm_stamp_format(int64_t seconds, zone_fn zone, const char *absent,
  * "today", "tomorrow", "now", "now+N[seconds|minutes|hours|days|weeks]" (also '-'), "MMDD[YY]",
  * "MM/DD[/YY]", "MM.DD[.YY]", "YYYY-MM-DD", each with "-HH:MM[:SS]" or "THH:MM[:SS]", and
  * "uts" + seconds since 1970. A time of day alone is today; where `is_future` is set and it has
- * passed, tomorrow, and a day without a year is in the next year. ERR_INVALID otherwise.
+ * passed, tomorrow, and a day without a year that has passed is in the next year. ERR_INVALID
+ * otherwise.
  */
 struct err *slurm_moment_parse(struct str text, int64_t now_s, zone_fn zone, bool is_future,
                                int64_t *ret_s) MUST_CHECK;

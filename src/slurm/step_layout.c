@@ -31,38 +31,46 @@ static void layout_add(struct step_layout *l, size_t node, int64_t rank)
     vec_add(&l->nodes.at[node].ranks, (uint32_t)rank);
 }
 
-/* How many tasks each node gets if ranks fill node after node: one a node first, so that no node of
- * the step stays idle. */
-static void fill_counts(const struct step_request *r, int64_t *counts)
+/* How many tasks each node gets: one after the other, as long as they have room. */
+static void round_counts(const struct step_request *r, int64_t *counts)
 {
     int64_t left = r->tasks;
 
-    for (size_t i = 0; i < r->nodes && left > 0; i++)
-        if (node_room(r, i) > 0) {
-            counts[i] = 1;
-            left--;
-        }
-    for (size_t i = 0; i < r->nodes && left > 0; i++) {
-        int64_t more = node_room(r, i) - counts[i];
+    while (left > 0) {
+        int64_t before = left;
 
-        if (r->is_overcommitted && r->tasks_per_node <= 0)
-            more = (r->tasks + (int64_t)r->nodes - 1) / (int64_t)r->nodes - counts[i];
-        more = more < left ? more : left;
-        counts[i] += more > 0 ? more : 0;
-        left -= more > 0 ? more : 0;
+        for (size_t i = 0; i < r->nodes && left > 0; i++)
+            if (counts[i] < node_room(r, i)) {
+                counts[i]++;
+                left--;
+            }
+        if (left == before)
+            return; /* the caller checked the room: cannot happen */
     }
 }
 
+/* As srun: the counts are those of a round, the ranks of a node follow each other. */
 static void spread_block(const struct step_request *r, struct step_layout *l)
 {
     AUTO_FREE int64_t *counts = mem_alloc(r->nodes * sizeof(*counts));
     int64_t rank = 0;
 
     memset(counts, 0, r->nodes * sizeof(*counts));
-    fill_counts(r, counts);
+    round_counts(r, counts);
     for (size_t i = 0; i < r->nodes; i++)
         for (int64_t k = 0; k < counts[i]; k++)
             layout_add(l, i, rank++);
+}
+
+/* The ranks of the next group on node `i`: each later node that has none yet gets one of those
+ * left. */
+static int64_t group_size(const struct step_request *r, const struct step_layout *l, size_t i,
+                          int64_t size, int64_t left)
+{
+    for (size_t k = i + 1; k < r->nodes; k++)
+        left -= l->nodes.at[k].ranks.n == 0 && node_room(r, k) > 0;
+    left = left < size ? left : size;
+    return left > 1 ? left : 1;
 }
 
 /* Groups of `size` ranks go round the nodes that have room. */
@@ -73,11 +81,13 @@ static void spread_round(const struct step_request *r, int64_t size, struct step
     while (rank < r->tasks) {
         int64_t before = rank;
 
-        for (size_t i = 0; i < r->nodes && rank < r->tasks; i++)
-            for (int64_t k = 0;
-                 k < size && rank < r->tasks && (int64_t)l->nodes.at[i].ranks.n < node_room(r, i);
-                 k++)
+        for (size_t i = 0; i < r->nodes && rank < r->tasks; i++) {
+            int64_t n = group_size(r, l, i, size, r->tasks - rank);
+
+            for (; n > 0 && rank < r->tasks && (int64_t)l->nodes.at[i].ranks.n < node_room(r, i);
+                 n--)
                 layout_add(l, i, rank++);
+        }
         if (rank == before)
             return; /* the caller checked the room: cannot happen */
     }
@@ -265,4 +275,17 @@ bool step_distribution_read(const char *text, enum step_distribution *ret, int64
         return !e;
     }
     return false;
+}
+
+void step_distribution_put(const char *text, json_t *to)
+{
+    struct str size = str_of(text);
+    struct str name = str_cut(&size, '=');
+
+    if (name.at)
+        (void)json_array_append_new(
+            to, json_sprintf("SLURM_DISTRIBUTION=" STR_FMT, STR_ARG(name))); /* cannot fail */
+    if (size.at)
+        (void)json_array_append_new(
+            to, json_sprintf("SLURM_DIST_PLANESIZE=" STR_FMT, STR_ARG(size))); /* likewise */
 }

@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "base/vec.h"
 
 enum step_distribution {
-    STEP_BLOCK,    /* consecutive ranks fill a node before the next one */
+    STEP_BLOCK,    /* as many tasks on each node as with STEP_CYCLIC, with consecutive ranks */
     STEP_CYCLIC,   /* ranks go round the nodes one by one */
     STEP_PLANE,    /* ranks go round the nodes in groups */
     STEP_ARBITRARY /* each rank has its node by a list */
@@ -58,6 +59,10 @@ char *step_layout_counts(const struct step_layout *l);
  * repeated until all ranks have a node. The caller frees it.
  */
 char *step_layout_mapping(const struct step_layout *l);
+
+/* Adds the variables of a distribution to an array of NAME=VALUE: the size of "plane=2" has one of
+ * its own. NULL: none. */
+void step_distribution_put(const char *text, json_t *to);
 
 /* Reads "block", "cyclic", "plane=4", "arbitrary" or "*", with the parts for sockets and cores
  * behind ':' and ','. False: malformed. */

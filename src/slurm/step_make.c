@@ -136,6 +136,33 @@ static struct err *make_arbitrary(const struct step_make *m, size_t **ret)
     return NULL;
 }
 
+/* Nodes without tasks are none of the step's. */
+static void drop_idle(struct step_make *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->nodes.n; i++) {
+        struct step_node_tasks *tasks = &m->layout.nodes.at[i];
+
+        if (tasks->ranks.n == 0) {
+            vec_done(&tasks->ranks);
+            continue;
+        }
+        m->layout.nodes.at[n] = *tasks;
+        m->nodes.at[n++] = m->nodes.at[i];
+    }
+    m->layout.nodes.n = n;
+    m->nodes.n = n;
+}
+
+/* As srun: a number for each node that does not give the number of tasks is ignored. */
+static int64_t tasks_per_node(const struct step_make *m)
+{
+    int64_t n = json_int(m->submit->spec, "tasksPerNode", 0);
+
+    return m->tasks == n * (int64_t)m->nodes.n ? n : 0;
+}
+
 static struct err *make_layout(struct step_make *m)
 {
     const json_t *spec = m->submit->spec;
@@ -147,7 +174,7 @@ static struct err *make_layout(struct step_make *m)
         .nodes = m->nodes.n,
         .tasks = m->tasks,
         .cpus_per_task = m->cpus_per_task,
-        .tasks_per_node = json_int(spec, "tasksPerNode", 0),
+        .tasks_per_node = tasks_per_node(m),
         .is_overcommitted = json_bool(spec, "overcommit", false),
         .distribution = STEP_BLOCK,
     };
@@ -163,6 +190,8 @@ static struct err *make_layout(struct step_make *m)
         TRY(make_arbitrary(m, &arbitrary));
     r.arbitrary = arbitrary;
     e = step_layout_make(&r, &m->layout);
+    if (!e)
+        drop_idle(m);
     if (e && err_code(e) == ERR_INVALID && strstr(err_message(e), "More processors")) {
         err_free(e);
         return err_new(ERR_INVALID,

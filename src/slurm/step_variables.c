@@ -81,18 +81,23 @@ static int64_t cpus_per_task(const struct step_make *m, size_t i)
     return cpus;
 }
 
-/* "plane=2" has its size in a variable of its own. */
-static void put_distribution(const char *distribution, json_t *to)
+/* In an allocation srun says what it chose. */
+static void put_distribution(const struct step_make *m, const char *given, json_t *to)
 {
-    struct str size = str_of(distribution);
-    struct str name = str_cut(&size, '=');
-    AUTO_FREE char *word = name.at ? mem_strndup(name.at, name.size) : NULL;
-    AUTO_FREE char *plane = size.at ? mem_strndup(size.at, size.size) : NULL;
+    bool is_own = json_bool(m->submit->spec, "endsWithSteps", false);
+    const char *chosen = m->tasks <= (int64_t)m->nodes.n ? "cyclic" : "block";
 
-    if (word)
-        variable_put(to, "SLURM_DISTRIBUTION", word);
-    if (plane)
-        variable_put(to, "SLURM_DIST_PLANESIZE", plane);
+    if (given || !is_own)
+        step_distribution_put(given ? given : chosen, to);
+}
+
+/* The cpus of the step on its `i`-th node. */
+static int64_t cpus_on(const struct step_make *m, size_t i)
+{
+    const json_t *nodes = json_at(m->object, "spec", "nodes", NULL);
+    int64_t own = json_int(json_array_get(nodes, i), "cpus", 0);
+
+    return own > 0 ? own : json_int(step_make_row(m, i), "cpus", 1);
 }
 
 static void put_step(const struct step_make *m, size_t i, json_t *to)
@@ -115,7 +120,7 @@ static void put_step(const struct step_make *m, size_t i, json_t *to)
     variable_put(to, "SLURM_SRUN_COMM_PORT", "0");
     variable_put(to, "SLURM_LAUNCH_NODE_IPADDR",
                  json_text(json_array_get(json_object_get(m->allocation, "nodes"), 0), "address"));
-    put_distribution(json_text_filled(step, "distribution"), to);
+    put_distribution(m, json_text_filled(step, "distribution"), to);
     (void)json_array_append_new(to, json_sprintf("SLURM_UMASK=%04" PRIo64, m->caller.umask));
     if (json_bool(step, "cpusGiven", false))
         variable_put_count(to, "SLURM_CPUS_PER_TASK", cpus_per_task(m, i));
@@ -158,7 +163,7 @@ json_t *step_node_variables(const struct step_make *m, size_t i)
     variable_put_count(to, "SLURM_NODEID", (int64_t)i);
     variable_put(to, "SLURMD_NODENAME", step_make_node(m, i));
     put_topology(m, i, to);
-    variable_put_count(to, "SLURM_CPUS_ON_NODE", json_int(step_make_row(m, i), "cpus", 1));
+    variable_put_count(to, "SLURM_CPUS_ON_NODE", cpus_on(m, i));
     VEC_EACH (&m->layout.nodes.at[i].ranks, rank)
         buf_printf(&ranks, "%s%u", ranks.size > 0 ? "," : "", *rank);
     variable_put(to, "SLURM_GTIDS", ranks.at);

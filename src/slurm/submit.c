@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "slurm/step_layout.h"
 #include "slurm/submit_options.h"
 
 enum {
@@ -175,6 +176,8 @@ void slurm_submit_put_environment(struct slurm_submit *s, const char *const *env
     while (list.at)
         export_add(to, str_cut(&list, ','));
     export_put_file(s, to);
+    if (s->command != SLURM_SRUN)
+        step_distribution_put(json_text_filled(s->step, "distribution"), to);
     if (s->exported && !is_all) {
         AUTO_FREE char *text = mem_format("SLURM_EXPORT_ENV=%s", s->exported);
 

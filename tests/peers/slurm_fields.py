@@ -1,7 +1,7 @@
 """Each key and column of `squeue`, `sacct`, `sinfo` and `scontrol show`, of Mete and of Debian's Slurm 22.05 with its database, after the
 same workload: its presence, its place, its form, and its value where both must agree; and the layout and the messages of the commands.
 
-What differs and is not in slurm_fields_exceptions.py fails. Needs root and Debian's packages
+What differs and is not in slurm_fields_exceptions.py fails; DETAILS=1 prints what has a reason, too. Needs root and Debian's packages
 slurmctld, slurmd, slurm-client, munge, slurmdbd and mariadb-server (`tools/bootstrap --peers`)."""
 
 import json
@@ -148,6 +148,9 @@ class Table:
             wrong = {k: v for k, v in odd.items() if not self.reason(command, k)}
             n = sum(1 for c, _ in self.found if c == command)
             print(f"| {command} | {n} | {n - len(odd)} | {len(odd) - len(wrong)} | {len(wrong)} |", flush=True)
+            if os.environ.get("DETAILS"):
+                for k, v in odd.items():
+                    print(f"    {command}: {k}: {v[0]}: {' '.join(map(str, v[1]))[:300]}: {self.reason(command, k)}")
             bad += [f"{command}: {k}: {v[0]}: {' '.join(map(str, v[1]))}" for k, v in wrong.items()]
         print("not needed this time:", *[" ".join(at) for at in EXCEPTIONS if at not in self.used], sep="\n    ")
         return bad
@@ -351,6 +354,8 @@ def end_live(side):
     for tag, words, state in ENDED:
         side.submit(tag, "-J", tag, *fill(side, words))
         wait(lambda: not side.call("squeue", "-h").out, f"{side.name}: {tag} is over", 120)
+        rows = 3 if tag == "elements" else 1
+        wait(lambda: side.call("sacct", "-nXP", "-j", side.ids[tag], "-o", "End").out.count("T") == rows, f"{side.name}: accounting has {tag}", 60)
 
 
 # ---- comparisons ----

@@ -20,7 +20,8 @@ SLURM_JOB_CPUS_PER_NODE SLURM_CPUS_ON_NODE SLURM_CPUS_PER_TASK SLURM_NTASKS_PER_
 SLURM_STEP_TASKS_PER_NODE SLURM_STEP_NODELIST SLURM_JOB_NODELIST SLURM_NODELIST SLURM_DISTRIBUTION SLURM_DIST_PLANESIZE SLURMD_NODENAME
 SLURM_STEP_ID SLURM_STEPID""".split()
 
-# Words of srun that begin with those of salloc, in whose allocation srun runs.
+# Words of srun that begin with those of salloc, in whose allocation srun runs. Debian's slurmctld 22.05 ends at --distribution=arbitrary with
+# a node twice, so that its layouts are not compared.
 WHOLE = "-N3 --ntasks-per-node=4"
 INSIDE = """
 -n1
@@ -51,10 +52,9 @@ INSIDE = """
 -n7 -m plane=3
 -n8 -m plane=4
 -n8 -m plane=1
+-n2 -m plane=2
+-n4 -m plane=3
 -N2 -n6 -m plane=2
--n5 -m arbitrary -w {0},{0},{2},{1},{1}
--n4 -m arbitrary -w {0},{1},{1},{2}
--n3 -m arbitrary -w {2},{1},{0}
 -N1 -n2 -w {2}
 -N2 -n4 -w {1},{2}
 -N2 -n4 -w {2},{1}
@@ -178,7 +178,7 @@ def reason_of(case, variable):
 def compare(sides, case):
     """(variable, line) of what differs."""
     (mine, ours), (theirs, real) = [run(side, case) for side in sides]
-    check("slurm controller" not in theirs.err and "Zero Bytes" not in theirs.err, case, theirs)
+    check(not re.search("slurm controller|Zero Bytes", theirs.err), "the real slurmctld has ended", case)
     if (mine.code == 0) != (theirs.code == 0):
         return [("(code)", f"{case}: (code): ours {mine.code} {mine.err.strip()!r} real {theirs.code} {theirs.err.strip()!r}")]
     if mine.code != 0:

@@ -15,6 +15,7 @@
 #include "cli/term/output.h"
 #include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
+#include "slurm/step_layout.h"
 #include "slurm/submit_het.h"
 
 enum {
@@ -115,6 +116,9 @@ static struct err *salloc_variables(struct salloc *a)
     text = json_text_at(pod, "metadata", "annotations", SLURM_ENVIRONMENT_ANNOTATION, NULL);
     if (text)
         TRY(json_parse(str_of(text), &list));
+    if (!list)
+        list = json_array();
+    step_distribution_put(json_text_filled(a->submit.step, "distribution"), list);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *one = text_or_empty(json_string_value(json_array_get(list, i)));
         const char *equals = strchr(one, '=');

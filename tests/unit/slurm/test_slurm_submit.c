@@ -104,6 +104,7 @@ static void makes_the_spec(void **state)
         {"#!/bin/sh\n",
          {"-F", "n3,n[1-2]\nn1\n", "--prefer=a&b", "--mincpus=2", "--switches=2@5:00", "--tmp=2G"},
          "{\"nodeList\":\"n[1-3]\",\"prefer\":\"a&b\",\"cpusMin\":2,\"switches\":2,"
+         "\"switchesWait\":300,"
          "\"tmpPerNode\":\"2048Mi\"}"},
     };
 
@@ -258,7 +259,7 @@ static void says_what_sbatch_says(void **state)
 static void warns_of_options_without_effect(void **state)
 {
     static const char *const words[] = {"--cpu-freq=high", "--mail-type=end,FAIL,STAGE_OUT",
-                                        "--switches=1", NULL};
+                                        "--switches=2", NULL};
     AUTO(slurm_submit_done) struct slurm_submit s = {0};
     AUTO(err_freep) struct err *e = submit("#!/bin/sh\n", no_variable, words, &s);
 
@@ -269,8 +270,8 @@ static void warns_of_options_without_effect(void **state)
     assert_string_equal(s.warnings.at[0], "--cpu-freq: the cpu frequency is not set");
     assert_string_equal(s.warnings.at[1],
                         "--mail-type: no mail is sent for STAGE_OUT and parts of the time limit");
-    assert_string_equal(s.warnings.at[2], "--switches: nodes under one switch are preferred, the "
-                                          "job does not wait for them");
+    assert_string_equal(s.warnings.at[2],
+                        "--switches: the job waits for one switch only, more are preferred");
     assert_string_equal(json_text(s.spec, "mailType"), "END,FAIL");
 }
 

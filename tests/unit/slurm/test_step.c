@@ -41,6 +41,8 @@ static void spreads_tasks_as_the_options_say(void **state)
         {{.tasks = 4, .distribution = STEP_CYCLIC}, "0,3|1|2", "2,1(x2)"},
         {{.tasks = 10, .distribution = STEP_CYCLIC}, "0,3,6,8|1,4,7,9|2,5", "4(x2),2"},
         {{.tasks = 7, .distribution = STEP_PLANE, .plane_size = 2}, "0,1,6|2,3|4,5", "3,2(x2)"},
+        {{.tasks = 7}, "0,1,2|3,4|5,6", "3,2(x2)"},
+        {{.tasks = 6, .distribution = STEP_PLANE, .plane_size = 4}, "0,1,2,3|4|5", "4,1(x2)"},
         {{.tasks = 4, .distribution = STEP_ARBITRARY, .arbitrary = arbitrary},
          "1,2|3|0",
          "2,1(x2)"},
