@@ -90,6 +90,7 @@ def test_services_lead_to_pods():
         check(r.code != 0 and "refused" in r.err, "a service without pods refuses", r)
         the_api_is_a_service(m)
         host_ports_lead_to_pods(m)
+        balancers_have_addresses(m)
         both_pods_share(m, a, b, get % "web", get % "sticky")
 
 
@@ -114,6 +115,23 @@ def host_ports_lead_to_pods(m):
             return urllib.request.urlopen(f"http://{ADDRESS}:{port}/name", timeout=10).read() == b"port\n"
 
     wait(leads, "the host port leads to the pod")
+
+
+def balancers_have_addresses(m):
+    with socket.create_server((ADDRESS, 0)) as free:
+        port = free.getsockname()[1]
+    m.ok("create", "service", "loadbalancer", "port", f"--tcp={port}:8080")
+    m.ok("patch", "service", "port", "-p", json.dumps({"spec": {"selector": {"app": "web"}}}))
+    equal(m.ok("get", "service", "port", "--no-headers").split()[3], "<pending>")
+    m.ok("patch", "service", "port", "--subresource=status", "-p", json.dumps({"status": {"loadBalancer": {"ingress": [{"ip": ADDRESS}]}}}))
+    equal(m.ok("get", "service", "port", "--no-headers").split()[3], ADDRESS)
+
+    def leads():
+        with contextlib.suppress(OSError):
+            return urllib.request.urlopen(f"http://{ADDRESS}:{port}/name", timeout=10).read() == b"a\n"
+
+    wait(leads, "the address leads to the pod")
+    m.ok("delete", "service", "port")
 
 
 def both_pods_share(m, a, b, get, sticky):

@@ -38,6 +38,7 @@ struct rules {
     json_t *slices;   /* "ns/service" → array of slices */
     json_t *names;    /* chains and sets of this text: name → "chain" or "set" */
     json_t *takers;   /* address → true */
+    json_t *balanced; /* "address . protocol . port" → true */
     struct buf maps;  /* elements, after all chains */
     struct buf pairs; /* hairpins */
 };
@@ -284,6 +285,31 @@ static char *add_chain(struct rules *r, const json_t *service, const json_t *por
     return chain;
 }
 
+/* The addresses that a controller of load balancers gave the Service lead to it, too. */
+static void add_balancers(struct rules *r, const json_t *service, const json_t *port,
+                          const char *chain)
+{
+    const json_t *list = json_at(service, "status", "loadBalancer", "ingress", NULL);
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (list, i, item) {
+        AUTO_FREE char *key = mem_format("%s . %s . %" PRId64, text_or_empty(json_text(item, "ip")),
+                                         protocol_of(port), json_int(port, "port", 0));
+        uint32_t address = 0;
+        AUTO(err_freep)
+        struct err *e = ip4_parse(text_or_empty(json_text(item, "ip")), &address);
+
+        if (e || text_equal(json_text(item, "ipMode"), "Proxy"))
+            continue; /* a name, IPv6, or connections that end at the balancer */
+        if (json_object_get(r->balanced, key))
+            continue; /* the first Service by its name has it */
+        json_put_bool(r->balanced, key, true);
+        buf_printf(&r->maps, "add element ip " RULES_TABLE " balancers { %s : goto %s }\n", key,
+                   chain);
+    }
+}
+
 static void add_service(struct rules *r, const json_t *service)
 {
     const json_t *spec = json_object_get(service, "spec");
@@ -296,16 +322,19 @@ static void add_service(struct rules *r, const json_t *service)
         AUTO_FREE char *inner =
             add_chain(r, service, port, json_text(spec, "internalTrafficPolicy"));
         AUTO_FREE char *outer = NULL;
+        bool is_balanced = text_equal(service_type(service), "LoadBalancer");
 
         if (inner)
             buf_printf(
                 &r->maps,
                 "add element ip " RULES_TABLE " addresses { %s . %s . %" PRId64 " : goto %s }\n",
                 json_text(spec, "clusterIP"), protocol_of(port), json_int(port, "port", 0), inner);
-        if (json_int(port, "nodePort", 0) <= 0)
+        if (json_int(port, "nodePort", 0) <= 0 && !is_balanced)
             continue;
         outer = add_chain(r, service, port, json_text(spec, "externalTrafficPolicy"));
-        if (outer)
+        if (outer && is_balanced)
+            add_balancers(r, service, port, outer);
+        if (outer && json_int(port, "nodePort", 0) > 0)
             buf_printf(&r->maps,
                        "add element ip " RULES_TABLE " node-ports { %s . %" PRId64 " : goto %s }\n",
                        protocol_of(port), json_int(port, "nodePort", 0), outer);
@@ -357,6 +386,7 @@ static const struct {
     const char *type;
 } maps[] = {
     {"map addresses", "ipv4_addr . inet_proto . inet_service : verdict"},
+    {"map balancers", "ipv4_addr . inet_proto . inet_service : verdict"},
     {"map node-ports", "inet_proto . inet_service : verdict"},
     {"map host-ports", "inet_proto . inet_service : ipv4_addr . inet_service"},
     {"set hairpins", "ipv4_addr . ipv4_addr"},
@@ -436,6 +466,7 @@ static void add_addresses(const struct rules *r)
     static const char local[] = "fib daddr type local ip daddr != 127.0.0.0/8";
 
     rule(r, "services ip daddr . meta l4proto . th dport vmap @addresses");
+    rule(r, "services ip daddr . meta l4proto . th dport vmap @balancers");
     rule(r, "services %s meta l4proto . th dport vmap @node-ports", local);
     rule(r,
          "services %s meta l4proto { tcp, udp } dnat ip to meta l4proto . th dport map @host-ports",
@@ -521,7 +552,8 @@ void service_rules_format(const struct rules_input *in, const json_t *before, st
                       .out = out,
                       .slices = json_object(),
                       .names = json_object(),
-                      .takers = json_object()};
+                      .takers = json_object(),
+                      .balanced = json_object()};
     AUTO_FREE const json_t **services = sort_objects(in->services_at, in->n_services);
     char pods[IP4_NET_TEXT_SIZE];
     char network[IP4_NET_TEXT_SIZE];
@@ -547,5 +579,6 @@ void service_rules_format(const struct rules_input *in, const json_t *before, st
     buf_done(&r.maps);
     buf_done(&r.pairs);
     json_decref(r.slices);
+    json_decref(r.balanced);
     *ret = (struct rules_names){r.names, r.takers};
 }

@@ -76,6 +76,25 @@ static void ready_endpoints_share_the_connections(void **state)
     assert_non_null(json_object_get(takers, "10.244.0.9"));
 }
 
+static void addresses_of_balancers_lead_to_their_service(void **state)
+{
+    static const char balanced[] =
+        "{'metadata':{'namespace':'d','name':'web'},'spec':{'type':'LoadBalancer','clusterIP':"
+        "'10.96.0.20','ports':[{'protocol':'TCP','port':80}]},'status':{'loadBalancer':{'ingress':["
+        "{'ip':'192.0.2.10'},{'ip':'192.0.2.10'},{'ip':'192.0.2.11','ipMode':'Proxy'},{'hostname':'"
+        "x.example'}]}}}";
+    AUTO(json_freep) json_t *names = NULL;
+    AUTO_FREE char *text = rules_of(balanced, slice, NULL, &names);
+    const char *found;
+
+    (void)state;
+    found = strstr(text, " balancers { 192.0.2.10 . tcp . 80 : goto service-");
+    assert_non_null(found);
+    assert_null(strstr(found + 1, " balancers { ")); /* once */
+    assert_null(strstr(text, "192.0.2.11"));
+    assert_null(strstr(text, "element ip mete node-ports"));
+}
+
 static void local_policies_choose_the_nodes_own(void **state)
 {
     static const char local[] =
@@ -214,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ready_endpoints_share_the_connections),
+        cmocka_unit_test(addresses_of_balancers_lead_to_their_service),
         cmocka_unit_test(local_policies_choose_the_nodes_own),
         cmocka_unit_test(endpoints_that_end_are_the_last_resort),
         cmocka_unit_test(clients_are_remembered_until_their_endpoint_goes),
