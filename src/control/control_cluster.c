@@ -65,7 +65,8 @@ static struct err *start_jobs(struct control_cluster *c, const struct control_cl
     struct slurm_jobs_options slurm = {.loop = o->loop,
                                        .cluster = o->cluster,
                                        .events = o->scheduler->events,
-                                       .scheduler = o->scheduler->scheduler};
+                                       .scheduler = o->scheduler->scheduler,
+                                       .objects = o->objects};
 
     TRY(jobs_new(&jobs, &c->jobs));
     TRY(cronjobs_new(&cronjobs, &c->cronjobs));

@@ -64,6 +64,14 @@ struct scheduler_cycles scheduler_cycles(const struct scheduler *s);
 bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool is_brief,
                    struct mete_reason *ret);
 
+/*
+ * Tells of a pod that the caller has created and that is not durable yet: its binding follows its
+ * creation without a turn of the disk between them. If the store takes the pod back, the caller
+ * drops it. Nothing while loading.
+ */
+void scheduler_expect_pod(struct scheduler *s, const json_t *pod);
+void scheduler_drop_pod(struct scheduler *s, const char *ns, const char *name, const char *uid);
+
 /* Points that order a pod beside its priority (mete_workload_points), and whether no room is kept
  * for it (mete_workload_unreserved). A value. */
 struct sched_points {

@@ -396,6 +396,23 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
         keep_tree(p, NULL);
 }
 
+void scheduler_expect_pod(struct scheduler *s, const json_t *pod)
+{
+    const json_t *metadata = json_object_get(pod, "metadata");
+
+    if (!scheduler_is_loading(s))
+        scheduler_put_pod(s, json_text(metadata, "namespace"), json_text(metadata, "name"), pod);
+}
+
+void scheduler_drop_pod(struct scheduler *s, const char *ns, const char *name, const char *uid)
+{
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct sched_pod *p = scheduler_find_pod(s, key);
+
+    if (p && text_equal(p->uid, uid))
+        pod_forget(s, p);
+}
+
 void scheduler_remove_pod(void *arg, const char *ns, const char *name, const json_t *last)
 {
     struct scheduler *s = arg;

@@ -392,6 +392,24 @@ static void remove_pod(void *arg, const char *ns, const char *name, const json_t
     fair_pod_free(f, p);
 }
 
+void slurm_fair_expect_pod(struct slurm_fair *f, const json_t *pod)
+{
+    const json_t *metadata = json_object_get(pod, "metadata");
+
+    if (f->is_loaded)
+        put_pod(f, json_text(metadata, "namespace"), json_text(metadata, "name"), pod);
+}
+
+void slurm_fair_drop_pod(struct slurm_fair *f, const char *ns, const char *name, const char *uid)
+{
+    AUTO_FREE char *key = mem_format("%s/%s", ns, name);
+    struct fair_pod *p = NULL;
+
+    map_find_text(handle, f->pods, key, p);
+    if (p && text_equal(p->uid, uid))
+        fair_pod_free(f, p);
+}
+
 /* ---- steps ---- */
 
 static void fair_on_step(void *arg)

@@ -25,6 +25,10 @@ struct slurm_fair_options {
 struct err *slurm_fair_new(const struct slurm_fair_options *o, struct slurm_fair **ret) MUST_CHECK;
 void slurm_fair_free(struct slurm_fair *f); /* accepts NULL */
 
+/* As scheduler_expect_pod and scheduler_drop_pod, which come first. */
+void slurm_fair_expect_pod(struct slurm_fair *f, const json_t *pod);
+void slurm_fair_drop_pod(struct slurm_fair *f, const char *ns, const char *name, const char *uid);
+
 /* The priority of a waiting pod "ns/name"; 0: unknown, or no weight is set. */
 uint32_t slurm_fair_priority(const struct slurm_fair *f, const char *key);
 

@@ -43,14 +43,19 @@ void sjob_event(struct sjob *j, bool is_warning, const char *reason, const char 
                                                            .component = "slurm-controller"});
 }
 
+void slurm_lost(struct slurm_jobs *s, const struct err *e)
+{
+    LOG(WARN, "Slurm jobs are read again, a write was lost", E(e));
+    slurm_drop_expected(s);
+    slurm_reload_later(s);
+}
+
 static void slurm_on_written(void *owner, const char *key, uint64_t number, const struct err *e)
 {
     (void)key;
     (void)number;
-    if (!e)
-        return;
-    LOG(WARN, "Slurm jobs are read again, a write was lost", E(e));
-    slurm_reload_later(owner);
+    if (e)
+        slurm_lost(owner, e);
 }
 
 struct cluster_answer slurm_answer(struct slurm_jobs *s)
@@ -265,6 +270,8 @@ struct err *slurm_jobs_new(const struct slurm_jobs_options *o, struct slurm_jobs
         slurm_jobs_free(s);
         return err_wrap(e, "Slurm jobs");
     }
+    if (o->objects)
+        objects_on_slurm_job(o->objects, slurm_on_accepted, s);
     *ret = s;
     return NULL;
 }
@@ -273,6 +280,8 @@ void slurm_jobs_free(struct slurm_jobs *s)
 {
     if (!s)
         return;
+    if (s->options.objects)
+        objects_on_slurm_job(s->options.objects, NULL, NULL);
     slurm_forget_all(s);
     slurm_mail_done(s);
     vec_done(&s->orphans);

@@ -25,6 +25,7 @@ struct slurm_jobs_options {
     struct events *events;
     struct scheduler *scheduler; /* for why pods wait; NULL: unknown */
     struct slurm_fair *fair;     /* for shares and priorities; NULL: unknown */
+    struct objects *objects;     /* tells of jobs before they are durable; NULL: nobody does */
 };
 
 struct err *slurm_jobs_new(const struct slurm_jobs_options *o, struct slurm_jobs **ret) MUST_CHECK;

@@ -416,6 +416,7 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
     }
     if (!p)
         p = sjob_pod_new(j, pod);
+    p->is_told = true;
     if (p->is_outdated) {
         p->is_deleting = pod_is_deleting(pod);
         sjob_poke(j);

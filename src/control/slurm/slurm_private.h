@@ -73,6 +73,7 @@ struct sjob_pod {
     struct sjob_end end;
     bool is_deleting;        /* the object has a deletionTimestamp */
     bool is_killed;          /* deleted by us */
+    bool is_told;            /* by the watch: it is durable */
     bool is_gone;            /* removed by the write that released it */
     bool is_ended;           /* in `ended` of its job */
     bool is_counted;         /* in `held` of the jobs */
@@ -113,6 +114,7 @@ struct sjob {
     bool is_array;
     bool is_deleting;
     bool is_over;
+    bool is_early;      /* it is not durable yet: no client is told */
     bool is_changed;    /* its pods may differ from its spec */
     bool is_incomplete; /* attempts may lack pods of ranks above 0 */
     bool is_short;      /* an attempt has some of its pods, and the creation of another failed */
@@ -267,6 +269,16 @@ void sjob_poke_in(struct sjob *j, int64_t in_ns);
 struct cluster_answer slurm_answer(struct slurm_jobs *s); /* then writes_end */
 void slurm_reload_later(struct slurm_jobs *s);
 void sjob_event(struct sjob *j, bool is_warning, const char *reason, const char *message);
+
+/* Jobs are read again: the store took a write back. */
+void slurm_lost(struct slurm_jobs *s, const struct err *e);
+
+/* slurm_early.c: jobs and pods that are not durable yet */
+void slurm_on_accepted(void *arg, const json_t *job); /* an objects_accepted_fn */
+/* The pod was created: gives it to the scheduler. */
+void sjob_expect_pod(const struct sjob *j, const json_t *pod);
+/* The store took writes back: takes pods back from the scheduler. */
+void slurm_drop_expected(struct slurm_jobs *s);
 
 /* slurm_diag.c: the object "diag" (kinds/slurm/slurm_rows.h). New reference. */
 json_t *slurm_diag_row(const struct slurm_jobs *s);

@@ -171,7 +171,8 @@ static void step_jobs(struct report *r)
     size_t n = 0;
 
     for (size_t i = slurm_id_place(s, r->next_id); i < s->by_id.n && n < JOBS_A_STEP; i++, n++) {
-        slurm_add_job_rows(s->by_id.at[i], &r->filter, r->rows);
+        if (!s->by_id.at[i]->is_early)
+            slurm_add_job_rows(s->by_id.at[i], &r->filter, r->rows);
         r->next_id = s->by_id.at[i]->id + 1;
     }
     if (n < JOBS_A_STEP)

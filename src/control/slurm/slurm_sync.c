@@ -114,6 +114,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
     if (!e) {
         j->create_retry = (struct retry){0};
         sjob_add_made(j, pod);
+        sjob_expect_pod(j, pod);
         return true;
     }
     why = mem_format("Error creating: %s", err_message(e));

@@ -358,6 +358,28 @@ static struct err *change_write(struct change *c, store_done_fn done, void *arg,
     return e;
 }
 
+void objects_on_slurm_job(struct objects *o, objects_accepted_fn fn, void *arg)
+{
+    o->on_slurm_job = fn;
+    o->on_slurm_job_arg = arg;
+}
+
+/* The listener gets a tree of its own: the caller changes `after`. */
+static void tell_accepted(const struct change *c)
+{
+    struct objects *o = c->objects;
+    const struct store_object *made = NULL;
+    AUTO(json_freep) json_t *job = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!o->on_slurm_job || c->version > 0 || !is_slurm_job(c->kind))
+        return;
+    made = store_get_applied(o->store, c->key); /* NULL: a dry run */
+    e = made ? objects_decode_shared(o, made, &job) : NULL;
+    if (job)
+        o->on_slurm_job(o->on_slurm_job_arg, job);
+}
+
 struct err *change_commit(struct change *c, store_done_fn done, void *arg, json_t **ret)
 {
     json_t *metadata = json_object_at(c->after, "metadata");
@@ -366,6 +388,7 @@ struct err *change_commit(struct change *c, store_done_fn done, void *arg, json_
 
     TRY(change_write(c, done, arg, &revision));
     change_accepted(c);
+    tell_accepted(c);
     if (revision > 0) {
         text = mem_format("%" PRId64, revision);
         json_put_text(metadata, "resourceVersion", text);

@@ -109,6 +109,14 @@ struct err *objects_create(struct objects *o, const struct objects_request *r, j
 struct err *objects_update(struct objects *o, const struct objects_request *r, json_t *object,
                            store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
 
+/*
+ * Tells `fn` of each SlurmJob that is created, once the store has accepted it: before it is
+ * durable. `job` is borrowed, and for readers. What `fn` writes because of it, the store keeps only
+ * with the job; `fn` tells no client. `fn` NULL: nobody is told.
+ */
+typedef void (*objects_accepted_fn)(void *arg, const json_t *job);
+void objects_on_slurm_job(struct objects *o, objects_accepted_fn fn, void *arg);
+
 enum patch_type {
     PATCH_MERGE,
     PATCH_STRATEGIC,

@@ -36,6 +36,8 @@ struct objects {
     struct known_submitter submitters[SUBMITTERS_KEPT];
     int64_t job_next; /* the next job id; 0: not yet read from the store */
     struct account_clock clock;
+    objects_accepted_fn on_slurm_job; /* NULL: nobody is told */
+    void *on_slurm_job_arg;
 };
 
 /* A write under way. change_init fills `objects` and `request`, later steps the rest; change_done

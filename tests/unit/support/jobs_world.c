@@ -17,7 +17,7 @@ static void start(struct jobs_world *jw)
 {
     struct jobs_options jobs = {.loop = jw->w.loop};
     struct cronjobs_options cronjobs = {.loop = jw->w.loop};
-    struct slurm_jobs_options slurm = {.loop = jw->w.loop};
+    struct slurm_jobs_options slurm = {.loop = jw->w.loop, .objects = jw->w.objects};
     struct podsets_options podsets = {.loop = jw->w.loop};
     struct deployments_options deployments = {.loop = jw->w.loop};
     const struct gc_options gc = {.loop = jw->w.loop, .objects = jw->w.objects};
