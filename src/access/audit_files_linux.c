@@ -38,9 +38,9 @@ struct audit_files {
     int64_t written;          /* number of the last line in the files */
     int64_t synced;
     int64_t unsynced_bytes;
-    int64_t synced_ns; /* time of the last sync; monotonic */
-    bool is_restoring; /* a line of the database was read */
-    bool is_failed;    /* a sync failed: the database keeps all further lines */
+    int64_t unsynced_ns; /* since when there are unsynced bytes; monotonic */
+    bool is_restoring;   /* a line of the database was read */
+    bool is_failed;      /* a sync failed: the database keeps all further lines */
 };
 
 static int64_t clock_ns(clockid_t clock)
@@ -63,7 +63,6 @@ static void files_sync(struct audit_files *f)
     }
     f->synced = f->written;
     f->unsynced_bytes = 0;
-    f->synced_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Begins the file whose first line is `number`. False: no room. */
@@ -119,6 +118,8 @@ static void files_write(struct audit_files *f)
         return;
     }
     f->size += (int64_t)done;
+    if (f->unsynced_bytes == 0)
+        f->unsynced_ns = clock_ns(CLOCK_MONOTONIC);
     f->unsynced_bytes += (int64_t)done;
     f->written = f->head.number;
     buf_clear(&f->waiting);
@@ -170,12 +171,13 @@ static int64_t files_settle(void *self, bool is_kept)
     return f->synced;
 }
 
+/* Not at once: the next batch, which follows a line on an idle system, would wait for it. */
 static void files_sync_soon(void *self)
 {
     struct audit_files *f = self;
 
     if (f->unsynced_bytes >= SYNC_BYTES ||
-        (f->unsynced_bytes > 0 && clock_ns(CLOCK_MONOTONIC) - f->synced_ns >= NS_PER_SEC))
+        (f->unsynced_bytes > 0 && clock_ns(CLOCK_MONOTONIC) - f->unsynced_ns >= NS_PER_SEC))
         files_sync(f);
 }
 
