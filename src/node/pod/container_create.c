@@ -433,6 +433,13 @@ static struct err *plan_rooting(const struct pod *p, struct container *c, struct
     return plan_stage(p, c, &m->stage);
 }
 
+/* Has the worker nothing to make, as for most host processes? */
+static bool is_rooted(const struct rooting *m)
+{
+    return !m->root && m->driver->points.n == 0 && !m->driver->has_gpu && !m->words &&
+           !m->share.dir && m->stage.mounts.n == 0;
+}
+
 void container_create(struct pod *p, struct container *c)
 {
     struct rooting *m = mem_alloc(sizeof(*m));
@@ -441,6 +448,13 @@ void container_create(struct pod *p, struct container *c)
     if (e) {
         rooting_free(m);
         container_refuse_for(p, c, e);
+        return;
+    }
+    if (is_rooted(m)) {
+        const struct container_place place = {.driver = m->driver, .stage = &m->stage};
+
+        create_in(p, c, &place);
+        rooting_free(m);
         return;
     }
     container_move(c, CONTAINER_CREATING);

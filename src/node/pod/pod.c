@@ -290,7 +290,7 @@ static bool container_step(struct pod *p, struct container *c)
         return false; /* pods_network_changed */
     if (p->preparation != PREP_DONE)
         pod_prepare(p);
-    else if (container_image_ready(p, c))
+    if (p->preparation == PREP_DONE && container_image_ready(p, c))
         container_create(p, c);
     return false;
 }

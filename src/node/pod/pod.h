@@ -164,6 +164,16 @@ struct pods_listener {
     void *arg;
 };
 
+/* A user that the worker has looked up. */
+struct known_user {
+    int64_t until_ns; /* monotonic; 0: the slot is empty */
+    struct host_user user;
+};
+
+enum {
+    KNOWN_USERS = 16
+};
+
 struct pods {
     struct pods_options o;
     struct pod *pods;
@@ -174,6 +184,7 @@ struct pods {
     uint64_t disk_round;
     struct fetch *fetches;
     struct array_jobs *array_jobs;
+    struct known_user users[KNOWN_USERS]; /* by uid */
     struct pending *pending;
     struct loop_timer *fence; /* pod_fence.c; NULL: the node has no fence */
     int64_t held_to_ns;       /* of the node's lease; monotonic */

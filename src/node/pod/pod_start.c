@@ -18,6 +18,7 @@
 
 static const int64_t RETRY_NS = NS_PER_SEC;
 static const int64_t RETRY_MAX_NS = 10 * NS_PER_SEC;
+static const int64_t USER_KEPT_NS = 30 * NS_PER_SEC;
 
 /* ---- failures ---- */
 
@@ -79,19 +80,58 @@ static struct err *preparation_make(void *message)
     return m->set->o.prepare(m->preparation);
 }
 
+static void take_made(struct pod *p, struct preparation *made)
+{
+    p->has_userns = made->has_userns;
+    p->uid_base = made->uid_base;
+    preparation_free(p->prepared);
+    p->prepared = made;
+    volumes_forget(&p->prepared->volumes);
+    p->preparation = PREP_DONE;
+    p->retry_ns = 0;
+}
+
+static struct known_user *known_user(struct pods *set, uid_t uid)
+{
+    return &set->users[uid % KNOWN_USERS];
+}
+
+static void remember_users(struct pods *set, const struct preparation *made)
+{
+    for (size_t i = 0; i < made->n_users; i++) {
+        if (made->uids[i] == NO_HOST_USER || !made->users[i].has_entry)
+            continue;
+        *known_user(set, made->uids[i]) = (struct known_user){
+            .until_ns = loop_now_ns(set->o.loop) + USER_KEPT_NS, .user = made->users[i]};
+    }
+}
+
+/* Is there nothing for the worker to make? Fills in the users, who were looked up before. */
+static bool is_made(struct pods *set, struct preparation *plan)
+{
+    if (!plan->has_no_dir || plan->has_userns || plan->hosts || plan->volumes.list.n > 0)
+        return false;
+    for (size_t i = 0; i < plan->n_users; i++) {
+        const struct known_user *known = known_user(set, plan->uids[i]);
+
+        if (plan->uids[i] == NO_HOST_USER)
+            continue;
+        if (known->until_ns <= loop_now_ns(set->o.loop) || known->user.uid != plan->uids[i])
+            return false;
+        plan->users[i] = known->user;
+    }
+    return true;
+}
+
 static void on_made(void *message, const struct err *e)
 {
     struct sandbox_making *m = message;
     struct pod *p = pods_find(m->set, m->uid);
 
+    if (!e)
+        remember_users(m->set, m->preparation);
     if (p && !e) {
-        p->has_userns = m->preparation->has_userns;
-        p->uid_base = m->preparation->uid_base;
-        preparation_free(p->prepared);
-        p->prepared = m->preparation;
-        volumes_forget(&p->prepared->volumes);
-        p->preparation = PREP_DONE;
-        p->retry_ns = 0;
+        take_made(p, m->preparation);
     } else {
         preparation_free(m->preparation);
         if (p)
@@ -171,6 +211,11 @@ static void start_making(struct pod *p)
     if (e) {
         preparation_free(preparation);
         refuse_all(p, config_reason(e), e);
+        return;
+    }
+    if (is_made(p->set, preparation)) {
+        take_made(p, preparation);
+        pod_refresh_again(p);
         return;
     }
     m = mem_alloc(sizeof(*m));

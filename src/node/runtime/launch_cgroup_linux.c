@@ -18,6 +18,7 @@
 
 enum {
     CGROUP_FILE_MAX = 4096,
+    CFS_PERIOD_US = 100000, /* the kernel's default */
     RULE_SIZE = 80
 };
 
@@ -128,7 +129,8 @@ static struct err *v1_limit(const struct launch_cgroup *c, const struct native_p
     TRY(cgroup_put_number(c, "pids", "pids.max", p->pids));
     TRY(cgroup_put_number(c, "memory", "memory.limit_in_bytes", p->memory_bytes));
     TRY(cgroup_put_number(c, "cpu", "cpu.shares", p->cpu_shares));
-    TRY(cgroup_put_number(c, "cpu", "cpu.cfs_period_us", p->cpu_period_us));
+    if (p->cpu_period_us != CFS_PERIOD_US) /* which a new cgroup has */
+        TRY(cgroup_put_number(c, "cpu", "cpu.cfs_period_us", p->cpu_period_us));
     return cgroup_put_number(c, "cpu", "cpu.cfs_quota_us", p->cpu_quota_us);
 }
 
@@ -143,11 +145,13 @@ static struct err *v1_make(const char *name, bool is_needed, struct launch_cgrou
     AUTO_FREE char *dir = cgroup_dir(ret, name);
     AUTO_FREE char *tasks = mem_format("%s/tasks", dir);
 
-    if (mkdir(dir, 0755) < 0 && errno != EEXIST && !file_exists(hierarchy))
-        return is_needed
-                   ? err_new(ERR_UNAVAILABLE, "this machine has no cgroup hierarchy '%s'", name)
-                   : NULL;
-    TRY(cgroup_dir_make(dir));
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST) {
+        if (!file_exists(hierarchy))
+            return is_needed
+                       ? err_new(ERR_UNAVAILABLE, "this machine has no cgroup hierarchy '%s'", name)
+                       : NULL;
+        TRY(cgroup_dir_make(dir));
+    }
     ret->join_fds[ret->n_joins] = open(tasks, O_WRONLY | O_CLOEXEC);
     if (ret->join_fds[ret->n_joins] < 0)
         return err_errno(errno, "open %s", tasks);

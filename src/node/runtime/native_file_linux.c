@@ -51,16 +51,12 @@ static struct err *body_write(const char *dir, const struct native_body *b, int 
     return NULL;
 }
 
-static struct err *body_sync(const char *dir, const struct native_body *b, int fd)
+static struct err *body_name(const char *dir, const struct native_body *b)
 {
     AUTO_FREE char *from = body_path(dir, b, true);
     AUTO_FREE char *to = body_path(dir, b, false);
 
-    if (fdatasync(fd) < 0)
-        return err_errno(errno, "sync %s", from);
-    if (rename(from, to) < 0)
-        return err_errno(errno, "rename %s", from);
-    return NULL;
+    return rename(from, to) < 0 ? err_errno(errno, "rename %s", from) : NULL;
 }
 
 static struct err *sync_dir(const char *dir)
@@ -72,6 +68,11 @@ static struct err *sync_dir(const char *dir)
     return NULL;
 }
 
+/*
+ * The names come before the syncs, so that a journaling file system commits once for all of them. A
+ * power failure in between may leave a name without its text: a file that cannot be read is of an
+ * attempt that did not begin.
+ */
 void native_file_commit(const char *dir, struct native_body *bodies, size_t n)
 {
     AUTO_FREE int *fds = mem_alloc((n + 1) * sizeof(*fds));
@@ -80,10 +81,12 @@ void native_file_commit(const char *dir, struct native_body *bodies, size_t n)
     for (size_t i = 0; i < n; i++) {
         fds[i] = -1;
         bodies[i].failed = body_write(dir, &bodies[i], &fds[i]);
+        if (!bodies[i].failed)
+            bodies[i].failed = body_name(dir, &bodies[i]);
     }
     for (size_t i = 0; i < n; i++) {
-        if (!bodies[i].failed)
-            bodies[i].failed = body_sync(dir, &bodies[i], fds[i]);
+        if (!bodies[i].failed && fdatasync(fds[i]) < 0)
+            bodies[i].failed = err_errno(errno, "sync the file of %s", bodies[i].id);
         fd_close(fds[i]);
     }
     e = sync_dir(dir);
