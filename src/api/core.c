@@ -38,6 +38,7 @@ struct core {
     const struct report_maker *reports;
     size_t n_reports;
     struct report_share *report_shares;
+    struct kept_report kept_reports[REPORTS_KEPT];
     const struct metrics_maker *metrics;
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
@@ -119,6 +120,10 @@ void core_free(struct core *c)
     for (size_t i = 0; i < TREES_KEPT; i++) {
         store_object_unref(c->trees[i].object);
         json_decref(c->trees[i].tree);
+    }
+    for (size_t i = 0; i < REPORTS_KEPT; i++) {
+        free(c->kept_reports[i].key);
+        free(c->kept_reports[i].text);
     }
     audit_free(c->audit);
     auth_free(c->auth);
@@ -202,6 +207,11 @@ const struct report_maker *core_report(const struct core *c, const char *path)
 struct report_share **core_report_shares(struct core *c)
 {
     return &c->report_shares;
+}
+
+struct kept_report *core_kept_reports(struct core *c)
+{
+    return c->kept_reports;
 }
 
 const struct metrics_maker *core_metrics(const struct core *c)

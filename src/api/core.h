@@ -102,6 +102,16 @@ const struct report_maker *core_report(const struct core *c, const char *path); 
 /* The reports that are being made or wait, a list of report.c. */
 struct report_share;
 struct report_share **core_report_shares(struct core *c);
+/* The last answers, REPORTS_KEPT of them, for report.c. */
+enum {
+    REPORTS_KEPT = 4
+};
+struct kept_report {
+    char *key;
+    char *text;
+    uint64_t stamp; /* report.h */
+};
+struct kept_report *core_kept_reports(struct core *c);
 const struct metrics_maker *core_metrics(const struct core *c); /* NULL: none */
 const struct audit_log *core_audit_log(const struct core *c);   /* NULL: none */
 bool core_wants_stats(const struct core *c);

@@ -127,6 +127,13 @@ struct err *control_slurm_begin(void *control, const struct report_question *q, 
     return slurm_report_begin(control_cluster_slurm(c->loops), q, done, done_arg, ret);
 }
 
+uint64_t control_slurm_stamp(void *control, const struct report_question *q)
+{
+    struct control *c = control;
+
+    return slurm_report_stamp(control_cluster_slurm(c->loops), q);
+}
+
 void control_slurm_cancel(struct report *r)
 {
     slurm_report_cancel(r);

@@ -69,6 +69,7 @@ void control_what_if_cancel(struct report *r);
 /* The report of the Slurm commands (kinds/slurm/slurm_rows.h), in the same way. */
 struct err *control_slurm_begin(void *control, const struct report_question *q, report_done_fn done,
                                 void *done_arg, struct report **ret) MUST_CHECK;
+uint64_t control_slurm_stamp(void *control, const struct report_question *q);
 void control_slurm_cancel(struct report *r);
 
 /* The views of mete.dev/v1, for struct api_view: new references. */

@@ -33,5 +33,7 @@ struct report_maker {
     struct err *(*begin)(void *arg, const struct report_question *q, report_done_fn done,
                          void *done_arg, struct report **ret);
     void (*cancel)(struct report *r); /* `done` is not called after this */
+    /* While it is the same, so is the answer; 0: ask anew. NULL: always 0. */
+    uint64_t (*stamp)(void *arg, const struct report_question *q);
     void *arg;
 };

@@ -327,6 +327,7 @@ static void wire_control(struct server *s)
                                                .arg = s->control});
     vec_add(&s->reports, (struct report_maker){.path = SLURM_REPORT_PATH,
                                                .begin = control_slurm_begin,
+                                               .stamp = control_slurm_stamp,
                                                .cancel = control_slurm_cancel,
                                                .arg = s->control});
     vec_add(&s->reports, (struct report_maker){.path = "/apis/mete.dev/v1/recording",

@@ -26,6 +26,7 @@ static void on_durable(void *owner, const char *key, uint64_t number, const stru
         slurm_lost(s, e);
     else if (j && (uint64_t)j->id == number)
         j->is_early = false;
+    s->changes++;
 }
 
 /* Its start hangs on nothing but room. */

@@ -396,6 +396,7 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
     struct sjob_pod *p = uid ? find_pod(s, ns, name) : NULL;
     struct sjob *j = NULL;
 
+    s->changes++;
     if (uid)
         map_find_text(by_uid, s->jobs_by_uid, uid, j);
     if (!j || !text_equal(j->ns, ns)) {
@@ -435,9 +436,11 @@ void slurm_put_pod(void *arg, const char *ns, const char *name, const json_t *po
  */
 void slurm_remove_pod(void *arg, const char *ns, const char *name, const json_t *last)
 {
-    struct sjob_pod *p = find_pod(arg, ns, name);
+    struct slurm_jobs *s = arg;
+    struct sjob_pod *p = find_pod(s, ns, name);
 
-    slurm_remove_other(arg, ns, name);
+    s->changes++;
+    slurm_remove_other(s, ns, name);
     if (!p || !text_equal(p->uid, json_text_at(last, "metadata", "uid", NULL)))
         return;
     p->job->is_incomplete = p->job->ask.nodes > 1;

@@ -221,6 +221,7 @@ struct slurm_diag {
 struct slurm_jobs {
     struct slurm_jobs_options options;
     struct slurm_diag diag;
+    uint64_t changes; /* of jobs and their pods, told by watches or made by turns */
     struct cluster_watch *jobs_watch;
     struct cluster_watch *pods_watch;
     struct cluster_watch *queues_watch;

@@ -12,3 +12,5 @@
 struct err *slurm_report_begin(void *slurm, const struct report_question *q, report_done_fn done,
                                void *done_arg, struct report **ret) MUST_CHECK;
 void slurm_report_cancel(struct report *r);
+/* Of rows of jobs alone; lasts a quarter of a second, for what changes with time. */
+uint64_t slurm_report_stamp(void *slurm, const struct report_question *q);

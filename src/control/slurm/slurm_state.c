@@ -303,6 +303,7 @@ void slurm_put_job(void *arg, const char *ns, const char *name, const json_t *jo
     const char *uid = json_text_at(job, "metadata", "uid", NULL);
     struct sjob *j = NULL;
 
+    s->changes++;
     map_find_text(handle, s->jobs, key, j);
     if (j && !text_equal(j->uid, uid)) {
         slurm_remove_job(s, ns, name, NULL);
@@ -340,6 +341,7 @@ void slurm_remove_job(void *arg, const char *ns, const char *name, const json_t 
     struct sjob *j = NULL;
 
     (void)last;
+    s->changes++;
     map_find_text(handle, s->jobs, key, j);
     if (!j)
         return;

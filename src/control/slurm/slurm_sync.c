@@ -339,6 +339,7 @@ void sjob_sync(struct sjob *j)
     bool may_start;
     struct sjob_turn t;
 
+    j->jobs->changes++;
     if (j->is_deleting)
         return;
     if (j->is_over && j->ended.n == 0 && j->n_outdated == 0 && !sjob_asks_requeue(j)) {

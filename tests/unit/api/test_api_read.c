@@ -326,6 +326,7 @@ struct fake_reports {
     void *done_arg;
     int n_begun;
     int n_cancelled;
+    uint64_t stamp;
 };
 
 static struct fake_reports fake;
@@ -346,6 +347,13 @@ static void fake_cancel(struct report *r)
 {
     (void)r;
     fake.n_cancelled++;
+}
+
+static uint64_t fake_stamp(void *arg, const struct report_question *q)
+{
+    const struct fake_reports *f = arg;
+
+    return json_text(q->parameters, "fresh") ? 0 : f->stamp;
 }
 
 /* Ends the report that began last. */
@@ -419,9 +427,54 @@ static void callers_who_ask_the_same_share_a_report(void **state)
     api_world_done(&a);
 }
 
+/* Asks, and ends the report if one begins: its answer has the number `n`. */
+static void expect_number(struct api_world *a, struct question q, int n)
+{
+    int n_begun = fake.n_begun;
+    struct asked *asked = api_ask(a, q);
+
+    if (fake.n_begun > n_begun)
+        fake_end();
+    expect_report(asked, n);
+    asked_free(asked);
+}
+
+static void an_answer_is_given_again_while_its_maker_says_so(void **state)
+{
+    static const char users[] =
+        "users: [{name: ann, uid: 7, roles: [{role: view, namespace: '*'}]}]";
+    const struct report_maker maker = {.path = "/apis/mete.dev/v1/slurm",
+                                       .begin = fake_begin,
+                                       .cancel = fake_cancel,
+                                       .stamp = fake_stamp,
+                                       .arg = &fake};
+    const struct question jobs = {.target = "/apis/mete.dev/v1/slurm?what=jobs"};
+    const struct question others = {.target = "/apis/mete.dev/v1/slurm?what=nodes"};
+    const struct question fresh = {.target = "/apis/mete.dev/v1/slurm?fresh=1"};
+    struct question of_ann = jobs;
+    struct api_world a = {.report = &maker};
+
+    (void)state;
+    fake = (struct fake_reports){.stamp = 5};
+    of_ann.who.uid = 7;
+    api_world_init(&a, users);
+    expect_number(&a, jobs, 1);
+    expect_number(&a, jobs, 1);
+    expect_number(&a, of_ann, 2); /* another caller */
+    expect_number(&a, others, 3);
+    expect_number(&a, jobs, 1);
+    fake.stamp = 6;
+    expect_number(&a, jobs, 4);
+    expect_number(&a, jobs, 4);
+    expect_number(&a, fresh, 5);
+    expect_number(&a, fresh, 6);
+    api_world_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_is_given_again_while_its_maker_says_so),
         cmocka_unit_test(lists_what_is_selected),
         cmocka_unit_test(pages_show_one_snapshot),
         cmocka_unit_test(pages_count_what_is_selected),
