@@ -3,6 +3,8 @@
 #include "model/selector.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/num.h"
@@ -27,8 +29,8 @@ enum operation {
 struct requirement {
     char *key;
     enum operation operation;
-    VEC(char *) values;
-    int64_t number; /* IS_ABOVE, IS_BELOW */
+    VEC(char *) values; /* sorted, once all have been read */
+    int64_t number;     /* IS_ABOVE, IS_BELOW */
 };
 
 struct selector {
@@ -237,6 +239,20 @@ static struct err *read_requirement(struct selector_reader *r, struct selector *
     return is_absent ? NULL : read_operation(r, s);
 }
 
+static int compare_values(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A set is searched for each object of a list. */
+static void sort_values(struct selector *s)
+{
+    VEC_EACH (&s->all, r) {
+        if (r->values.n > 1)
+            qsort(r->values.at, r->values.n, sizeof(*r->values.at), compare_values);
+    }
+}
+
 struct err *selector_parse_labels(struct str text, struct selector **ret)
 {
     struct selector_reader r = {.text = text, .rest = text};
@@ -254,6 +270,7 @@ struct err *selector_parse_labels(struct str text, struct selector **ret)
             return unparsable(&r, "',' or the end");
         }
     }
+    sort_values(s);
     *ret = TAKE(s);
     return NULL;
 }
@@ -331,10 +348,8 @@ struct err *selector_parse_fields(struct str text, struct selector **ret)
 
 static bool is_one_of_values(const struct requirement *r, const char *value)
 {
-    for (size_t i = 0; value && i < r->values.n; i++)
-        if (text_equal(r->values.at[i], value))
-            return true;
-    return false;
+    return value && r->values.n > 0 &&
+           bsearch(&value, r->values.at, r->values.n, sizeof(*r->values.at), compare_values);
 }
 
 static bool compare_number(const struct requirement *r, const char *value)

@@ -204,6 +204,15 @@ def ends_as(m, name, kind):
     return wait(look, f"job {name} is {kind}")[0]
 
 
+def test_a_program_on_the_machines_files_finds_its_host_name():
+    """Spark names its executors' hosts, and its JVM ends where that name has no address."""
+    with Mete(gpus="none") as m:
+        m.ok("apply", "-f", "-", stdin=pod("named", "hostname; echo $HOSTNAME; getent hosts $(hostname) > /dev/null && echo found",
+                                           hostname="other"))
+        equal(m.wait_phase("named", ("Succeeded", "Failed")), "Succeeded")
+        equal(m.ok("logs", "named").split(), [os.uname().nodename] * 2 + ["found"])
+
+
 def test_jobs_end_as_their_fields_say():
     with Mete(gpus="none") as m:
         # The leader's success is the job's: the others, which would not end, are ended.

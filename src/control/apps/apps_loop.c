@@ -106,10 +106,12 @@ static struct app_part *part_new(struct apps_loop *l, struct app *a, const char 
     return p;
 }
 
-static void part_take(struct app_part *p, const json_t *object)
+static void part_take(const struct apps_loop *l, struct app_part *p, const json_t *object)
 {
+    const struct apps_options *o = &l->options;
+
     json_decref(p->object);
-    p->object = json_incref((json_t *)(uintptr_t)object);
+    p->object = p->app || !o->brief ? json_incref((json_t *)(uintptr_t)object) : o->brief(object);
     p->version = apps_version_of(object);
 }
 
@@ -174,7 +176,7 @@ void apps_put_part(struct apps_loop *l, const char *ns, const char *name, const 
             turn_poke(&p->app->item);
         apps_part_move(p, a);
     }
-    part_take(p, object);
+    part_take(l, p, object);
     if (a) {
         a->write_retry = (struct retry){0}; /* what was refused may be right now */
         turn_poke(&a->item);
@@ -201,7 +203,7 @@ struct app_part *app_add_part(struct app *a, const json_t *object)
     if (p)
         apps_part_free(a->loop, p); /* an older part of this name */
     p = part_new(a->loop, a, a->ns, object);
-    part_take(p, object);
+    part_take(a->loop, p, object);
     return p;
 }
 

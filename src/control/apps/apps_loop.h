@@ -41,7 +41,7 @@ struct app_part {
     char *key;        /* "ns/name" */
     const char *name; /* in the key */
     char *uid;
-    json_t *object;
+    json_t *object;  /* shared; without an app, what the option `brief` leaves of it */
     int64_t version; /* of `object`, or of our last write */
     bool is_killed;  /* deleted by us: never alive again, whatever older news say */
 };
@@ -81,6 +81,8 @@ struct apps_options {
     const char *part_resource; /* "pods", "replicasets.apps" */
     /* May an object without a controller be adopted? */
     bool (*is_free)(const json_t *part);
+    /* What is kept of a part without a controller, as a new reference; NULL: the object. */
+    json_t *(*brief)(const json_t *part);
     void (*forget)(void *arg); /* NULL, or frees what other sources told */
     void *arg;                 /* of forget and apps_arg */
 };

@@ -99,6 +99,29 @@ static bool is_free(const json_t *pod)
     return !pod_is_terminal(pod) && !pod_is_deleting(pod);
 }
 
+static void share_member(json_t *to, const json_t *from, const char *name)
+{
+    json_t *value = json_object_get(from, name);
+
+    if (value)
+        json_put(to, name, json_incref(value));
+}
+
+/* Most pods of a machine are of no set, and a pod's containers take more memory than all the rest.
+ * A pod that is adopted is read in whole with the news of the adoption. */
+static json_t *pod_brief(const json_t *pod)
+{
+    static const char *const members[] = {"nodeName", "affinity", "volumes", "hostname", NULL};
+    json_t *brief = json_object();
+    json_t *spec = json_object_at(brief, "spec");
+
+    share_member(brief, pod, "metadata");
+    share_member(brief, pod, "status");
+    for (size_t i = 0; members[i]; i++)
+        share_member(spec, json_object_get(pod, "spec"), members[i]);
+    return brief;
+}
+
 static const struct turns_source podset_sources[] = {
     {"apps", "replicasets", put_replicaset, remove_replicaset},
     {"apps", "statefulsets", put_statefulset, remove_statefulset},
@@ -119,6 +142,7 @@ struct err *podsets_new(const struct podsets_options *o, struct podsets **ret)
                                       .n_sources = COUNT(podset_sources),
                                       .part_resource = "pods",
                                       .is_free = is_free,
+                                      .brief = pod_brief,
                                       .forget = podsets_forget,
                                       .arg = s};
     struct err *e;

@@ -168,12 +168,19 @@ struct err *objects_decode(const struct store_object *o, json_t **ret)
     return NULL;
 }
 
+/* Readers keep a tree for each object, and managedFields would be two thirds of it. */
+static void strip_managers(json_t *tree)
+{
+    (void)json_object_del(json_object_get(tree, "metadata"), "managedFields"); /* or absent */
+}
+
 struct err *objects_decode_shared(struct objects *objects, const struct store_object *o,
                                   json_t **ret)
 {
     AUTO(json_freep) json_t *tree = NULL;
 
     TRY(json_pool_parse(objects->pool, o->bytes, &tree));
+    strip_managers(tree);
     put_version(tree, o);
     *ret = TAKE(tree);
     return NULL;
@@ -190,6 +197,7 @@ struct err *objects_decode_metadata(struct objects *objects, const struct store_
         return objects_decode_shared(objects, o, ret);
     TRY(json_pool_parse(objects->pool, text, &metadata));
     json_put(tree, "metadata", metadata);
+    strip_managers(tree);
     put_version(tree, o);
     *ret = TAKE(tree);
     return NULL;

@@ -165,8 +165,8 @@ struct err *objects_delete(struct objects *o, const struct objects_request *r,
 
 /* The object's tree, with metadata.resourceVersion set from its version. New reference. */
 struct err *objects_decode(const struct store_object *o, json_t **ret) MUST_CHECK;
-/* As objects_decode, much faster, for readers: the tree shares parts with other trees and must not
- * be changed (base/json_pool.h). */
+/* As objects_decode, much faster, for readers: without metadata.managedFields. The tree shares
+ * parts with other trees and must not be changed (base/json_pool.h). */
 struct err *objects_decode_shared(struct objects *objects, const struct store_object *o,
                                   json_t **ret) MUST_CHECK;
 /* As objects_decode_shared, but only the member "metadata" is certain to be there. */

@@ -220,13 +220,20 @@ static struct err *keep_image_env(const struct pod *p, const json_t *env, json_t
     return NULL;
 }
 
+/* A container with the machine's files has the machine's name: no other one is in its /etc/hosts.
+ * The caller frees it. */
+static char *container_hostname(const struct pod *p, bool has_image)
+{
+    return has_image || pod_has_network(p) ? pod_hostname(p) : mem_strdup(p->set->o.host->hostname);
+}
+
 /* `*ret_own`: variables of the manifest; `*ret`: these and variables of the image or this machine.
  */
 static struct err *build_env(const struct pod *p, const json_t *spec, const struct image *image,
                              const struct host_user *user, json_t **ret_own, json_t **ret)
 {
     const struct env_input in = pod_env_input(p, spec);
-    AUTO_FREE char *hostname = pod_hostname(p);
+    AUTO_FREE char *hostname = container_hostname(p, image != NULL);
     AUTO(json_freep)
     json_t *env = image ? spec_image_env(image, user, hostname) : spec_base_env(user, hostname);
     AUTO(json_freep) json_t *own = image ? json_object() : json_incref(env);
@@ -371,7 +378,7 @@ static struct err *parts_collect(const struct pod *p, const struct container *c,
     x->rootfs = root ? mem_format("%s/root", root->dir) : mem_strdup(o->rootfs);
     x->sys_dir = mem_format("%s/" HOST_SYS_DIR, o->dir);
     x->device_dir = mem_format("%s/" HOST_DEVICE_DIR, o->dir);
-    x->hostname = pod_hostname(p);
+    x->hostname = container_hostname(p, root != NULL);
     x->netns = pod_netns(p);
     parts_find_user(p, c, root, x);
     if (root)
