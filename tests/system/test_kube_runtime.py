@@ -151,7 +151,7 @@ def test_containerd_without_a_file_has_the_version_of_the_program():
 
 
 def test_what_cannot_be_read_is_told():
-    for text, said in (("version = 1\n", "want 2 or 3"), ("version = 2\nimports = 'a'\n", "imports: want an array"),
+    for text, said in (("version = 1\n", "want 2 or 3"), ("version = 2\nimports = 'a'\n", "imports: want an array of paths"),
                        ('version = 2\n[a\n', "line 2: want ']'"), ('version = 2\nx = "a\n', "line 2: a string without an end"),
                        ("version = 2\nx = [1,\n", "line 2: an array or table without an end"), ("version = 2\nnothing\n", "line 2: want KEY = VALUE")):
         with Machine() as m:

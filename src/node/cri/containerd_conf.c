@@ -129,11 +129,33 @@ static char *array_next(struct array_reader *r)
     return NULL;
 }
 
+/* Is the value an array of strings in single quotes or quotes without escapes, and no more? */
+static bool is_paths(struct str value)
+{
+    if (value.size < 2 || value.at[0] != '[' || value.at[value.size - 1] != ']')
+        return false;
+    for (size_t i = 1; i + 1 < value.size; i++) {
+        char c = value.at[i];
+        const char *end = &value.at[i];
+
+        if (c == '#')
+            end = memchr(end, '\n', value.size - i);
+        else if (c == '"' || c == '\'')
+            end = memchr(end + 1, c, value.size - i - 1);
+        else if (!strchr(" \t\r\n,", c))
+            return false;
+        if (!end)
+            return false;
+        i = (size_t)(end - value.at);
+    }
+    return !memchr(value.at, '\\', value.size);
+}
+
 static struct err *imports_find(struct str text, struct toml_piece *ret)
 {
     TRY(toml_find(text, "", "imports", ret));
-    if (ret->kind != TOML_END && (ret->value.size < 2 || ret->value.at[0] != '['))
-        return err_new(ERR_INVALID, "imports: want an array");
+    if (ret->kind != TOML_END && !is_paths(ret->value))
+        return err_new(ERR_INVALID, "imports: want an array of paths without backslashes");
     return NULL;
 }
 

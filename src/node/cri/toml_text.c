@@ -77,6 +77,8 @@ static struct err *value_size(const struct toml_reader *r, size_t at, size_t *re
             continue;
         }
         depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+        if (depth < 0)
+            return err_new(ERR_INVALID, "line %u: a bracket too many", r->line + 1);
         end = is_blank(c) ? end : i + 1;
     }
     if (depth > 0)
