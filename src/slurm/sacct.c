@@ -499,6 +499,34 @@ static void sacct_add_steps(const json_t *job, const json_t *steps, size_t *next
         json_array_append_new(rows, slurm_step_account(job, json_array_get(steps, *next)));
 }
 
+/* Has the job a script that has started? One that was cancelled while it waited has no nodes. */
+static bool sacct_has_batch(const json_t *job)
+{
+    const char *state = json_text(job, "state");
+
+    return json_bool(job, "batch", false) && json_int(job, "hetJobOffset", 0) == 0 &&
+           json_int(job, "startTime", 0) > 0 && !text_equal(state, "PENDING") &&
+           (!text_equal(state, "CANCELLED") || json_text_filled(job, "nodes"));
+}
+
+/* The batch step of a job. Slurm calls a script that it has ended CANCELLED, by the signal that did
+ * it. New reference. */
+static json_t *sacct_batch(const json_t *job)
+{
+    const char *state = json_text(job, "state");
+    json_t *step = json_copy((json_t *)(uintptr_t)job);
+    bool is_timeout = text_equal(state, "TIMEOUT");
+    bool has_end = json_int(job, "exitCode", 0) != 0 || json_int(job, "exitSignal", 0) != 0;
+
+    json_put_text(step, "step", "batch");
+    if (!is_timeout && !text_equal(state, "CANCELLED") && !text_equal(state, "PREEMPTED"))
+        return step;
+    json_put_text(step, "state", "CANCELLED");
+    if (is_timeout || !has_end)
+        json_put_int(step, "exitSignal", SIGTERM);
+    return step;
+}
+
 /* Adds the batch step of each job that has started, and its steps. New reference. */
 static json_t *sacct_with_steps(const json_t *jobs, const json_t *steps)
 {
@@ -508,19 +536,9 @@ static json_t *sacct_with_steps(const json_t *jobs, const json_t *steps)
     size_t i;
 
     json_array_foreach ((json_t *)(uintptr_t)jobs, i, job) {
-        json_t *step;
-
         json_array_append(rows, job);
-        if (json_bool(job, "batch", false) && json_int(job, "hetJobOffset", 0) == 0 &&
-            json_int(job, "startTime", 0) > 0 && !text_equal(json_text(job, "state"), "PENDING")) {
-            step = json_copy(job);
-            json_put_text(step, "step", "batch");
-            if (text_equal(json_text(job, "state"), "TIMEOUT")) {
-                json_put_text(step, "state", "CANCELLED");
-                json_put_int(step, "exitSignal", SIGTERM);
-            }
-            json_array_append_new(rows, step);
-        }
+        if (sacct_has_batch(job))
+            json_array_append_new(rows, sacct_batch(job));
         sacct_add_steps(job, steps, &next, rows);
     }
     return rows;

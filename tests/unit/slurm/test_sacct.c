@@ -20,6 +20,12 @@ static const char *const accounts_text =
     "[{\"jobId\":7,\"pod\":\"swept-x\",\"user\":\"ann\",\"state\":\"CANCELLED\","
     "\"cancelledBy\":1000,\"from\":\"2026-11-23T08:00:00Z\",\"to\":\"2026-11-23T08:00:00Z\","
     "\"slurm\":{\"name\":\"swept\"}},"
+    "{\"jobId\":6,\"pod\":\"ended-x\",\"user\":\"ann\",\"state\":\"CANCELLED\",\"node\":\"n2\","
+    "\"cancelledBy\":1000,\"from\":\"2026-11-22T08:00:00Z\",\"to\":\"2026-11-22T09:00:00Z\","
+    "\"slurm\":{\"name\":\"ended\"}},"
+    "{\"jobId\":5,\"pod\":\"evicted-x\",\"user\":\"ann\",\"state\":\"PREEMPTED\",\"node\":\"n2\","
+    "\"exitSignal\":9,\"from\":\"2026-11-22T07:00:00Z\",\"to\":\"2026-11-22T07:30:00Z\","
+    "\"slurm\":{\"name\":\"ended\"}},"
     "{\"jobId\":8,\"pod\":\"old-x\",\"user\":\"ann\",\"queue\":\"team\",\"node\":\"n2\","
     "\"state\":\"OUT_OF_MEMORY\",\"exitCode\":0,\"exitSignal\":9,\"from\":\"2026-11-24T08:00:00Z\","
     "\"to\":\"2026-11-24T09:01:01Z\",\"gpuBusyTime\":{\"seconds\":1830,\"nanos\":500000000},"
@@ -86,7 +92,8 @@ static void prints_tables(void **state)
         {{"-X", "-n", "-P", "-o", "JobIdRaw,State%20", "-s", "F,OOM", "-S", "2026-11-24"},
          "8|OUT_OF_MEMORY\n9|FAILED\n"},
         {{"-o", "JobID,State,NodeList", "--parsable2", "-j", "12", "-X"},
-         "JobID|State|NodeList\n7|CANCELLED by 1000|None assigned\n8|OUT_OF_MEMORY|n2\n"
+         "JobID|State|NodeList\n5|PREEMPTED|n2\n6|CANCELLED by 1000|n2\n7|CANCELLED by 1000|None "
+         "assigned\n8|OUT_OF_MEMORY|n2\n"
          "9|FAILED|n1\n12|RUNNING|n1\n"
          "13_[0-1]|PENDING|None assigned\n"},
         {{"-np", "--name=old", "-o", "jobid,elapsed,reqgres,allocgres,maxrss"},
@@ -106,8 +113,10 @@ static void prints_tables(void **state)
          "cpu=n2,energy=n2,gres/gpumem=n2,gres/gpuutil=n2,mem=n2\n"},
         {{"-nXP", "--name=done", "-o", "planned,plannedcpuraw,consumedenergyraw"},
          "00:00:10|20|\n"},
-        {{"-nXP", "--name=swept", "-S", "2026-11-23", "-o", "jobid,state"},
-         "7|CANCELLED by 1000\n"},
+        {{"-nP", "--name=swept", "-S", "2026-11-23", "-o", "jobid,state"}, "7|CANCELLED by 1000\n"},
+        {{"-nP", "--name=ended", "-S", "2026-11-22", "-o", "jobid,state,exitcode"},
+         "5|PREEMPTED|0:9\n5.batch|CANCELLED|0:9\n"
+         "6|CANCELLED by 1000|0:0\n6.batch|CANCELLED|0:15\n"},
         {{"-nP", "--name=done", "--units=M", "-o", "maxrss"}, "\n1M\n2M\n"},
         {{"-nX", "--name=none"}, ""},
     };
