@@ -64,9 +64,9 @@ class Site:
         return r.out
 
 
-def run(name, test):
+def run(name, test, *arguments):
     install(name)
-    with Mete("emulated:2xH100") as m:
+    with Mete("emulated:2xH100", list(arguments)) as m:
         test(Site(m))
 
 
@@ -253,8 +253,8 @@ DASK = """
         with SLURMCluster(cores=1, processes=1, memory="300MB", walltime="00:10:00", interface="lo", queue="main",
                           job_extra_directives=["--comment=dask"], local_directory="/tmp") as cluster:
             with Client(cluster) as client:
-                cluster.scale(2)
-                client.wait_for_workers(2, timeout=300)
+                cluster.scale(8)
+                client.wait_for_workers(8, timeout=300)
                 assert sum(client.gather(client.map(lambda n: n * n, range(100)))) == 328350
                 cluster.adapt(minimum=1, maximum=1)
                 while len(client.scheduler_info()["workers"]) > 1:
@@ -264,7 +264,7 @@ DASK = """
 
 
 def dask():
-    run("dask", lambda site: site.python(DASK))
+    run("dask", lambda site: site.python(DASK), "--cpus", "8")
 
 
 # ---- Parsl ----

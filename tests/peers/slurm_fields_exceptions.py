@@ -1,6 +1,8 @@
 """Differences between Mete and Slurm 22.05, each with its reason: (command, key), where both are patterns of the shell. GAP is what Mete should
 have and has not."""
 
+import os
+import re
 from fnmatch import fnmatchcase
 
 VERSION = "Mete has the texts of 24.11, which differ from those of 22.05"
@@ -17,7 +19,12 @@ SCRIPT = "the script counts as a step of its job, and has the signal in its code
 WORDS = "the same is said in other words or on the other stream"
 STRICT = "bad input is an error; 22.05 goes on"
 OTHERS = "users and nodes of the other doors need not be known on the machine of the command"
-SETTINGS = "what has no effect in Mete is not listed, and paths, ports and plugins are its own"
+UNSET = "a key that slurm.conf does not set is not listed"
+DAEMON = "of slurmctld itself"
+NUMBER = "24.11 has an object for a number that may be absent or infinite"
+LIST = "24.11 has a list for states and flags"
+OBJECT = "24.11 has an object with these members"
+NULL = "22.05 has null where nothing is known, 24.11 an empty text, list or number"
 ORDER = "equal jobs come in the order of their submission"
 GAP = "missing"
 
@@ -26,8 +33,22 @@ def keys(reason, command, names):
     return {(command, name): reason for name in names.split()}
 
 
+def without_effect():
+    """The keys of slurm.conf that have no effect, with the reasons of docs/slurm-conf.md."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "slurm-conf.md"), encoding="utf-8") as f:
+        rows = f.read().partition("## All other keys")[2].rpartition("| without effect |")[2].splitlines()
+    return {("show config", name): row.rstrip(" |").rpartition(" | ")[2] for row in rows for name in re.findall(r"`(\w+)`", row.partition(" | ")[0])}
+
+
 EXCEPTIONS = {
-    ("show config", "*"): SETTINGS,
+    **without_effect(),
+    **keys(UNSET, "show config", """AccountingStorageEnforce CliFilterPlugins Epilog GresTypes JobDefaults JobSubmitPlugins Licenses MailProg MCSPlugin
+        MpiDefault OverTimeLimit PreemptExemptTime PreemptMode PreemptType PrivateData Prolog PrologEpilogTimeout"""),
+    **keys(DAEMON, "show config", "BOOT_TIME HASH_VAL MULTIPLE_SLURMD NEXT_JOB_ID SLURM_CONF SlurmctldHost[[]0]"),
+    ("show config", "PMIx*"): "of Slurm's pmix.conf",
+    ("show config", "UsePam"): "Mete starts and contains processes by its own means",
+    ("show config", "SLURM_VERSION"): VERSION,
+    ("show config", "DisableRootJobs"): "YES and NO are in capitals",
     ("* texts", "-V (out)"): VERSION,
     ("* texts", "*nosuchuser (*)"): OTHERS,
     ("squeue texts", "-w nosuch (*)"): OTHERS,
@@ -51,7 +72,24 @@ EXCEPTIONS = {
     ("scancel texts", "99999999 (*)"): "an unknown job is an error",
     ("scancel texts", "{run}.99 (*)"): GAP + ": an unknown step is no error",
     ("scancel texts", "-t nope (err)"): WORDS,
-    ("* --json", "*"): "documents have the shape of 24.11, where optional numbers are objects and states are lists",
+    ("* --json", "meta.*"): "24.11 has `meta.slurm`, with texts, and the plugin of its reader",
+    ("sinfo --json", "nodes[[]]*"): "24.11 has groups of nodes in `sinfo`, as the table; `scontrol show node --json` has nodes",
+    **keys(NUMBER, "squeue --json", """jobs[[]].accrue_time jobs[[]].array_job_id jobs[[]].array_task_id jobs[[]].array_max_tasks jobs[[]].cores_per_socket
+        jobs[[]].billable_tres jobs[[]].cpus_per_task jobs[[]].cpu_frequency_* jobs[[]].deadline jobs[[]].delay_boot jobs[[]].eligible_time jobs[[]].end_time
+        jobs[[]].last_sched_evaluation jobs[[]].max_cpus jobs[[]].max_nodes jobs[[]].tasks_per_* jobs[[]].cpus jobs[[]].node_count jobs[[]].tasks
+        jobs[[]].het_job_* jobs[[]].memory_per_* jobs[[]].minimum_* jobs[[]].preempt_time jobs[[]].pre_sus_time jobs[[]].priority jobs[[]].resize_time
+        jobs[[]].sockets_per_node jobs[[]].start_time jobs[[]].submit_time jobs[[]].suspend_time jobs[[]].time_limit jobs[[]].time_minimum
+        jobs[[]].threads_per_core"""),
+    **keys(LIST, "squeue --json", "jobs[[]].flags[[]] jobs[[]].job_state jobs[[]].show_flags[[]] jobs[[]].shared jobs[[]].profile"),
+    **keys(OBJECT, "squeue --json", "jobs[[]].derived_exit_code jobs[[]].exit_code jobs[[]].job_resources.*"),
+    **keys(NULL, "squeue --json", "jobs[[]].core_spec jobs[[]].thread_spec jobs[[]].nice"),
+    ("squeue --json", "jobs[[]].gres_detail[[]]"): GPUS,
+    **keys(NUMBER, "sacct --json", "jobs[[]].array.task_id jobs[[]].time.limit jobs[[]].het.job_offset jobs[[]].priority jobs[[]].steps[[]].CPU.requested_frequency.*"),
+    **keys(LIST, "sacct --json", "jobs[[]].flags[[]] jobs[[]].state.current jobs[[]].steps[[]].state jobs[[]].*exit_code.status"),
+    **keys(OBJECT, "sacct --json", """jobs[[]].*exit_code.return_code jobs[[]].required.memory jobs[[]].steps[[]].time.end jobs[[]].steps[[]].time.start jobs[[]].steps[[]].pid
+        jobs[[]].steps[[]].statistics.energy.consumed jobs[[]].steps[[]].step.*"""),
+    **keys(NULL, "sacct --json", """jobs[[]].comment.* jobs[[]].array.task jobs[[]].association.partition jobs[[]].container jobs[[]].*kill_request_user
+        jobs[[]].reservation.name jobs[[]].*tres.*.name jobs[[]].steps[[]].CPU.governor"""),
     **keys(VERSION, "show [!r]*", "MaxCPUsPerSocket Version CapWatts ExtSensors* ResumeAfterTime TRES Power ReqTRES AllocTRES SubmitLine TresPer* MemPerTres"),
     ("show reservation", "Watts"): VERSION,
     **keys(VERSION, "sinfo -*", "%v %i Version StateComplete"),
@@ -87,7 +125,7 @@ EXCEPTIONS = {
     **keys(SCRIPT, "show job", "ExitCode"),
     **keys(SCRIPT, "squeue -O", "DerivedEC"),
     **keys(SCRIPT, "sacct of a *", "ExitCode State"),
-    **keys("SEE", "*", "%U UserLong"),
+    **keys("the user who drained the node has a name, and need not have a uid", "sinfo -*", "%U UserLong"),
     ("sacct of a step", "SubmitLine"): GAP + ": the line of srun is not kept",
     ("show job", "Extra"): "a sentence says why a job waits",
     ("show job", "WCKey"): "a key is kept as it is, without TrackWCKey",

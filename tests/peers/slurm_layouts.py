@@ -113,6 +113,7 @@ CASES = [f"{WHOLE} : {line}".strip() for line in INSIDE if line] + [line for lin
 SAME = "every node of a job has as many cpus, and its tasks are spread evenly; 22.05 fills the first node"
 # (pattern of the words, pattern of the variable): the reason.
 EXCEPTIONS = {
+    (f"{WHOLE} : -N2 -n5 -w [{{]0[}}]", "(code)"): "a node list of a step has all of its nodes; 22.05 adds others",
     ("-N3 -n7 : *", "*"): SAME,
     ("-N3 -n7 :", "*"): SAME,
     ("-N2 -n5 :", "*"): SAME,

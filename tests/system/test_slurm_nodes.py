@@ -163,8 +163,7 @@ def requests(s, nodes):
     equal(s.text("listed"), f"{nodes[1]},{nodes[0]} 2\n")
     for words, want in ((["-N3"], "Requested node configuration is not available"),
                         (["-N1", "-w", ",".join(nodes)], "Node count specification invalid"),
-                        (["-N2", "--contiguous"], "--contiguous is not available yet"),
-                        (["--spread-job"], "--spread-job is not available yet")):
+                        (["-N2", "--contiguous"], "--contiguous is not available yet")):
         r = s.call("sbatch", *words, "--wrap", "true")
         check(r.code == 1 and want in r.err, words, r)
     equal(s.call("sbatch", "--test-only", "-N2", "--wrap", "true").err.split(" using ")[1],
@@ -172,6 +171,10 @@ def requests(s, nodes):
     job = s.submit("-n2", f"--cpus-per-task={os.cpu_count()}", "-o", "spread", "--wrap", "echo $SLURM_NNODES $SLURM_TASKS_PER_NODE")
     s.wait_state(job, "COMPLETED")
     equal(s.text("spread"), "2 1(x2)\n")
+    for least, want in (("1-2", "2 1(x2)\n"), ("1", "1 2\n")):
+        job = s.submit("-n2", "-O", "-N", least, "--spread-job", "-o", "spread", "--wrap", "echo $SLURM_NNODES $SLURM_TASKS_PER_NODE")
+        s.wait_state(job, "COMPLETED")
+        equal(s.text("spread"), want, least)
 
 
 HET = """#!/bin/sh
