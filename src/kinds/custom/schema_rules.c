@@ -189,8 +189,10 @@ const struct schema_rules *schema_rules_new(struct schema *s, const struct schem
     rules->variables_optional[0] = rules->variables[0];
     rules->variables_optional[1] = rules->variables[1];
     rules->variables_optional[1].is_optional = true;
-    rules->language = (struct cel_language){&shapes, rules->variables, 2};
-    rules->language_optional = (struct cel_language){&shapes, rules->variables_optional, 2};
+    rules->language =
+        (struct cel_language){.shapes = &shapes, .variables = rules->variables, .n_variables = 2};
+    rules->language_optional = (struct cel_language){
+        .shapes = &shapes, .variables = rules->variables_optional, .n_variables = 2};
     rules->at = arena_alloc(s->arena, json_array_size(list) * sizeof(*rules->at));
     for (size_t i = 0; i < json_array_size(list); i++) {
         struct schema_rule *rule = &rules->at[rules->n++];

@@ -46,6 +46,7 @@ struct cel_language {
     const struct cel_shapes *shapes; /* NULL: none */
     const struct cel_variable *variables;
     size_t n_variables;
+    const char *named; /* the variable whose members are named expressions; NULL: none */
 };
 
 struct cel_rule;
@@ -69,3 +70,23 @@ struct err *cel_rule_holds(const struct cel_rule *r, const json_t *const *values
 /* The same for a text, which the caller frees. */
 struct err *cel_rule_text(const struct cel_rule *r, const json_t *const *values, int64_t *steps,
                           char **ret) MUST_CHECK;
+
+/* An expression that others use as a member of the variable `named`. */
+struct cel_named {
+    const char *name;
+    const struct cel_rule *rule;
+};
+
+/*
+ * Values for several rules of one language. A named expression is evaluated when it is first used,
+ * once. A rule may take a million steps, all rules of a session ten million. Borrows all.
+ */
+struct cel_session;
+struct cel_session *cel_session_new(const json_t *const *values, const struct cel_named *named,
+                                    size_t n_named);
+void cel_session_free(struct cel_session *s); /* accepts NULL */
+/* As cel_rule_holds and cel_rule_text. */
+struct err *cel_session_holds(struct cel_session *s, const struct cel_rule *rule,
+                              bool *ret) MUST_CHECK;
+struct err *cel_session_text(struct cel_session *s, const struct cel_rule *rule,
+                             char **ret) MUST_CHECK;

@@ -47,8 +47,17 @@ struct cel_run {
     const struct cel_rule *rule;
     struct arena *arena;
     int64_t *steps;
-    struct cel_item *frame; /* variables: those of the language, then those of macros */
+    struct cel_item *frame;      /* variables: those of the language, then those of macros */
+    struct cel_session *session; /* NULL: none */
 };
+
+/* The value of `variables.name`, computed at its first use. False: there is no such expression.
+ * cel_session.c */
+struct err *session_named(struct cel_run *r, struct str name, struct cel_item *ret,
+                          bool *ret_found) MUST_CHECK;
+/* Evaluates with a frame of its own: `values` as for cel_rule_holds. cel_rule.c */
+struct err *rule_run(struct cel_run *r, const json_t *const *values,
+                     struct cel_item *ret) MUST_CHECK;
 
 /* A function or method with its arguments; a method's target is the first one. */
 typedef struct err *(*cel_call_fn)(struct cel_run *r, const struct cel_node *n,
@@ -75,6 +84,15 @@ struct cel_rule {
     size_t n_frame;
     bool uses[CEL_RULE_NAMES_MAX];
 };
+
+/* cel_rule_eval.c, cel_rule_macro.c. Recursive: as deep as the expression, which the parser caps.
+ */
+struct err *rule_eval(struct cel_run *r, const struct cel_node *n, struct cel_item *ret) MUST_CHECK;
+struct err *rule_yes(struct cel_run *r, const struct cel_node *n, bool *ret) MUST_CHECK;
+struct err *rule_macro(struct cel_run *r, const struct cel_node *n,
+                       struct cel_item *ret) MUST_CHECK;
+/* The name of a property as it is written in a rule: __dot__ for "." and so on. Of the arena. */
+struct str rule_unescape(struct cel_run *r, struct str name);
 
 struct err *rule_fault(const struct cel_node *n, const char *fmt, ...) PRINTF(2, 3) MUST_CHECK;
 struct err *rule_no_overload(const struct cel_node *n, const struct cel_item *v) MUST_CHECK;
