@@ -95,7 +95,7 @@ static struct err *check_replicas(const struct call *c, const json_t *replicas)
     if (json_integer_value(replicas) < 0)
         cause_invalid_int(&causes, PATH(PATH(NULL, "spec"), "replicas"),
                           json_integer_value(replicas), "must be greater than or equal to 0");
-    return causes_err(&causes, "Scale", c->name);
+    return causes_err(&causes, "Scale.autoscaling", c->name);
 }
 
 /* Writes what a Scale asks for. */

@@ -160,7 +160,7 @@ struct err *admit_network_topology(struct change *c)
         cause_forbidden(&causes, here(), "the annotations have topology constraints already");
     else
         highest = highest_of(t, asked, &causes);
-    TRY(causes_err(&causes, c->kind->kind, name ? name : ""));
+    TRY(causes_err_of(&causes, c->kind, name ? name : ""));
     write_down(t, highest, text_equal(json_text(asked, "mode"), "hard"), c->after);
     return NULL;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
+#include "kinds/kind/kind.h"
 
 enum {
     VALUE_SHOWN_MAX = 256,
@@ -252,6 +253,16 @@ struct err *causes_err(const struct causes *c, const char *kind, const char *nam
                 c->n > 1 ? "%s \"%s\" is invalid: [%s%s]" : "%s \"%s\" is invalid: %s%s", kind,
                 name, c->text.at, more ? more : "");
     return err_with_details(e, json_format(c->details));
+}
+
+struct err *causes_err_of(const struct causes *c, const struct kind *k, const char *name)
+{
+    AUTO_FREE char *full = NULL;
+
+    if (c->n == 0)
+        return NULL;
+    full = mem_format("%s%s%s", k->kind, *k->group ? "." : "", k->group);
+    return causes_err(c, full, name);
 }
 
 json_t *cause_list(const struct err *e)

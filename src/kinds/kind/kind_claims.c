@@ -382,14 +382,14 @@ static struct err *claim_validate_update(const json_t *before, const json_t *aft
                                          const struct kind_context *c)
 {
     (void)c;
-    return check_same_spec("ResourceClaim", before, after);
+    return check_same_spec("ResourceClaim.resource.k8s.io", before, after);
 }
 
 static struct err *claim_template_validate_update(const json_t *before, const json_t *after,
                                                   const struct kind_context *c)
 {
     (void)c;
-    return check_same_spec("ResourceClaimTemplate", before, after);
+    return check_same_spec("ResourceClaimTemplate.resource.k8s.io", before, after);
 }
 
 const struct kind kind_claim = {

@@ -58,7 +58,7 @@ static struct err *revision_validate_update(const json_t *before, const json_t *
     (void)c;
     if (was != is && !(was && is && json_equal(was, is)))
         cause_invalid(&causes, PATH(NULL, "data"), "", "field is immutable");
-    return causes_err(&causes, "ControllerRevision", name ? name : "");
+    return causes_err(&causes, "ControllerRevision.apps", name ? name : "");
 }
 
 const struct kind kind_controllerrevision = {

@@ -140,7 +140,7 @@ static struct err *daemonset_validate_update(const json_t *before, const json_t 
 
     (void)c;
     apps_validate_selector_kept(before, after, &causes);
-    return causes_err(&causes, "DaemonSet", name ? name : "");
+    return causes_err(&causes, "DaemonSet.apps", name ? name : "");
 }
 
 const struct kind kind_daemonset = {

@@ -308,7 +308,7 @@ static struct err *definition_validate_update(const json_t *before, const json_t
         check_immutable(&causes, json_object_get(was, "names"), json_object_get(is, "names"),
                         "kind", PATH(at, "names"));
     }
-    return causes_err(&causes, "CustomResourceDefinition",
+    return causes_err(&causes, "CustomResourceDefinition.apiextensions.k8s.io",
                       json_text_at(after, "metadata", "name", NULL));
 }
 

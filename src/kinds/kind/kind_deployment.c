@@ -166,7 +166,7 @@ static struct err *deployment_validate_update(const json_t *before, const json_t
 
     (void)c;
     apps_validate_selector_kept(before, after, &causes);
-    return causes_err(&causes, "Deployment", name ? name : "");
+    return causes_err(&causes, "Deployment.apps", name ? name : "");
 }
 
 const struct kind kind_deployment = {

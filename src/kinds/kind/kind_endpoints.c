@@ -298,7 +298,7 @@ static struct err *slice_validate_update(const json_t *before, const json_t *aft
     if (!text_equal(json_text(before, "addressType"), type))
         cause_invalid(&causes, PATH(NULL, "addressType"), text_or_empty(type),
                       "field is immutable");
-    return causes_err(&causes, "EndpointSlice",
+    return causes_err(&causes, "EndpointSlice.discovery.k8s.io",
                       text_or_empty(json_text_at(after, "metadata", "name", NULL)));
 }
 

@@ -290,7 +290,7 @@ static struct err *job_validate_update(const json_t *before, const json_t *after
     for (size_t i = 0; i < COUNT(fixed); i++)
         check_same(was, is, fixed[i], at, &causes);
     check_template(before, is, at, &causes);
-    return causes_err(&causes, "Job", name ? name : "");
+    return causes_err(&causes, "Job.batch", name ? name : "");
 }
 
 const struct kind kind_job = {

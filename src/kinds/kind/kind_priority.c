@@ -99,7 +99,7 @@ static struct err *priority_validate_update(const json_t *before, const json_t *
     if (!text_equal(json_text(before, "preemptionPolicy"), policy))
         cause_invalid(&causes, PATH(NULL, "preemptionPolicy"), policy ? policy : "",
                       "field is immutable");
-    return causes_err(&causes, "PriorityClass", name ? name : "");
+    return causes_err(&causes, "PriorityClass.scheduling.k8s.io", name ? name : "");
 }
 
 const struct kind kind_priority = {

@@ -240,12 +240,12 @@ static struct err *binding_validate_update(const json_t *before, const json_t *a
     AUTO(causes_done) struct causes causes = {0};
     const json_t *role = json_object_get(after, "roleRef");
     AUTO_FREE char *shown = mem_format("%s/%s", value_text(role, "kind"), value_text(role, "name"));
+    AUTO_FREE char *full = mem_format("%s." RBAC_GROUP, value_text(after, "kind"));
 
     (void)c;
     if (!json_equal(json_object_get(before, "roleRef"), role))
         cause_invalid(&causes, PATH(NULL, "roleRef"), shown, "cannot change roleRef");
-    return causes_err(&causes, value_text(after, "kind"),
-                      text_or_empty(json_text_at(after, "metadata", "name", NULL)));
+    return causes_err(&causes, full, text_or_empty(json_text_at(after, "metadata", "name", NULL)));
 }
 
 static const struct column binding_columns[] = {

@@ -80,7 +80,7 @@ static struct err *replicaset_validate_update(const json_t *before, const json_t
 
     (void)c;
     apps_validate_selector_kept(before, after, &causes);
-    return causes_err(&causes, "ReplicaSet", name ? name : "");
+    return causes_err(&causes, "ReplicaSet.apps", name ? name : "");
 }
 
 const struct kind kind_replicaset = {

@@ -158,7 +158,7 @@ static struct err *statefulset_validate_update(const json_t *before, const json_
                         "'template', 'updateStrategy', 'revisionHistoryLimit', "
                         "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "
                         "forbidden");
-    return causes_err(&causes, "StatefulSet", name ? name : "");
+    return causes_err(&causes, "StatefulSet.apps", name ? name : "");
 }
 
 const struct kind kind_statefulset = {

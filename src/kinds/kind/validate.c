@@ -229,5 +229,5 @@ struct err *kind_validate_update(const struct kind *k, const json_t *before, con
                              text_equal(subresource, "status") ? subresource : NULL, &causes);
     if (k->validate)
         k->validate(object, &causes);
-    return causes_err(&causes, k->kind, name ? name : "");
+    return causes_err_of(&causes, k, name ? name : "");
 }

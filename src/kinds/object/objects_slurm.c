@@ -214,8 +214,8 @@ static struct err *check_known(const struct change *c)
     if (!json_text(spec, "script") && json_object_get(spec, "container"))
         cause_forbidden(&causes, PATH(PATH(NULL, "spec"), "container"),
                         "an allocation without a script has no container yet");
-    return causes_err(&causes, c->kind->kind,
-                      text_or_empty(json_text_at(c->after, "metadata", "name", NULL)));
+    return causes_err_of(&causes, c->kind,
+                         text_or_empty(json_text_at(c->after, "metadata", "name", NULL)));
 }
 
 static struct err *check_dependency(const struct change *c)
@@ -571,8 +571,8 @@ struct err *slurm_update_rules(struct change *c)
     if (!is_same(json_at(was, "array", "indexes", NULL), json_at(is, "array", "indexes", NULL)))
         cause_forbidden(&causes, PATH(PATH(PATH(NULL, "spec"), "array"), "indexes"),
                         "does not change after the submission");
-    TRY(causes_err(&causes, c->kind->kind,
-                   text_or_empty(json_text_at(c->after, "metadata", "name", NULL))));
+    TRY(causes_err_of(&causes, c->kind,
+                      text_or_empty(json_text_at(c->after, "metadata", "name", NULL))));
     TRY(check_hold(c));
     TRY(check_suspended(c));
     TRY(check_limit(c));

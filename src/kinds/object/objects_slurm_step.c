@@ -341,8 +341,8 @@ struct err *slurm_step_update_rules(struct change *c)
         return step_denied();
     step_check_members(is, was, true, &causes);
     step_check_members(was, is, false, &causes);
-    TRY(causes_err(&causes, c->kind->kind,
-                   text_or_empty(json_text_at(c->after, "metadata", "name", NULL))));
+    TRY(causes_err_of(&causes, c->kind,
+                      text_or_empty(json_text_at(c->after, "metadata", "name", NULL))));
     stamp_format_micro(c->who.now_ns, now);
     if (!text_equal(json_text(was, "renewTime"), json_text(is, "renewTime")))
         json_put_text(is, "renewTime", now); /* the clock of the client may differ */

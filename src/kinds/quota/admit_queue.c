@@ -120,7 +120,7 @@ static struct err *check_above(const struct change *c)
         if (text_equal(up, name)) {
             cause_invalid(&causes, PATH(PATH(NULL, "spec"), "parent"), parent,
                           "the parent is below this queue");
-            return causes_err(&causes, c->kind->kind, name);
+            return causes_err_of(&causes, c->kind, name);
         }
         o = store_get_applied(c->objects->store, objects_key(c->kind, "", up));
         if (!o)

@@ -178,9 +178,10 @@ static void queues_change_places(void **state)
     (void)state;
     world_must(put_queue("a", "{}"));
     world_must(put_queue("b", "{'parent':'a'}"));
-    world_refused(put_queue("a", "{'parent':'b'}"), 422,
-                  "Queue \"a\" is invalid: spec.parent: Invalid value: \"b\": the parent is below "
-                  "this queue");
+    world_refused(
+        put_queue("a", "{'parent':'b'}"), 422,
+        "Queue.mete.dev \"a\" is invalid: spec.parent: Invalid value: \"b\": the parent is below "
+        "this queue");
     world_must(put_queue("b", "{'parent':'root'}"));
     world_must(put_queue("a", "{'parent':'b'}"));
     assert_active("a", "True", "Ready", NULL);

@@ -86,9 +86,9 @@ static void only_the_user_of_the_job_has_steps(void **state)
     world_refused(world_patch(&jw.w, step, "{'spec':{'end':{'state':'COMPLETED'}}}", NULL), 403,
                   "Access/permission denied");
     world_refused(world_delete(&jw.w, step, NULL, NULL), 403, "Access/permission denied");
-    world_refused(
-        world_patch(&jw.w, STEP("j.0"), "{'spec':{'tasks':7}}", NULL), 422,
-        "SlurmStep \"j.0\" is invalid: spec.tasks: Forbidden: does not change after the start");
+    world_refused(world_patch(&jw.w, STEP("j.0"), "{'spec':{'tasks':7}}", NULL), 422,
+                  "SlurmStep.mete.dev \"j.0\" is invalid: spec.tasks: Forbidden: does not change "
+                  "after the start");
 }
 
 static void a_job_of_srun_ends_without_signs_of_life(void **state)

@@ -167,10 +167,12 @@ static void a_class_keeps_its_value_and_the_system_its_classes(void **state)
     gold.name = "gold";
     system.name = "system-node-critical";
     world_refused(world_patch(&w, gold, "{'value':5}", NULL), 422,
-                  "PriorityClass \"gold\" is invalid: value: Forbidden: may not be changed in an "
+                  "PriorityClass.scheduling.k8s.io \"gold\" is invalid: value: Forbidden: may not "
+                  "be changed in an "
                   "update.");
     world_refused(world_patch(&w, gold, "{'preemptionPolicy':'Never'}", NULL), 422,
-                  "PriorityClass \"gold\" is invalid: preemptionPolicy: Invalid value: \"Never\": "
+                  "PriorityClass.scheduling.k8s.io \"gold\" is invalid: preemptionPolicy: Invalid "
+                  "value: \"Never\": "
                   "field is immutable");
     world_refused(world_delete(&w, system, NULL, &is_gone), 403,
                   "priorityclasses.scheduling.k8s.io \"system-node-critical\" is forbidden: this "

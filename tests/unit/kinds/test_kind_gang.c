@@ -145,21 +145,25 @@ static void says_what_is_wrong(void **state)
          "Workload in version \"v1alpha1\" cannot be handled as a Workload: strict decoding error: "
          "unknown field \"spec.podGroupTemplates\""},
         {"v1beta1", "podgroups", "{'schedulingPolicy':{}}", 422,
-         "PodGroup \"x\" is invalid: spec.schedulingPolicy: Invalid value: \"\": exactly one of "
+         "PodGroup.scheduling.k8s.io \"x\" is invalid: spec.schedulingPolicy: Invalid value: \"\": "
+         "exactly one of "
          "basic and gang must be set"},
         {"v1beta1", "podgroups", "{'schedulingPolicy':{'gang':{'minCount':1},'basic':{}}}", 422,
-         "PodGroup \"x\" is invalid: spec.schedulingPolicy: Invalid value: \"\": exactly one of "
+         "PodGroup.scheduling.k8s.io \"x\" is invalid: spec.schedulingPolicy: Invalid value: \"\": "
+         "exactly one of "
          "basic and gang must be set"},
         {"v1beta1", "podgroups",
          "{'schedulingPolicy':{'basic':{}},'priorityClassName':'system-node-critical'}", 422,
-         "PodGroup \"x\" is invalid: spec.priorityClassName: Forbidden: groups cannot have a "
+         "PodGroup.scheduling.k8s.io \"x\" is invalid: spec.priorityClassName: Forbidden: groups "
+         "cannot have a "
          "system class; name the class in the pods"},
         {"v1beta1", "podgroups",
          "{'schedulingPolicy':{'basic':{}},'parentCompositePodGroupName':'y'}", 422,
-         "PodGroup \"x\" is invalid: spec.parentCompositePodGroupName: Forbidden: is not "
+         "PodGroup.scheduling.k8s.io \"x\" is invalid: spec.parentCompositePodGroupName: "
+         "Forbidden: is not "
          "implemented by mete yet"},
         {"v1alpha2", "workloads", "{'podGroupTemplates':[]}", 422,
-         "Workload \"x\" is invalid: spec.podGroupTemplates: Required value"},
+         "Workload.scheduling.k8s.io \"x\" is invalid: spec.podGroupTemplates: Required value"},
     };
 
     (void)state;

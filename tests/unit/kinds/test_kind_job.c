@@ -149,7 +149,7 @@ static void says_what_is_wrong(void **state)
     for (size_t i = 0; i < COUNT(wrong_jobs); i++) {
         AUTO_FREE char *text =
             mem_format("{'metadata':{'name':'j'},'spec':{%s}}", wrong_jobs[i].spec);
-        AUTO_FREE char *want = mem_format("Job \"j\" is invalid: %s", wrong_jobs[i].message);
+        AUTO_FREE char *want = mem_format("Job.batch \"j\" is invalid: %s", wrong_jobs[i].message);
         AUTO(err_freep) struct err *e = world_create(&w, JOB(NULL, &ann), text, NULL);
 
         if (!e)
@@ -170,9 +170,10 @@ static void changes_only_what_may_change(void **state)
         {"{'spec':{'suspend':true}}", NULL},
         {"{'spec':{'ttlSecondsAfterFinished':9,'activeDeadlineSeconds':9}}", NULL},
         {"{'spec':{'completions':3}}",
-         "Job \"j\" is invalid: spec.completions: Invalid value: \"3\": field is immutable"},
+         "Job.batch \"j\" is invalid: spec.completions: Invalid value: \"3\": field is immutable"},
         {"{'spec':{'completionMode':'Indexed'}}",
-         "Job \"j\" is invalid: spec.completionMode: Invalid value: \"\\\"Indexed\\\"\": field is "
+         "Job.batch \"j\" is invalid: spec.completionMode: Invalid value: \"\\\"Indexed\\\"\": "
+         "field is "
          "immutable"},
         {"{'spec':{'template':{'spec':{'priority':1}}}}", "spec.template: Invalid value: "},
         {"{'metadata':{'annotations':{'mete.dev/user':'root'}}}",
@@ -222,9 +223,10 @@ static void completions_of_an_indexed_job_go_with_parallelism(void **state)
     AUTO(json_freep) json_t *job = create(INDEXED, &ann);
 
     (void)state;
-    world_refused(world_patch(&w, JOB("j", &ann), "{'spec':{'completions':5}}", NULL), 422,
-                  "Job \"j\" is invalid: spec.completions: Invalid value: 5: can only be modified "
-                  "in tandem with spec.parallelism");
+    world_refused(
+        world_patch(&w, JOB("j", &ann), "{'spec':{'completions':5}}", NULL), 422,
+        "Job.batch \"j\" is invalid: spec.completions: Invalid value: 5: can only be modified "
+        "in tandem with spec.parallelism");
     world_must(world_patch(&w, JOB("j", &ann), "{'spec':{'completions':5,'parallelism':5}}", NULL));
 }
 
@@ -307,7 +309,7 @@ static void says_what_is_wrong_with_a_cron_job(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_FREE char *text = mem_format("{'metadata':{'name':'c'},'spec':{%s}}", cases[i].spec);
-        AUTO_FREE char *want = mem_format("CronJob \"c\" is invalid: %s", cases[i].message);
+        AUTO_FREE char *want = mem_format("CronJob.batch \"c\" is invalid: %s", cases[i].message);
 
         world_refused(world_create(&w, CRONJOB(NULL, &ann), text, NULL), 422, want);
     }

@@ -89,7 +89,7 @@ static void says_what_is_wrong_with_a_queue(void **state)
         AUTO_FREE char *text = mem_format("{\"metadata\":{\"name\":\"%s\"},\"spec\":%s}",
                                           cases[i].name, cases[i].spec);
         AUTO_FREE char *want =
-            mem_format("Queue \"%s\" is invalid: %s", cases[i].name, cases[i].cause);
+            mem_format("Queue.mete.dev \"%s\" is invalid: %s", cases[i].name, cases[i].cause);
         AUTO(json_freep) json_t *object = read_json(text);
         AUTO(err_freep) struct err *e = check(object);
 

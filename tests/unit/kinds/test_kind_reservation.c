@@ -38,8 +38,8 @@ static void says_what_is_wrong_with_a_reservation(void **state)
         const struct kind *k = kind_find("mete.dev", "reservations");
         AUTO_FREE char *text =
             mem_format("{\"metadata\":{\"name\":\"r\"},\"spec\":%s}", cases[i].spec);
-        AUTO_FREE char *want =
-            mem_format("Reservation \"r\" is invalid: %s", cases[i].cause ? cases[i].cause : "");
+        AUTO_FREE char *want = mem_format("Reservation.mete.dev \"r\" is invalid: %s",
+                                          cases[i].cause ? cases[i].cause : "");
         AUTO(json_freep) json_t *object = NULL;
         AUTO(err_freep) struct err *e = json_parse(str_of(text), &object);
 
