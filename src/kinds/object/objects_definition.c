@@ -1,5 +1,6 @@
 /* objects_definition.c - writes of CustomResourceDefinitions, and creations of their objects */
 
+#include "base/mem.h"
 #include "kinds/custom/custom_definition.h"
 #include "kinds/custom/custom_form.h"
 #include "kinds/kind/tables.h"
@@ -7,7 +8,30 @@
 #include "kinds/object/tree_cache.h"
 #include "kinds/pod/pod_state.h"
 
-/* The accepted names of the other definitions of the group, as a new array. */
+static json_t *names_of(const struct kind *k)
+{
+    AUTO_FREE char *list = k->list_kind ? mem_strdup(k->list_kind) : mem_format("%sList", k->kind);
+    json_t *names = json_pack("{s:s, s:s, s:s, s:s, s:[]}", "plural", k->plural, "singular",
+                              k->singular, "kind", k->kind, "listKind", list, "shortNames");
+
+    for (size_t i = 0; i < COUNT(k->short_names); i++)
+        if (k->short_names[i])
+            (void)json_array_append_new(json_object_get(names, "shortNames"),
+                                        json_string(k->short_names[i])); /* ASCII */
+    return names;
+}
+
+/* Adds the names of Mete's own kinds of the group, but for one that the definition defines again.
+ */
+static void add_own_names(const char *group, const char *plural, json_t *others)
+{
+    for (size_t i = 0; i < kinds_count; i++)
+        if (text_equal(kinds[i]->group, group) && !text_equal(kinds[i]->plural, plural))
+            (void)json_array_append_new(others, names_of(kinds[i]));
+}
+
+/* The names of Mete's own kinds of the group, and the accepted names of its other definitions, as a
+ * new array. */
 static struct err *find_others(const struct change *c, json_t **ret)
 {
     const struct store_range range = {.group = DEFINITION_GROUP, .resource = DEFINITION_PLURAL};
@@ -24,6 +48,7 @@ static struct err *find_others(const struct change *c, json_t **ret)
             text_equal(json_text_at(tree, "spec", "group", NULL), group))
             (void)json_array_append(others, json_at(tree, "status", "acceptedNames", NULL));
     }
+    add_own_names(group, json_text_at(c->after, "spec", "names", "plural", NULL), others);
     *ret = TAKE(others);
     return NULL;
 }
