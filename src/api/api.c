@@ -43,6 +43,7 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .stats_arg = o->stats_arg,
                                 .token_revoked = api_on_token_revoked,
                                 .revoked_arg = a,
+                                .hook_caller = o->hook_caller,
                                 .audit = o->audit,
                                 .node_wait_ns = NODE_WAIT_S * NS_PER_SEC,
                                 .audits_reads = o->audits_reads,

@@ -15,6 +15,7 @@
 struct api;
 struct metrics_maker;
 struct audit_log;
+struct hook_caller;
 struct node_stats;
 
 /* A computed kind: each request makes its objects. */
@@ -49,7 +50,8 @@ struct api_options {
     /* Takes a sample of a node, and ends it; NULL: nodes are not asked for samples. */
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
-    struct objects *objects;       /* kinds/object/objects.h, over `store` */
+    struct objects *objects;               /* kinds/object/objects.h, over `store` */
+    const struct hook_caller *hook_caller; /* calls webhooks; borrowed; NULL: nobody is asked */
     const struct audit_log *audit; /* access/audit_log.h; borrowed; NULL: nothing is recorded */
     bool audits_reads;             /* record all reads, too */
     int64_t audit_keep_ns;         /* age at which the audit's lines are removed; 0: never */

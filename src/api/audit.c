@@ -18,6 +18,7 @@
 #include "base/stamp.h"
 #include "base/vec.h"
 #include "http/relay.h"
+#include "kinds/admission/docket.h"
 #include "kinds/pod/pod_state.h"
 
 #define TIDY_NS (3600 * NS_PER_SEC)
@@ -68,6 +69,7 @@ struct audited {
     bool is_begun;     /* the line is durable, the handler runs or has run */
     bool ends_in_line; /* a second line tells the end, also of a success */
     bool is_dry_run;
+    bool is_annotated; /* `about` has what webhooks and policies said */
     struct held held;
 };
 
@@ -548,10 +550,24 @@ static bool audit_takes_stranger(struct audit *a)
     return false;
 }
 
+/* Adds what webhooks and policies want in the line. */
+static void audited_annotate(struct audited *a, const struct call *c)
+{
+    const json_t *annotations = c->docket ? docket_annotations(c->docket) : NULL;
+
+    if (!annotations || a->is_annotated)
+        return;
+    a->is_annotated = true;
+    buf_add_text(&a->about, ",\"annotations\":");
+    json_add(&a->about, annotations);
+}
+
 void audit_failure(struct audit *audit, struct call *c, const struct err *e)
 {
     bool is_stranger = err_code(e) == ERR_UNAUTHENTICATED;
 
+    if (c->audited)
+        audited_annotate(c->audited, c);
     if (c->audited && !c->audited->name && c->name)
         c->audited->name = mem_strdup(c->name); /* of the body */
     if (!audit || c->audited || (!is_stranger && err_code(e) != ERR_FORBIDDEN))
@@ -568,6 +584,7 @@ void audit_decided(const struct call *c, int status, const char *name)
         return;
     if (!a->name && name)
         a->name = mem_strdup(name);
+    audited_annotate(a, c);
     audited_note(a, status);
 }
 

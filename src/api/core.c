@@ -8,10 +8,13 @@
 #include "api/deadline.h"
 #include "api/nodestream.h"
 #include "api/requests.h"
+#include "api/reviews.h"
 #include "api/routes.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "kinds/admission/docket.h"
+#include "kinds/object/objects.h"
 
 enum {
     CA_FILE_MAX = 64 << 10,
@@ -32,6 +35,7 @@ struct core {
     char *ca_text;
     struct arena *arena; /* of the present request */
     struct requests *requests;
+    const struct hook_caller *hook_caller;
     struct node_links *links;
     const struct api_view *views;
     size_t n_views;
@@ -94,6 +98,7 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     c->rest_arg = o->rest_arg;
     c->arena = arena_new();
     c->requests = requests_new(o->loop);
+    c->hook_caller = o->hook_caller;
     c->links = node_links_new(o->loop, o->node_wait_ns);
     if (o->signing_key_file)
         e = signing_key_load(o->signing_key_file, &c->signing_key);
@@ -279,11 +284,19 @@ void reply_bytes(struct exchange *x, struct str bytes)
 
 void reply_error(struct exchange *x, const struct err *e, const struct status_about *about)
 {
+    reply_error_warned(x, e, about, NULL);
+}
+
+void reply_error_warned(struct exchange *x, const struct err *e, const struct status_about *about,
+                        const json_t *warnings)
+{
     AUTO(json_freep) json_t *status = status_of_error(e, about);
     AUTO_FREE char *text = json_format(status);
-    const struct api_reply r = {.status = err_http(e),
+    int code = status_code(e);
+    const struct api_reply r = {.status = code,
                                 .body = str_of(text),
-                                .retry_after_s = err_http(e) == 503 || err_http(e) == 429 ? 1 : 0};
+                                .warnings = warnings,
+                                .retry_after_s = code == 503 || code == 429 ? 1 : 0};
 
     if (err_code(e) == ERR_INTERNAL)
         LOG(ERROR, "request failed", S("method", x->request.method), S("path", x->request.path),
@@ -401,6 +414,106 @@ static struct err *find_route(struct call *c, const char **ret_allow)
     return NULL;
 }
 
+/* Answers a call that failed, and ends it. */
+static void call_end(struct call *c, const struct err *e)
+{
+    const struct status_about about = {.kind = c->kind, .name = c->name};
+
+    if (e) {
+        audit_failure(c->core->audit, c, e);
+        reply_error_warned(c->x, e, &about, c->docket ? docket_warnings(c->docket) : NULL);
+    }
+    docket_free(c->docket);
+    arena_reset(c->core->arena);
+}
+
+/* ---- writes that wait for webhooks ---- */
+
+/* A request whose handler lacked answers, and runs again when they are there. */
+struct parked {
+    struct core *core;
+    struct exchange *x;
+    struct audited *audited;
+    struct docket *docket;
+};
+
+struct docket *core_docket_of(struct core *core, json_t *user)
+{
+    struct docket_options o = {
+        .loop = core->loop, .store = core_store(core), .caller = core->hook_caller, .user = user};
+
+    if (!objects_asks(core->objects))
+        return NULL;
+    objects_random(core->objects, &o.random, &o.random_arg);
+    return docket_new(&o);
+}
+
+/* Does the call write an object? Then others may be asked about it. */
+static bool is_write(const struct call *c)
+{
+    return c->kind && !c->kind->is_question && !text_equal(c->x->request.method, "GET") &&
+           !text_equal(c->route->verb, "deletecollection");
+}
+
+static struct docket *docket_of_call(const struct call *c)
+{
+    AUTO(json_freep) json_t *user = NULL;
+
+    if (!is_write(c) || c->who.node || !objects_asks(c->core->objects))
+        return NULL;
+    user = json_object();
+    user_info_put(user, &c->who);
+    return core_docket_of(c->core, user);
+}
+
+static void parked_on_close(void *arg)
+{
+    struct parked *p = arg;
+
+    docket_free(p->docket);
+    free(p);
+}
+
+static struct err *call_resume(struct call *c);
+
+static void parked_on_ready(void *arg)
+{
+    struct parked *p = arg;
+    struct call c = {.core = p->core,
+                     .x = p->x,
+                     .arena = p->core->arena,
+                     .audited = p->audited,
+                     .docket = p->docket};
+    AUTO(err_freep) struct err *e = NULL;
+
+    free(p);
+    c.x->on_close = NULL;
+    e = call_resume(&c);
+    call_end(&c, e);
+}
+
+/* Runs the handler. While webhooks are asked, the exchange waits. */
+static struct err *call_run(struct call *c)
+{
+    struct err *e;
+    struct parked *p;
+
+    if (c->docket)
+        docket_begin(c->docket);
+    e = c->route->handle(c);
+    if (!e || !c->docket || !docket_is_waiting(c->docket))
+        return e;
+    err_free(e);
+    p = mem_alloc(sizeof(*p));
+    *p = (struct parked){
+        .core = c->core, .x = c->x, .audited = c->audited, .docket = TAKE(c->docket)};
+    p->x->arg = p;
+    p->x->on_close = parked_on_close;
+    p->x->on_drain = NULL;
+    docket_await(p->docket, parked_on_ready, p);
+    return NULL;
+}
+
 /* Runs the handler, within the client's timeout. */
 static struct err *call_answer(struct call *c)
 {
@@ -411,10 +524,23 @@ static struct err *call_answer(struct call *c)
     TRY(deadline_parse(c, &timeout_ns));
     if (timeout_ns > 0)
         c->x = deadline_new(c->core->loop, c->x, timeout_ns);
-    e = c->route->handle(c);
+    c->docket = docket_of_call(c);
+    e = call_run(c);
     if (c->who.user)
         requests_add(c->core->requests, c, verb_of(c), loop_now_ns(c->core->loop) - begun_ns);
     return e;
+}
+
+/* The rest of a call whose webhooks have answered: who the caller is, and what the caller may do,
+ * is found anew. */
+static struct err *call_resume(struct call *c)
+{
+    const char *allow = "GET";
+
+    TRY(find_route(c, &allow));
+    TRY(auth_identify(c->core->auth, c->arena, &c->x->request, &c->who));
+    TRY(call_authorize(c));
+    return call_run(c);
 }
 
 /* Callers without an identity get 401 for every path, whether it exists or not. */
@@ -448,13 +574,8 @@ void core_handle_begun(struct core *core, struct exchange *x, struct audited *a)
 {
     struct call c = {.core = core, .x = x, .arena = core->arena, .audited = a};
     AUTO(err_freep) struct err *e = call_handle(&c);
-    const struct status_about about = {.kind = c.kind, .name = c.name};
 
-    if (e) {
-        audit_failure(core->audit, &c, e);
-        reply_error(c.x, e, &about);
-    }
-    arena_reset(core->arena);
+    call_end(&c, e);
 }
 
 void core_handle(void *arg, struct exchange *x)

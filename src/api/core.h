@@ -11,6 +11,7 @@
 
 struct audit_log;
 struct audited;
+struct hook_caller;
 struct core;
 struct metrics_maker;
 struct node_links;
@@ -37,10 +38,11 @@ struct core_options {
     const char *join_dir;           /* ca.crt, nodes.crt, nodes.key; NULL: no machine can join */
     token_revoked_fn token_revoked; /* NULL: not called */
     void *revoked_arg;
-    const struct audit_log *audit; /* borrowed; NULL: requests are not recorded */
-    bool audits_reads;             /* record all reads, too */
-    int64_t node_wait_ns;          /* of nodestream.h */
-    int64_t audit_keep_ns;         /* age at which lines of the audit are removed; 0: never */
+    const struct hook_caller *hook_caller; /* calls webhooks; borrowed; NULL: nobody is asked */
+    const struct audit_log *audit;         /* borrowed; NULL: requests are not recorded */
+    bool audits_reads;                     /* record all reads, too */
+    int64_t node_wait_ns;                  /* of nodestream.h */
+    int64_t audit_keep_ns; /* age at which lines of the audit are removed; 0: never */
 };
 
 struct err *core_new(const struct core_options *o, struct core **ret) MUST_CHECK;
@@ -80,11 +82,16 @@ struct call {
     const char *subresource;
     enum wants_as as;
     struct audited *audited; /* NULL: the call is not recorded */
+    struct docket *docket;   /* answers of webhooks about a write; NULL: nobody is asked */
 };
 
 /* Answers, or keeps the exchange to answer later. If a handler returns an error, the caller answers
  * with a Status about the call's kind and name. */
 typedef struct err *(*handler_fn)(struct call *c);
+
+struct docket;
+/* A docket for a write of this caller (UserInfo), or NULL while nobody is asked about writes. */
+struct docket *core_docket_of(struct core *core, json_t *user);
 
 struct requests;
 struct requests *core_requests(const struct core *c);
@@ -129,6 +136,9 @@ json_t *core_tree(struct core *c, const struct store_object *o);
 void reply_json(struct exchange *x, int status, const json_t *json, const json_t *warnings);
 void reply_bytes(struct exchange *x, struct str bytes);
 void reply_error(struct exchange *x, const struct err *e, const struct status_about *about);
+/* The same with warnings (NULL: none). */
+void reply_error_warned(struct exchange *x, const struct err *e, const struct status_about *about,
+                        const json_t *warnings);
 
 struct kind_context call_context(const struct call *c);
 

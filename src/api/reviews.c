@@ -4,6 +4,8 @@
  * The answers come from the same functions that authorize requests.
  */
 
+#include "api/reviews.h"
+
 #include "access/account_token.h"
 #include "access/rbac.h"
 #include "api/body.h"
@@ -21,7 +23,7 @@ static json_t *format_groups(const struct identity *who)
     return groups;
 }
 
-static void put_user(json_t *into, const struct identity *who)
+void user_info_put(json_t *into, const struct identity *who)
 {
     json_put_text(into, "username", who->user);
     json_put_text(into, "uid", who->uid);
@@ -34,7 +36,7 @@ static void put_user(json_t *into, const struct identity *who)
 
 static struct err *answer_whoami(struct call *c, json_t *review)
 {
-    put_user(json_object_at(json_object_at(review, "status"), "userInfo"), &c->who);
+    user_info_put(json_object_at(json_object_at(review, "status"), "userInfo"), &c->who);
     return NULL;
 }
 
@@ -49,7 +51,7 @@ static void try_audience(struct call *c, const char *token, const char *audience
         json_put_text(status, "error", err_message(e));
         return;
     }
-    put_user(json_object_at(status, "user"), &who);
+    user_info_put(json_object_at(status, "user"), &who);
     (void)json_array_append_new(json_array_at(status, "audiences"), json_string(audience));
 }
 

@@ -7,8 +7,10 @@
 
 #include "api/body.h"
 #include "api/handlers.h"
+#include "api/reviews.h"
 #include "api/selection.h"
 #include "base/mem.h"
+#include "kinds/admission/docket.h"
 
 enum {
     DELETES_A_TURN = 64
@@ -23,6 +25,8 @@ struct sweep {
     size_t outstanding; /* deletions that are not durable yet */
     struct loop_timer *turn;
     struct objects_request request;
+    struct docket *docket; /* of the object whose deletion others are asked about; NULL: none */
+    json_t *user_info;
     struct delete_options options;
     char *user;
     char *propagation;
@@ -32,6 +36,8 @@ struct sweep {
 static void sweep_free(struct sweep *s)
 {
     loop_timer_free(s->turn);
+    docket_free(s->docket);
+    json_decref(s->user_info);
     selection_done(&s->selection);
     store_list_done(&s->list);
     free(s->user);
@@ -40,12 +46,21 @@ static void sweep_free(struct sweep *s)
     free(s);
 }
 
+/* The deletion of an object is over, or has not begun. */
+static void sweep_drop_docket(struct sweep *s)
+{
+    docket_free(s->docket);
+    s->docket = NULL;
+    s->request.docket = NULL;
+}
+
 static void sweep_on_close(void *arg)
 {
     struct sweep *s = arg;
 
     s->x = NULL;
     s->next = s->list.n;
+    sweep_drop_docket(s);
     loop_timer_stop(s->turn);
     if (s->outstanding == 0)
         sweep_free(s);
@@ -77,8 +92,20 @@ static void sweep_on_durable(void *arg, const struct err *e, int64_t revision)
         sweep_finish(s);
 }
 
-/* Deletes an object. An object that has gone, or was replaced meanwhile, is not an error. */
-static void delete_one(struct sweep *s, const struct store_object *o)
+static void sweep_run(void *arg);
+
+/* Others are asked about one object after the other. False: their answers are not there yet. */
+static bool sweep_awaits(struct sweep *s)
+{
+    if (!s->docket || !docket_is_waiting(s->docket))
+        return false;
+    docket_await(s->docket, sweep_run, s);
+    return true;
+}
+
+/* Deletes an object. An object that has gone, or was replaced meanwhile, is not an error. False:
+ * webhooks are asked first. */
+static bool delete_one(struct sweep *s, const struct store_object *o)
 {
     AUTO(json_freep) json_t *object = NULL;
     struct err *e;
@@ -86,14 +113,25 @@ static void delete_one(struct sweep *s, const struct store_object *o)
 
     s->request.ns = o->key.ns;
     s->request.name = o->key.name;
+    if (!s->docket && s->user_info)
+        s->docket = core_docket_of(s->core, s->user_info);
+    if (s->docket)
+        docket_begin(s->docket);
+    s->request.docket = s->docket;
     e = objects_delete(core_objects(s->core), &s->request, &s->options, sweep_on_durable, s,
                        &object, &is_gone);
+    if (e && sweep_awaits(s)) {
+        err_free(e);
+        return false;
+    }
+    sweep_drop_docket(s);
     if (!e)
         s->outstanding++;
     else if (err_code(e) == ERR_NOT_FOUND || s->failed)
         err_free(e);
     else
         s->failed = e;
+    return true;
 }
 
 static void sweep_run(void *arg)
@@ -101,10 +139,13 @@ static void sweep_run(void *arg)
     struct sweep *s = arg;
 
     for (size_t n = 0; n < DELETES_A_TURN && s->next < s->list.n; n++) {
-        const struct store_object *o = s->list.at[s->next++];
+        const struct store_object *o = s->list.at[s->next];
 
-        if (selection_is_all(&s->selection) || selection_matches(&s->selection, s->core, o, NULL))
-            delete_one(s, o);
+        if ((selection_is_all(&s->selection) ||
+             selection_matches(&s->selection, s->core, o, NULL)) &&
+            !delete_one(s, o))
+            return;
+        s->next++;
     }
     if (s->next < s->list.n)
         loop_timer_set(s->turn, 0);
@@ -124,6 +165,10 @@ static struct err *open_sweep(struct call *c, struct sweep *s, bool *ret_is_know
     TRY(delete_options_parse(c, body, &s->options));
     TRY(write_request(c, NULL, &s->request));
     TRY(selection_parse(c, &s->selection));
+    if (!c->who.node) {
+        s->user_info = json_object();
+        user_info_put(s->user_info, &c->who);
+    }
     if (s->options.if_uid || s->options.if_version > 0)
         return err_new(ERR_BAD_REQUEST, "preconditions are for one object, not for a collection");
     s->user = mem_strdup(c->who.user);

@@ -45,6 +45,8 @@ static inline int64_t retry_failed(struct retry *r, int64_t now_ns)
     return r->pause_ns;
 }
 
+#define PENDING_NS (100 * NS_PER_MS) /* between tries of an action that has begun (ERR_PENDING) */
+
 #define RETRY_WELL_NS (600 * NS_PER_SEC) /* as a kubelet has it */
 
 /* The action went well for `ns`, then failed. After RETRY_WELL_NS the failure is the first one of a

@@ -43,6 +43,7 @@ static int exit_code_of(const struct err *e)
     case ERR_CONFLICT:
         return EXIT_CONFLICT;
     case ERR_UNAVAILABLE:
+    case ERR_PENDING:
         return EXIT_UNREACHABLE;
     case ERR_TIMEOUT:
         return EXIT_TIMED_OUT;

@@ -85,6 +85,9 @@ struct client_options *client_options_copy(const struct client_options *o)
     mine->token = option_copy(o->token);
     mine->token_file = option_copy(o->token_file);
     mine->is_unverified = o->is_unverified;
+    mine->ca_text = option_copy(o->ca_text);
+    mine->connect_to = option_copy(o->connect_to);
+    mine->body_max = o->body_max;
     return mine;
 }
 
@@ -104,6 +107,8 @@ void client_options_free(struct client_options *o)
     option_drop(o->key_file);
     option_drop(o->token);
     option_drop(o->token_file);
+    option_drop(o->ca_text);
+    option_drop(o->connect_to);
     free(o);
 }
 

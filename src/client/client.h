@@ -27,6 +27,11 @@ struct client_options {
     const char *token_file;
     /* Accepts any certificate of the server: only to fetch what is verified by other means. */
     bool is_unverified;
+    /* Of http_linux.c alone. */
+    const char *ca_text; /* PEM, instead of ca_file; NULL: none */
+    const char
+        *connect_to; /* "host:port:address:port": where the URL's host is; NULL: by its name */
+    size_t body_max; /* bytes of an answer; 0: 256 MiB */
 };
 
 struct client_request {
@@ -35,7 +40,8 @@ struct client_request {
     const char *accept;       /* NULL: application/json */
     const char *content_type; /* NULL: application/json when there is a body */
     struct str body;
-    int64_t timeout_ns; /* 0: 30 s; -1: none (streams) */
+    int64_t timeout_ns;         /* 0: 30 s; -1: none (streams) */
+    const char *const *headers; /* further lines "Name: value", NULL-terminated; NULL: none */
 };
 
 struct client_reply {

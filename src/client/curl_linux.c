@@ -171,6 +171,13 @@ struct err *curl_setup(CURL *easy, const struct client_options *o, const char *p
     SET(CURLOPT_USERAGENT, METE_USER_AGENT);
     if (o->ca_file)
         SET(CURLOPT_CAINFO, o->ca_file);
+    if (o->ca_text) {
+        struct curl_blob blob = {.data = (void *)(uintptr_t)o->ca_text, /* copied */
+                                 .len = strlen(o->ca_text),
+                                 .flags = CURL_BLOB_COPY};
+
+        SET(CURLOPT_CAINFO_BLOB, &blob);
+    }
     if (o->is_unverified) {
         SET(CURLOPT_SSL_VERIFYPEER, 0L);
         SET(CURLOPT_SSL_VERIFYHOST, 0L);

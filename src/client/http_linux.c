@@ -26,6 +26,7 @@ struct http_call {
     struct http *http;
     CURL *easy;
     struct curl_slist *headers;
+    struct curl_slist *connect_to;
     char *body;
     char detail[CURL_ERROR_SIZE];
     struct buf got;
@@ -58,6 +59,7 @@ static void call_free(struct http_call *call)
                                        call->easy); /* also allowed if never added */
     sym_curl_easy_cleanup(call->easy);
     sym_curl_slist_free_all(call->headers);
+    sym_curl_slist_free_all(call->connect_to);
     buf_done(&call->got);
     buf_done(&call->warnings);
     err_free(call->refused);
@@ -227,6 +229,8 @@ static struct err *add_headers(struct http_call *call, const struct client_reque
 
         add_header(call, "Authorization", bearer);
     }
+    for (size_t i = 0; r->headers && r->headers[i]; i++)
+        call->headers = sym_curl_slist_append(call->headers, r->headers[i]);
     return NULL;
 }
 
@@ -254,6 +258,10 @@ static struct err *call_prepare(struct http_call *call, const struct client_requ
         call->body = mem_dup(r->body.at ? r->body.at : "", r->body.size);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.size);
         SET(CURLOPT_POSTFIELDS, call->body);
+    }
+    if (call->http->options->connect_to) {
+        call->connect_to = sym_curl_slist_append(NULL, call->http->options->connect_to);
+        SET(CURLOPT_CONNECT_TO, call->connect_to);
     }
     SET(CURLOPT_CUSTOMREQUEST, r->method);
     if (code)
@@ -315,7 +323,7 @@ static struct client_call *http_start(void *self, const struct client_request *r
     call->data = data;
     call->done = done;
     call->arg = arg;
-    call->got.cap = BODY_MAX;
+    call->got.cap = h->options->body_max > 0 ? h->options->body_max : BODY_MAX;
     call->warnings.cap = WARNINGS_MAX;
     call->easy = sym_curl_easy_init();
     if (!call->easy)

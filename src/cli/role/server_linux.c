@@ -10,6 +10,7 @@
 #include "access/audit_files_linux.h"
 #include "access/passwd_linux.h"
 #include "api/api.h"
+#include "api/hook_calls.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/loop_linux.h"
@@ -25,6 +26,7 @@
 #include "cli/role/up.h"
 #include "control/control.h"
 #include "control/slurm/slurm_config.h"
+#include "kinds/admission/admission.h"
 #include "kinds/custom/custom_kinds.h"
 #include "kinds/object/objects.h"
 #include "kinds/service/service.h"
@@ -51,6 +53,8 @@ struct server {
     struct storage *storage;
     struct store *store;
     struct custom_kinds *custom_kinds;
+    struct admission *admission;
+    struct hook_calls *hook_calls;
     struct objects *objects;
     struct control *control;
     struct slurm_config *slurm_config;
@@ -92,9 +96,11 @@ static void server_done(struct server *s)
     control_free(s->control);
     exporter_free(s->exporter);
     s->exporter = NULL;
+    admission_free(s->admission);
     custom_kinds_free(s->custom_kinds);
     store_free(s->store);
     objects_free(s->objects);
+    hook_calls_free(s->hook_calls);
     storage_free(s->storage);
     audit_files_free(s->audit);
     role_done(&s->role);
@@ -224,7 +230,11 @@ static struct err *open_store(struct server *s)
         objects.api_port = port;
     }
     s->objects = objects_new(&objects);
-    return custom_kinds_new(s->store, &s->custom_kinds);
+    TRY(custom_kinds_new(s->store, &s->custom_kinds));
+    TRY(admission_new(s->store, &s->admission));
+    s->hook_calls = hook_calls_new(s->role.loop);
+    objects_set_admission(s->objects, s->admission, hook_calls_caller(s->hook_calls));
+    return NULL;
 }
 
 /* Opens the meter: samples, usage and prices. */
@@ -374,6 +384,7 @@ static struct err *open_doors(struct server *s, const struct cli *c)
         .metrics_fd = s->has_metrics ? ROLE_FD_METRICS : -1,
         .has_metrics_tls = !text_equal(metrics_tls, "off"),
         .metrics_pki_dir = metrics_tls[0] == '/' ? metrics_tls : NULL,
+        .hook_caller = hook_calls_caller(s->hook_calls),
         .audit = audit_files_log(s->audit),
         .audits_reads = text_equal(flag_text(c->in, "audit-reads"), "all"),
         .page = s->page ? &page : NULL,

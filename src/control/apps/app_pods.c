@@ -83,6 +83,10 @@ bool app_pod_make(struct app *a, json_t *tree, json_t *status)
                        json_text_at(tree, "metadata", "name", NULL));
         return true;
     }
+    if (err_code(e) == ERR_PENDING) {
+        turn_poke_in(&a->item, PENDING_NS);
+        return false;
+    }
     message = mem_format("Error creating: %s", err_message(e));
     app_event(a, true, "FailedCreate", message);
     if (status)

@@ -146,6 +146,10 @@ static bool make_pod(struct job_turn *t, int64_t index, struct job_pod *before)
                       json_text_at(pod, "metadata", "name", NULL));
         return true;
     }
+    if (err_code(e) == ERR_PENDING) {
+        turn_again(t, PENDING_NS);
+        return false;
+    }
     why = mem_format("Error creating: %s", err_message(e));
     job_event(j, true, "FailedCreate", why);
     turn_again(t, retry_failed(&j->create_retry, loop_now_ns(s->options.loop)));

@@ -32,6 +32,10 @@ const struct kind *const kinds[] = {
     &kind_endpointslice,
     &kind_networkpolicy,
     &kind_definition,
+    &kind_mutating_webhooks,
+    &kind_admission_policy,
+    &kind_admission_policy_binding,
+    &kind_validating_webhooks,
     &kind_self_access_review,
     &kind_access_review,
     &kind_rules_review,
@@ -399,5 +403,5 @@ struct err *kind_check_reserved(const struct kind *k, const json_t *before, cons
         find_removed(was, is, at, c->is_admin, &causes);
     }
     queue_check_annotations(before, after, c->is_admin, &causes);
-    return causes_err(&causes, k->kind, name ? name : "");
+    return causes_err_of(&causes, k, name ? name : "");
 }

@@ -3,6 +3,8 @@
 
 #include "kinds/kind/kind.h"
 
+extern const struct kind kind_admission_policy;
+extern const struct kind kind_admission_policy_binding;
 extern const struct kind kind_budget;
 extern const struct kind kind_definition;
 extern const struct kind kind_claim;
@@ -31,6 +33,7 @@ extern const struct kind kind_role;
 extern const struct kind kind_cluster_role;
 extern const struct kind kind_role_binding;
 extern const struct kind kind_cluster_role_binding;
+extern const struct kind kind_mutating_webhooks;
 extern const struct kind kind_namespace;
 extern const struct kind kind_node;
 extern const struct kind kind_node_metrics;
@@ -63,4 +66,5 @@ extern const struct kind kind_access_review;
 extern const struct kind kind_rules_review;
 extern const struct kind kind_self_review;
 extern const struct kind kind_token_review;
+extern const struct kind kind_validating_webhooks;
 extern const struct kind kind_workload;

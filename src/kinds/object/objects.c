@@ -8,6 +8,7 @@
 #include "base/json_pool.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "kinds/admission/docket.h"
 #include "kinds/kind/cause.h"
 #include "kinds/ledger.h"
 #include "kinds/object/objects_private.h"
@@ -49,6 +50,7 @@ void objects_free(struct objects *o)
 {
     if (!o)
         return;
+    standings_free(o);
     tree_cache_free(o->trees);
     submit_tally_done(&o->submitted);
     json_pool_free(o->pool);
@@ -65,6 +67,13 @@ struct store *objects_store(const struct objects *o)
 struct loop *objects_loop(const struct objects *o)
 {
     return o->loop;
+}
+
+void objects_random(const struct objects *o, void (**ret)(void *arg, void *ret, size_t size),
+                    void **ret_arg)
+{
+    *ret = o->random;
+    *ret_arg = o->arg;
 }
 
 int64_t objects_now_ns(struct objects *o)
@@ -147,7 +156,7 @@ struct err *field_forbidden(const struct change *c, const char *field, const cha
     AUTO(causes_done) struct causes causes = {0};
 
     cause_forbidden(&causes, PATH(NULL, field), detail);
-    return causes_err(&causes, c->kind->kind, change_name(c));
+    return causes_err_of(&causes, c->kind, change_name(c));
 }
 
 static void put_version(json_t *tree, const struct store_object *o)
@@ -225,7 +234,15 @@ void change_init(struct change *c, struct objects *o, const struct objects_reque
 {
     *c = (struct change){.objects = o, .request = r, .kind = r->kind, .who = r->who};
     if (c->who.now_ns == 0)
-        c->who.now_ns = loop_wall_ns(o->loop);
+        c->who.now_ns = r->docket ? docket_now_ns(r->docket) : loop_wall_ns(o->loop);
+}
+
+void change_random(const struct change *c, void *ret, size_t size)
+{
+    if (c->request->docket)
+        docket_random(c->request->docket, ret, size);
+    else
+        c->objects->random(c->objects->arg, ret, size);
 }
 
 void change_done(struct change *c)
@@ -342,12 +359,20 @@ struct err *change_stage(struct change *c, bool *ret_is_write)
     return NULL;
 }
 
+void change_use_jobs(const struct change *c)
+{
+    int64_t next = c->job_id + (c->job_ids > 1 ? c->job_ids : 1);
+
+    if (next > c->objects->job_next)
+        c->objects->job_next = next;
+}
+
 void change_accepted(struct change *c)
 {
     if (c->request->is_dry_run)
         return;
     if (c->job_id > 0)
-        c->objects->job_next = c->job_id + (c->job_ids > 1 ? c->job_ids : 1);
+        change_use_jobs(c);
     admit_charged(c);
 }
 
@@ -481,6 +506,7 @@ struct err *change_create(struct change *c, json_t *object)
 
     TRY(kind_decode(c->kind, object, r->validation, r->warnings));
     c->after = json_incref(object);
+    TRY(hooks_mutate(c));
     managed_create(c);
     TRY(create_rules(c));
     TRY(definition_create_rules(c));
@@ -501,7 +527,9 @@ struct err *change_create(struct change *c, json_t *object)
     TRY(admit_claim(c));
     managed_put(c);
     TRY(meta_check_owners(c));
-    return r->judge ? r->judge(r->judge_arg, NULL, c->after) : NULL;
+    if (r->judge)
+        TRY(r->judge(r->judge_arg, NULL, c->after));
+    return hooks_validate(c);
 }
 
 static struct err *create_version(struct objects *o, const struct objects_request *r,
@@ -523,6 +551,8 @@ struct err *objects_create(struct objects *o, const struct objects_request *r, j
 
     if (r->kind->kept_as)
         return create_version(o, r, object, done, arg, ret);
+    if (standing_is_for(o, r, object))
+        return standing_create(o, r, object, done, arg, ret);
     if (text_equal(r->subresource, "binding") && is_pod(r->kind))
         return bind_create(o, r, object, done, arg, ret);
     if (r->subresource || r->kind->is_view)

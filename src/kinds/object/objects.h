@@ -67,6 +67,24 @@ struct loop *objects_loop(const struct objects *o);
 /* The time of accounting: a wall clock that never goes back (account.h). */
 int64_t objects_now_ns(struct objects *o);
 
+struct admission;
+struct docket;
+
+struct hook_caller;
+
+/*
+ * Lets others be asked about writes (kinds/admission/admission.h): about those with a docket, and
+ * about pods that controllers make. Such a creation fails with ERR_PENDING while webhooks are
+ * asked, and finds their answers when the controller tries again. Borrowed; NULL: nobody is asked.
+ */
+void objects_set_admission(struct objects *o, const struct admission *a,
+                           const struct hook_caller *caller);
+/* Is anybody asked about writes now? Then a request needs a docket. */
+bool objects_asks(const struct objects *o);
+/* The source of random bytes (objects_options). */
+void objects_random(const struct objects *o, void (**ret)(void *arg, void *ret, size_t size),
+                    void **ret_arg);
+
 struct objects_request {
     const struct kind *kind;
     const char *ns;          /* "" for cluster-wide kinds */
@@ -84,6 +102,11 @@ struct objects_request {
      * create. NULL: all may pass. */
     struct err *(*judge)(void *arg, const json_t *before, const json_t *after);
     void *judge_arg;
+    /* Keeps the answers of webhooks between the attempts of the write (kinds/admission/docket.h).
+     * While it waits, the write fails and changes nothing. NULL: nobody is asked, as for most
+     * writes of Mete's own processes. */
+    struct docket *docket;
+    const struct kind *asked; /* the version of the request's path, if not `kind`; NULL: `kind` */
 };
 
 struct delete_options {

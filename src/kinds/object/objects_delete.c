@@ -209,6 +209,8 @@ static struct err *deletion_run(struct deletion *d, store_done_fn done, void *ar
     TRY(slurm_delete_rules(c));
     TRY(slurm_step_delete_rules(c));
     TRY(slurm_partition_delete_rules(c));
+    if (!d->options->disruption)
+        TRY(hooks_delete(c));
     c->after = json_deep_copy(c->before);
     TRY(set_propagation(d));
     definition_delete_rules(c);

@@ -86,7 +86,7 @@ void meta_make_name(struct change *c)
 
     if (*meta_text(c->after, "name") || !*base)
         return;
-    c->objects->random(c->objects->arg, bytes, sizeof(bytes));
+    change_random(c, bytes, sizeof(bytes));
     for (size_t i = 0; i < SUFFIX_SIZE; i++)
         suffix[i] = suffix_alphabet[bytes[i] % (sizeof(suffix_alphabet) - 1)];
     name = mem_format("%.*s%s", GENERATED_BASE_MAX, base, suffix);
@@ -99,7 +99,7 @@ static void put_uid(struct change *c, json_t *metadata)
     uint8_t b[16];
     AUTO_FREE char *uid = NULL;
 
-    c->objects->random(c->objects->arg, b, sizeof(b));
+    change_random(c, b, sizeof(b));
     b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
     b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
     uid = mem_format("%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],

@@ -145,7 +145,7 @@ static char *make_volume_name(const struct change *c)
     uint8_t bytes[SUFFIX_SIZE];
     char suffix[SUFFIX_SIZE + 1] = "";
 
-    c->objects->random(c->objects->arg, bytes, sizeof(bytes));
+    change_random(c, bytes, sizeof(bytes));
     for (size_t i = 0; i < SUFFIX_SIZE; i++)
         suffix[i] = letters[bytes[i] % (sizeof(letters) - 1)];
     return mem_format("kube-api-access-%s", suffix);

@@ -11,10 +11,10 @@ static bool is_service(const struct kind *k)
 
 static uint32_t random_of(void *arg)
 {
-    struct objects *o = arg;
+    const struct change *c = arg;
     uint32_t number = 0;
 
-    o->random(o->arg, &number, sizeof(number));
+    change_random(c, &number, sizeof(number));
     return number;
 }
 
@@ -23,7 +23,7 @@ static struct service_pools pools_of(const struct change *c)
     return (struct service_pools){.store = c->objects->store,
                                   .network = c->objects->service_network,
                                   .random = random_of,
-                                  .arg = c->objects};
+                                  .arg = (void *)(uintptr_t)c}; /* read only */
 }
 
 void service_drop_reserved(struct change *c)

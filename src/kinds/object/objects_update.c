@@ -141,12 +141,15 @@ struct err *change_replace(struct change *c)
     TRY(meta_check_body(c, c->after));
     TRY(meta_check_preconditions(c, c->after));
     managed_take(c);
+    TRY(hooks_mutate(c));
     TRY(update_rules(c));
     if (is_pod(c->kind))
         requeue_lost_in(c);
     managed_put(c);
     c->is_removal = is_finished(c);
-    return r->judge ? r->judge(r->judge_arg, c->before, c->after) : NULL;
+    if (r->judge)
+        TRY(r->judge(r->judge_arg, c->before, c->after));
+    return hooks_validate(c);
 }
 
 static struct err *change_update(struct change *c, json_t *object, store_done_fn done, void *arg,
@@ -198,7 +201,7 @@ static struct err *does_not_fit(const struct change *c, struct err *e)
     if (!e || err_code(e) != ERR_INVALID)
         return e;
     cause_take(&causes, PATH(NULL, "patch"), "", e);
-    return causes_err(&causes, c->kind->kind, name ? name : "");
+    return causes_err_of(&causes, c->kind, name ? name : "");
 }
 
 static struct err *change_apply(const struct change *c, enum patch_type type, const json_t *patch,

@@ -14,6 +14,7 @@ struct objects_request version_kept(const struct objects_request *r)
     struct objects_request own = *r;
 
     own.kind = r->kind->kept_as;
+    own.asked = r->kind;
     return own;
 }
 

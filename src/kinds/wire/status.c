@@ -50,11 +50,49 @@ json_t *status_new(int http, const char *reason, const char *message,
     return status;
 }
 
+/* What others chose for the Status of an error; NULL: nothing. New reference. */
+static json_t *status_told(const struct err *e)
+{
+    const char *text = err_details(e);
+    json_t *told = text && *text == '{' ? json_loads(text, 0, NULL) : NULL;
+
+    return told;
+}
+
+int status_code(const struct err *e)
+{
+    AUTO(json_freep) json_t *told = status_told(e);
+
+    return told ? (int)json_int(told, "code", err_http(e)) : err_http(e);
+}
+
+/* The Status of a denial by a webhook or a policy. */
+static json_t *status_of_told(const struct err *e, const json_t *told,
+                              const struct status_about *about)
+{
+    const char *reason = text_or_empty(json_text(told, "reason"));
+    json_t *status = status_new((int)json_int(told, "code", err_http(e)), *reason ? reason : NULL,
+                                err_message(e), *reason ? about : NULL);
+
+    if (json_object_get(told, "details"))
+        json_put(status, "details", json_incref(json_object_get(told, "details")));
+    if (json_object_get(told, "causes"))
+        json_put(json_object_at(status, "details"), "causes",
+                 json_incref(json_object_get(told, "causes")));
+    return status;
+}
+
 json_t *status_of_error(const struct err *e, const struct status_about *about)
 {
-    json_t *status = status_new(err_http(e), err_reason(e), err_message(e), about);
-    AUTO(json_freep) json_t *causes = cause_list(e);
+    AUTO(json_freep) json_t *told = status_told(e);
 
+    AUTO(json_freep) json_t *causes = NULL;
+    json_t *status;
+
+    if (told)
+        return status_of_told(e, told, about);
+    status = status_new(err_http(e), err_reason(e), err_message(e), about);
+    causes = cause_list(e);
     if (json_array_size(causes) > 0)
         json_put(json_object_get(status, "details"), "causes", TAKE(causes));
     return status;

@@ -13,6 +13,12 @@ struct status_about {
     int retry_after_s; /* 0: none */
 };
 
+/*
+ * The HTTP status of an error: that of its code, or the one that a webhook or policy chose: their
+ * errors have details {"code", "reason", "details" or "causes"}.
+ */
+int status_code(const struct err *e);
+
 /* New references; arguments are not taken. */
 json_t *status_of_error(const struct err *e, const struct status_about *about);
 json_t *status_new(int http, const char *reason, const char *message,
