@@ -110,6 +110,8 @@ static void put_object(struct informer *i, json_t *object)
 
     if (!key)
         return;
+    if (i->options.is_unmanaged)
+        (void)json_object_del(json_object_get(object, "metadata"), "managedFields"); /* if any */
     map_find_text(handle, i->objects, key, k);
     if (k && !is_same_life(k->object, object)) {
         remove_known(i, k); /* deleted and created again while the watch was down */

@@ -21,7 +21,9 @@ struct informer_options {
     void (*removed)(void *arg, const json_t *object); /* the last known state */
     void (*synced)(void *arg);                        /* after each full list; may be NULL */
     void *arg;
-    bool is_pooled; /* parts that many objects have in common are kept once */
+    bool is_pooled;    /* parts that many objects have in common are kept once */
+    bool is_unmanaged; /* metadata.managedFields are dropped: often most of an object. Not with
+                          is_pooled */
 };
 
 struct informer *informer_new(const struct informer_options *o);

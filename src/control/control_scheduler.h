@@ -24,6 +24,7 @@ struct control_scheduler_options {
     const char *policy;          /* of the engine; NULL: the default policy */
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
     bool has_names_alone;        /* without the built-in names */
+    bool binds_one_by_one;       /* scheduler.h */
     int64_t answer_ns;           /* scheduler.h; 0: the default */
     struct observer observer;
 };

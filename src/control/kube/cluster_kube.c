@@ -3,7 +3,10 @@
 #include "control/kube/cluster_kube.h"
 
 #include "base/mem.h"
+#include "base/stamp.h"
 #include "control/kube/cluster_kube_private.h"
+
+#define DRAIN_LOOK_NS (10 * NS_PER_MS)
 
 static void over_kube_free(void *self)
 {
@@ -12,6 +15,7 @@ static void over_kube_free(void *self)
     kube_binds_free(c);
     kube_calls_end(c);
     kube_devices_free(c->devices);
+    loop_timer_free(c->drain_timer);
     free(c);
 }
 
@@ -38,6 +42,29 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *o)
                             .source = {.list = over_kube_list, .get = over_kube_get, .arg = c},
                             .devices = kube_devices_new()};
     return &c->cluster;
+}
+
+static void on_drain(void *arg)
+{
+    struct over_kube *c = arg;
+
+    if (c->calls && loop_now_ns(c->o.loop) < c->drain_end_ns)
+        loop_timer_set(c->drain_timer, DRAIN_LOOK_NS);
+    else
+        c->drained(c->drained_arg, !c->calls); /* may free the cluster */
+}
+
+void cluster_kube_drain(struct cluster *cluster, int64_t limit_ns,
+                        void (*done)(void *arg, bool is_empty), void *arg)
+{
+    struct over_kube *c = cluster->self;
+
+    c->drained = done;
+    c->drained_arg = arg;
+    c->drain_end_ns = loop_now_ns(c->o.loop) + limit_ns;
+    c->drain_timer = loop_timer_new(c->o.loop, on_drain, c);
+    kube_unsent_end(c);
+    loop_timer_set(c->drain_timer, 0);
 }
 
 const struct views_source *cluster_kube_source(struct cluster *c)

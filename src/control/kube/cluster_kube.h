@@ -27,6 +27,13 @@ struct cluster_kube_options {
 struct cluster *cluster_kube_new(const struct cluster_kube_options *o);
 
 /*
+ * Waits until no request is under way, then calls `done` in a turn of its own. `is_empty` false:
+ * after `limit_ns` some are. The watches are gone, and nothing new is asked for.
+ */
+void cluster_kube_drain(struct cluster *c, int64_t limit_ns, void (*done)(void *arg, bool is_empty),
+                        void *arg);
+
+/*
  * The objects of watched core resources, as their listeners were told: for reports
  * (control/report/views.h). Borrowed until cluster_free.
  */

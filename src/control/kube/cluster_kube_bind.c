@@ -148,9 +148,8 @@ static void on_bound_read(void *arg, const struct err *e, const json_t *pod)
     kube_bind_step(p->of);
 }
 
-static void on_bound_timer(void *arg)
+static void bound_ask_again(struct kube_bound *p)
 {
-    struct kube_bound *p = arg;
     AUTO_FREE char *path = kube_path(kube_kind("pods"), p->of->ns, p->name, NULL);
 
     if (p->step == KUBE_UNDOING) {
@@ -160,6 +159,15 @@ static void on_bound_timer(void *arg)
     p->call = kube_send(
         p->of->cluster,
         &(struct kube_request){.method = "GET", .path = path, .fn = on_bound_read, .arg = p});
+}
+
+/* The next leader asks what this one no longer will. */
+static void on_bound_timer(void *arg)
+{
+    struct kube_bound *p = arg;
+
+    if (!p->of->cluster->drain_timer)
+        bound_ask_again(p);
 }
 
 /* ---- bindings ---- */
@@ -294,12 +302,26 @@ static char *devices_format(const struct ledger_pod *pod)
     return json_object_size(containers) > 0 ? json_format(all) : NULL;
 }
 
+/* Refuses what would give a device twice, by what the watch has told. */
+static struct err *bind_check(const struct over_kube *c, const struct ledger_pod *pod)
+{
+    for (size_t i = 0; i < pod->n_containers; i++)
+        for (size_t k = 0; k < pod->containers[i].n_devices; k++)
+            if (kube_devices_hold(c->devices, pod->node, &pod->containers[i].devices[k]))
+                return err_new(ERR_CONFLICT, "pod %s: gpu %s of node %s is held", pod->name,
+                               pod->containers[i].devices[k].gpu, pod->node);
+    return NULL;
+}
+
 struct err *over_kube_bind(void *self, const struct ledger_placement *placement,
                            struct cluster_answer a)
 {
     struct over_kube *c = self;
-    struct kube_bind *b = mem_alloc(sizeof(*b));
+    struct kube_bind *b = NULL;
 
+    for (size_t i = 0; i < placement->n_pods; i++)
+        TRY(bind_check(c, &placement->pods[i]));
+    b = mem_alloc(sizeof(*b));
     *b = (struct kube_bind){.cluster = c,
                             .ns = mem_strdup(placement->ns),
                             .workload = mem_strdup(placement->workload),

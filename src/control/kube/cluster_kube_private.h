@@ -15,9 +15,15 @@ struct over_kube {
     struct kube_devices *devices;
     struct kube_watch *watches;
     struct kube_bind *binds;
-    struct kube_call *calls;
+    struct kube_call *calls; /* under way */
+    struct kube_call *unsent;
+    size_t n_calls; /* in `calls` */
     struct views_source source;
-    bool knows_nodes; /* the nodes have been listed: pods may be read */
+    bool knows_nodes;               /* the nodes have been listed: pods may be read */
+    struct loop_timer *drain_timer; /* NULL: not draining */
+    int64_t drain_end_ns;           /* monotonic */
+    void (*drained)(void *arg, bool is_empty);
+    void *drained_arg;
 };
 
 /* ---- cluster_kube_watch.c ---- */
@@ -26,6 +32,10 @@ struct err *over_kube_watch(void *self, const char *group, const char *resource,
                             const struct cluster_listener *l,
                             struct cluster_watch **ret) MUST_CHECK;
 void over_kube_unwatch(void *self, struct cluster_watch *w);
+/* Tells the pods that have made room for a pod that names its gpus (kube_devices.h). */
+void kube_moved_tell(struct over_kube *c);
+/* The version of a watched kind that the server has; `k`: not known. */
+const struct kind *kube_served(const struct over_kube *c, const struct kind *k);
 /* For struct views_source: of core resources, sorted by namespace and name. */
 json_t *over_kube_list(void *self, const char *resource, const char *ns);
 json_t *over_kube_get(void *self, const char *resource, const char *ns, const char *name);
@@ -46,20 +56,21 @@ char *kube_path(const struct kind *k, const char *ns, const char *name, const ch
 /* The kind for "pods" or "jobs.batch". */
 const struct kind *kube_kind(const char *resource);
 
-/* A request under way; its answer goes to `fn`, borrowed. */
+/* A request, sent once few enough are under way; its answer goes to `fn`, borrowed. */
 typedef void (*kube_fn)(void *arg, const struct err *e, const json_t *answer);
 struct kube_request {
-    const char *method;
+    const char *method; /* static */
     const char *path;
-    const char *content_type; /* NULL: JSON */
+    const char *content_type; /* static; NULL: JSON */
     const json_t *body;       /* NULL: none */
     kube_fn fn;
     void *arg;
 };
 struct kube_call *kube_send(struct over_kube *c, const struct kube_request *r);
 void kube_call_free(struct kube_call *call); /* no answer after it */
-/* Ends all requests: each gets ERR_UNAVAILABLE. */
+/* Ends all requests, or those that were not sent: each gets ERR_UNAVAILABLE. */
 void kube_calls_end(struct over_kube *c);
+void kube_unsent_end(struct over_kube *c);
 
 struct err *over_kube_create(void *self, const char *resource, const char *ns, json_t *object,
                              struct cluster_answer a) MUST_CHECK;

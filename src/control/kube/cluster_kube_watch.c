@@ -18,7 +18,8 @@ struct kube_watch {
     struct kube_watch *prev;
     struct kube_watch *next;
     struct over_kube *cluster;
-    const struct kind *kind; /* NULL: an internal resource, always empty */
+    const struct kind *kind;   /* NULL: an internal resource, always empty */
+    const struct kind *served; /* the version that the server has, or that is asked for now */
     struct cluster_listener listener;
     char *path;
     struct kube_call *probe;
@@ -40,6 +41,8 @@ static void watch_synced(struct kube_watch *w)
     w->is_synced = true;
     if (watch_is_of(w, "nodes"))
         w->cluster->knows_nodes = true;
+    if (watch_is_of(w, "pods"))
+        kube_devices_loaded(w->cluster->devices);
     w->listener.synced(w->listener.arg);
 }
 
@@ -51,9 +54,18 @@ static json_t *object_whole(const struct kube_watch *w, const json_t *object)
     if (json_text(object, "kind"))
         return json_incref((json_t *)(uintptr_t)object);
     whole = json_copy((json_t *)(uintptr_t)object);
-    json_put_text(whole, "apiVersion", w->kind->api_version);
+    json_put_text(whole, "apiVersion", w->served->api_version);
     json_put_text(whole, "kind", w->kind->kind);
     return whole;
+}
+
+/* An object of another version, in the form that our rooms know. */
+static json_t *object_kept(const struct kube_watch *w, const json_t *object)
+{
+    json_t *kept = json_deep_copy(object);
+
+    kind_to_kept(w->served, kept);
+    return kept;
 }
 
 /*
@@ -80,6 +92,8 @@ static json_t *object_told(const struct kube_watch *w, const json_t *object)
 {
     AUTO(json_freep) json_t *whole = object_whole(w, object);
 
+    if (w->served != w->kind)
+        return object_kept(w, whole);
     if (text_equal(w->kind->group, OWN_GROUP))
         return object_own(w, whole);
     if (watch_is_of(w, "nodes"))
@@ -99,13 +113,56 @@ static const char *name_of(const json_t *object)
     return text_or_empty(json_text_at(object, "metadata", "name", NULL));
 }
 
+/* The first watch of a core resource that has an informer; NULL: none. */
+static struct kube_watch *watch_find(struct over_kube *c, const char *resource)
+{
+    struct kube_watch *w;
+
+    LIST_EACH (c->watches, w) {
+        if (watch_is_of(w, resource) && w->informer)
+            return w;
+    }
+    return NULL;
+}
+
+static void on_kube_put(void *arg, const json_t *object);
+
+/* Takes the key. */
+static void put_again(struct over_kube *c, char *key)
+{
+    struct kube_watch *w = watch_find(c, "pods");
+    const json_t *object = w ? informer_find(w->informer, key) : NULL;
+
+    if (object)
+        on_kube_put(w, object);
+    free(key);
+}
+
+void kube_moved_tell(struct over_kube *c)
+{
+    char *key;
+
+    while ((key = kube_devices_moved(c->devices)))
+        put_again(c, key);
+}
+
+static void filled_tell(struct over_kube *c)
+{
+    char *key;
+
+    while ((key = kube_devices_filled(c->devices)))
+        put_again(c, key);
+}
+
 static void on_kube_put(void *arg, const json_t *object)
 {
     struct kube_watch *w = arg;
     AUTO(json_freep) json_t *told = object_told(w, object);
 
+    kube_moved_tell(w->cluster);
     if (told)
         w->listener.put(w->listener.arg, ns_of(object), name_of(object), told);
+    filled_tell(w->cluster);
 }
 
 static void on_kube_removed(void *arg, const json_t *object)
@@ -118,6 +175,7 @@ static void on_kube_removed(void *arg, const json_t *object)
     if (watch_is_of(w, "pods"))
         kube_devices_remove_pod(w->cluster->devices, ns_of(object), name_of(object));
     w->listener.removed(w->listener.arg, ns_of(object), name_of(object), told ? told : object);
+    filled_tell(w->cluster);
     if (watch_is_of(w, "pods"))
         kube_bind_gone(w->cluster, json_text_at(object, "metadata", "uid", NULL));
 }
@@ -135,6 +193,7 @@ static void watch_begin(struct kube_watch *w)
                                                           .put = on_kube_put,
                                                           .removed = on_kube_removed,
                                                           .synced = on_kube_synced,
+                                                          .is_unmanaged = true,
                                                           .arg = w});
 }
 
@@ -148,10 +207,34 @@ static void watch_tell(struct kube_watch *w, const struct err *e)
         w->cluster->o.on_problem(w->cluster->o.arg, w->kind->plural, e);
 }
 
-/* Not found: nobody has installed the kind. Other errors: ask again. */
+/* The version to ask for after `k`: first the one in whose form our rooms know the kind. NULL:
+ * there are no more. */
+static const struct kind *version_after(const struct kube_watch *w, const struct kind *k)
+{
+    bool is_after = k == w->kind;
+
+    for (size_t i = 0; i < kinds_count; i++) {
+        if (is_after && kinds[i] != w->kind && kinds[i]->kept_as == w->kind &&
+            text_equal(kinds[i]->group, w->kind->group))
+            return kinds[i];
+        is_after = is_after || kinds[i] == k;
+    }
+    return NULL;
+}
+
+static void watch_set_version(struct kube_watch *w, const struct kind *k)
+{
+    w->served = k;
+    free(w->path);
+    w->path = kube_path(k, NULL, NULL, NULL);
+}
+
+/* Not found: the server has another version of the kind, or nobody has installed it. Other errors:
+ * ask again. */
 static void on_probe(void *arg, const struct err *e, const json_t *answer)
 {
     struct kube_watch *w = arg;
+    const struct kind *next = NULL;
 
     (void)answer;
     w->probe = NULL;
@@ -160,8 +243,11 @@ static void on_probe(void *arg, const struct err *e, const json_t *answer)
         return;
     }
     if (err_code(e) == ERR_NOT_FOUND) {
-        watch_synced(w);
-        loop_timer_set(w->timer, LOOK_AGAIN_NS);
+        next = version_after(w, w->served);
+        watch_set_version(w, next ? next : w->kind);
+        if (!next)
+            watch_synced(w);
+        loop_timer_set(w->timer, next ? 0 : LOOK_AGAIN_NS);
         return;
     }
     watch_tell(w, e);
@@ -195,7 +281,7 @@ struct err *over_kube_watch(void *self, const char *group, const char *resource,
 
     *w = (struct kube_watch){.cluster = c, .kind = kind_find(group, resource), .listener = *l};
     if (w->kind)
-        w->path = kube_path(w->kind, NULL, NULL, NULL);
+        watch_set_version(w, w->kind);
     w->timer = loop_timer_new(c->o.loop, on_watch_timer, w);
     loop_timer_set(w->timer, 0);
     LIST_ADD(c->watches, w);
@@ -217,19 +303,17 @@ void over_kube_unwatch(void *self, struct cluster_watch *watch)
     free(w);
 }
 
-/* ---- for reports ---- */
-
-/* The first watch of a core resource that has an informer; NULL: none. */
-static struct kube_watch *watch_find(struct over_kube *c, const char *resource)
+const struct kind *kube_served(const struct over_kube *c, const struct kind *k)
 {
-    struct kube_watch *w;
+    const struct kube_watch *w;
 
-    LIST_EACH (c->watches, w) {
-        if (watch_is_of(w, resource) && w->informer)
-            return w;
-    }
-    return NULL;
+    for (w = c->watches; w; w = w->next)
+        if (w->kind == k && w->informer)
+            return w->served;
+    return k;
 }
+
+/* ---- for reports ---- */
 
 struct kube_listing {
     const struct kube_watch *watch;

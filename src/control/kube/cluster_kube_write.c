@@ -4,19 +4,28 @@
 #include "base/stamp.h"
 #include "control/kube/cluster_kube_private.h"
 
+/* Each has a connection: more do not make the server faster. */
+#define CALLS_MAX 32
+
 struct kube_call {
     struct kube_call *prev;
     struct kube_call *next;
     struct over_kube *cluster;
-    struct client_call *call;
+    struct client_call *call; /* NULL: not sent */
+    const char *method;       /* static */
+    const char *content_type; /* static */
+    char *path;
+    char *body;
     kube_fn fn;
     void *arg;
 };
 
 /* A struct cluster_read of this cluster. */
 struct kube_read {
+    struct over_kube *cluster;
     struct kube_call *call;
     struct cluster_reader reader;
+    bool is_pod;
 };
 
 char *kube_path(const struct kind *k, const char *ns, const char *name, const char *subresource)
@@ -47,56 +56,116 @@ const struct kind *kube_kind(const char *resource)
     return kind_find(dot ? dot + 1 : "", plural);
 }
 
-void kube_call_free(struct kube_call *call)
+static void on_reply(void *arg, const struct err *failed, const struct client_reply *reply);
+
+static void call_send(struct kube_call *call)
 {
-    LIST_REMOVE(call->cluster->calls, call);
-    if (call->call)
-        client_cancel(call->call);
+    struct over_kube *c = call->cluster;
+    const struct client_request request = {.method = call->method,
+                                           .path = call->path,
+                                           .content_type = call->content_type,
+                                           .body = str_of(call->body)};
+
+    LIST_ADD(c->calls, call);
+    c->n_calls++;
+    client_send(c->o.client, &request, on_reply, call, &call->call);
+    free(TAKE(call->body));
+    free(TAKE(call->path));
+}
+
+static void send_next(struct over_kube *c)
+{
+    struct kube_call *next = c->unsent;
+
+    if (!next || c->n_calls >= CALLS_MAX)
+        return;
+    LIST_REMOVE(c->unsent, next);
+    call_send(next);
+}
+
+static void call_end(struct kube_call *call)
+{
+    free(call->path);
+    free(call->body);
     free(call);
 }
 
-/* Ends the call with its answer. */
-static void kube_call_tell(struct kube_call *call, const struct err *e, const json_t *answer)
+void kube_call_free(struct kube_call *call)
 {
-    const kube_fn fn = call->fn;
-    void *const arg = call->arg;
+    struct over_kube *c = call->cluster;
 
-    kube_call_free(call);
-    fn(arg, e, answer);
+    if (!call->call) {
+        LIST_REMOVE(c->unsent, call);
+        call_end(call);
+        return;
+    }
+    LIST_REMOVE(c->calls, call);
+    c->n_calls--;
+    client_cancel(call->call);
+    call_end(call);
+    send_next(c);
 }
 
 static void on_reply(void *arg, const struct err *failed, const struct client_reply *reply)
 {
     struct kube_call *call = arg;
+    struct over_kube *c = call->cluster;
+    const kube_fn fn = call->fn;
+    void *const fn_arg = call->arg;
     AUTO(json_freep) json_t *answer = NULL;
     AUTO(err_freep) struct err *e = client_error(failed, reply);
 
     if (!e && reply->body.size > 0)
         e = json_parse(reply->body, &answer);
-    call->call = NULL;
-    kube_call_tell(call, e, answer);
+    LIST_REMOVE(c->calls, call);
+    c->n_calls--;
+    call_end(call);
+    send_next(c);
+    fn(fn_arg, e, answer);
+}
+
+/* Ends the call without an answer. */
+static void call_refuse(struct kube_call *call, const struct err *e)
+{
+    const kube_fn fn = call->fn;
+    void *const arg = call->arg;
+
+    kube_call_free(call);
+    fn(arg, e, NULL);
+}
+
+void kube_unsent_end(struct over_kube *c)
+{
+    AUTO(err_freep) struct err *e = err_new(ERR_UNAVAILABLE, "the program ends");
+
+    while (c->unsent)
+        call_refuse(c->unsent, e); /* NOLINT(clang-analyzer-unix.Malloc): utlist */
 }
 
 void kube_calls_end(struct over_kube *c)
 {
     AUTO(err_freep) struct err *e = err_new(ERR_UNAVAILABLE, "the program ends");
 
+    kube_unsent_end(c);
     while (c->calls)
-        kube_call_tell(c->calls, e, NULL); /* NOLINT(clang-analyzer-unix.Malloc): utlist */
+        call_refuse(c->calls, e); /* NOLINT(clang-analyzer-unix.Malloc): utlist */
 }
 
 struct kube_call *kube_send(struct over_kube *c, const struct kube_request *r)
 {
     struct kube_call *call = mem_alloc(sizeof(*call));
-    AUTO_FREE char *body = r->body ? json_format(r->body) : NULL;
-    const struct client_request request = {.method = r->method,
-                                           .path = r->path,
-                                           .content_type = r->content_type,
-                                           .body = str_of(body)};
 
-    *call = (struct kube_call){.cluster = c, .fn = r->fn, .arg = r->arg};
-    LIST_ADD(c->calls, call);
-    client_send(c->o.client, &request, on_reply, call, &call->call);
+    *call = (struct kube_call){.cluster = c,
+                               .method = r->method,
+                               .content_type = r->content_type,
+                               .path = mem_strdup(r->path),
+                               .body = r->body ? json_format(r->body) : NULL,
+                               .fn = r->fn,
+                               .arg = r->arg};
+    if (c->n_calls < CALLS_MAX)
+        call_send(call);
+    else
+        LIST_ADD(c->unsent, call);
     return call;
 }
 
@@ -150,7 +219,7 @@ static bool is_built_in(const struct kind *k)
 struct err *over_kube_patch(void *self, const struct cluster_target *t, const json_t *patch,
                             struct cluster_answer a)
 {
-    const struct kind *k = kube_kind(t->resource);
+    const struct kind *k = kube_served(self, kube_kind(t->resource));
     AUTO_FREE char *path = kube_path(k, t->ns, t->name, t->subresource);
     struct kube_request r = {.method = "PATCH",
                              .path = path,
@@ -257,12 +326,16 @@ static void on_read(void *arg, const struct err *e, const json_t *answer)
 {
     struct kube_read *r = arg;
     const struct cluster_reader reader = r->reader;
+    AUTO(json_freep)
+    json_t *pod = r->is_pod && answer ? kube_devices_put_pod(r->cluster->devices, answer) : NULL;
 
+    if (pod)
+        kube_moved_tell(r->cluster);
     free(r);
     if (e && err_code(e) == ERR_NOT_FOUND)
         reader.done(reader.arg, NULL, NULL);
     else
-        reader.done(reader.arg, answer, e);
+        reader.done(reader.arg, pod ? pod : answer, e);
 }
 
 struct cluster_read *over_kube_read(void *self, const char *resource, const char *ns,
@@ -271,7 +344,8 @@ struct cluster_read *over_kube_read(void *self, const char *resource, const char
     AUTO_FREE char *path = kube_path(kube_kind(resource), ns, name, NULL);
     struct kube_read *r = mem_alloc(sizeof(*r));
 
-    r->reader = reader;
+    *r = (struct kube_read){
+        .cluster = self, .reader = reader, .is_pod = text_equal(resource, "pods")};
     r->call = kube_send(
         self, &(struct kube_request){.method = "GET", .path = path, .fn = on_read, .arg = r});
     return (struct cluster_read *)r;

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "base/list.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "base/vec.h"
@@ -27,21 +28,30 @@ struct kube_node {
     char *name;
     uint32_t replicas; /* devices of each gpu */
     VEC(struct kube_gpu) gpus;
+    size_t n_pods;
+    bool is_gone;          /* kept until its pods are gone, too: the node may come back */
+    struct kube_pod *made; /* its pods whose gpus are named here */
 };
 
 /* A bound pod and the names of its gpus, one for each device. */
 struct kube_pod {
     struct map_handle handle;
+    struct kube_pod *prev; /* in `made` of its node */
+    struct kube_pod *next;
     char *key; /* "ns/name" */
     char *uid;
-    char *node;
-    char *text; /* its annotation, if it was made here */
+    struct kube_node *of; /* NULL: the node is gone, or was not there */
+    char *text;           /* its annotation, if it is made here */
+    size_t n_asks;        /* devices that such a pod asks for; the node may have had fewer left */
     VEC(char *) gpus;
 };
 
 struct kube_devices {
     struct kube_node *nodes;
     struct kube_pod *pods;
+    bool is_loaded;
+    VEC(char *) moved;  /* keys of pods that have to be put again */
+    VEC(char *) filled; /* the same, later */
 };
 
 /* ---- nodes ---- */
@@ -201,6 +211,7 @@ json_t *kube_devices_put_node(struct kube_devices *d, const json_t *node)
         n->name = mem_strdup(name);
         map_add(handle, d->nodes, n->name, strlen(n->name), n);
     }
+    n->is_gone = false;
     n->replicas = (uint32_t)amount.replicas;
     kube_node_resize(n, (size_t)(amount.capacity / amount.replicas));
     text = gpus_text(n, node, &amount);
@@ -211,8 +222,22 @@ void kube_devices_remove_node(struct kube_devices *d, const char *name)
 {
     struct kube_node *n = kube_node_find(d, name);
 
-    if (n)
+    if (n && n->n_pods == 0 && d->is_loaded)
         kube_node_free(d, n);
+    else if (n)
+        n->is_gone = true;
+}
+
+void kube_devices_loaded(struct kube_devices *d)
+{
+    struct kube_node *n;
+    struct kube_node *next;
+
+    d->is_loaded = true;
+    map_each (handle, d->nodes, n, next) {
+        if (n->is_gone && n->n_pods == 0)
+            kube_node_free(d, n);
+    }
 }
 
 /* ---- pods ---- */
@@ -227,9 +252,11 @@ static struct kube_pod *kube_pod_find(const struct kube_devices *d, const char *
 
 static void kube_pod_free(struct kube_devices *d, struct kube_pod *p)
 {
-    const struct kube_node *n = kube_node_find(d, p->node);
+    struct kube_node *n = p->of;
 
     map_remove(handle, d->pods, p);
+    if (p->text && n)
+        LIST_REMOVE(n->made, p);
     VEC_EACH (&p->gpus, name) {
         struct kube_gpu *g = kube_gpu_find(n, *name);
 
@@ -238,11 +265,23 @@ static void kube_pod_free(struct kube_devices *d, struct kube_pod *p)
         free(*name);
     }
     vec_done(&p->gpus);
+    if (n && --n->n_pods == 0 && n->is_gone && d->is_loaded)
+        kube_node_free(d, n);
     free(p->text);
-    free(p->node);
     free(p->uid);
     free(p->key);
     free(p);
+}
+
+/* The pod holds nothing any more: others on its node that have too little may get it. */
+static void kube_pod_end(struct kube_devices *d, struct kube_pod *p)
+{
+    const struct kube_pod *other = p->of && p->gpus.n > 0 ? p->of->made : NULL;
+
+    for (; other; other = other->next)
+        if (other != p && other->gpus.n < other->n_asks)
+            vec_add(&d->filled, mem_strdup(other->key));
+    kube_pod_free(d, p);
 }
 
 static void kube_pod_hold(struct kube_pod *p, const struct kube_node *n, const char *gpu)
@@ -286,6 +325,8 @@ static json_t *hold_free(struct kube_pod *p, const struct kube_node *n, const js
     struct gpu_asks asks = container_gpu_asks(pod, container);
     json_t *list = json_array();
 
+    for (size_t i = 0; i < asks.n; i++)
+        p->n_asks += (size_t)asks.at[i].count;
     for (size_t i = 0; i < asks.n; i++) {
         for (uint32_t k = 0; k < asks.at[i].count; k++) {
             struct kube_gpu *g = gpu_free(n);
@@ -308,7 +349,7 @@ static json_t *hold_free(struct kube_pod *p, const struct kube_node *n, const js
 }
 
 /* Names devices for a pod that another scheduler bound. */
-static void hold_any(struct kube_pod *p, const struct kube_node *n, const json_t *pod)
+static void hold_any(struct kube_pod *p, struct kube_node *n, const json_t *pod)
 {
     AUTO(json_freep) json_t *text = json_object();
     json_t *containers = json_object_at(text, "containers");
@@ -320,25 +361,58 @@ static void hold_any(struct kube_pod *p, const struct kube_node *n, const json_t
     json_array_foreach (json_at(pod, "spec", "containers", NULL), i, container)
         json_put(containers, text_or_empty(json_text(container, "name")),
                  hold_free(p, n, pod, container));
-    if (p->gpus.n > 0)
-        p->text = json_format(text);
+    if (p->n_asks == 0)
+        return;
+    p->text = json_format(text);
+    LIST_ADD(n->made, p);
+}
+
+static bool pod_holds(const struct kube_pod *p, const char *gpu)
+{
+    VEC_EACH (&p->gpus, name)
+        if (text_equal(*name, gpu))
+            return true;
+    return false;
+}
+
+/* The pod names its gpus: others, whose names were made here, make room. */
+static void pods_move(struct kube_devices *d, const struct kube_pod *p)
+{
+    VEC_EACH (&p->gpus, name) {
+        const struct kube_gpu *g = kube_gpu_find(p->of, *name);
+        struct kube_pod *other = NULL;
+
+        if (!g || g->load <= p->of->replicas)
+            continue;
+        LIST_EACH (p->of->made, other) {
+            if (!pod_holds(other, *name))
+                continue;
+            vec_add(&d->moved, mem_strdup(other->key));
+            kube_pod_free(d, other);
+            break;
+        }
+    }
 }
 
 static struct kube_pod *kube_pod_new(struct kube_devices *d, const char *key, const json_t *pod)
 {
     struct kube_pod *p = mem_alloc(sizeof(*p));
-    const struct kube_node *n = kube_node_find(d, pod_node(pod));
+    struct kube_node *n = kube_node_find(d, pod_node(pod));
     struct holding h = {p, n};
 
     *p = (struct kube_pod){
         .key = mem_strdup(key),
         .uid = mem_strdup(text_or_empty(json_text_at(pod, "metadata", "uid", NULL))),
-        .node = mem_strdup(pod_node(pod))};
+        .of = n};
     map_add(handle, d->pods, p->key, strlen(p->key), p);
-    if (json_text_at(pod, "metadata", "annotations", POD_DEVICES, NULL))
+    if (n)
+        n->n_pods++;
+    if (json_text_at(pod, "metadata", "annotations", POD_DEVICES, NULL)) {
         pod_each_device(pod, hold_named, &h);
-    else
+        pods_move(d, p);
+    } else {
         hold_any(p, n, pod);
+    }
     return p;
 }
 
@@ -350,6 +424,9 @@ json_t *kube_devices_put_pod(struct kube_devices *d, const json_t *pod)
     struct kube_pod *p = kube_pod_find(d, key);
 
     if (p && (!*pod_node(pod) || pod_is_terminal(pod) || !text_equal(p->uid, uid))) {
+        kube_pod_end(d, p);
+        p = NULL;
+    } else if (p && p->gpus.n < p->n_asks) {
         kube_pod_free(d, p);
         p = NULL;
     }
@@ -365,7 +442,31 @@ void kube_devices_remove_pod(struct kube_devices *d, const char *ns, const char 
     struct kube_pod *p = kube_pod_find(d, key);
 
     if (p)
-        kube_pod_free(d, p);
+        kube_pod_end(d, p);
+}
+
+bool kube_devices_hold(const struct kube_devices *d, const char *node, const struct device *device)
+{
+    const struct kube_node *n = kube_node_find(d, node);
+    const struct kube_gpu *g = kube_gpu_find(n, device->gpu);
+    const struct kube_pod *p;
+    uint32_t load = g ? g->load : 0;
+
+    if (!g || (device->kind != DEVICE_WHOLE && device->kind != DEVICE_REPLICA))
+        return false;
+    for (p = n->made; p; p = p->next)
+        load -= pod_holds(p, device->gpu) && load > 0;
+    return load >= (device->kind == DEVICE_WHOLE ? 1 : n->replicas);
+}
+
+char *kube_devices_moved(struct kube_devices *d)
+{
+    return d->moved.n > 0 ? d->moved.at[--d->moved.n] : NULL;
+}
+
+char *kube_devices_filled(struct kube_devices *d)
+{
+    return d->filled.n > 0 ? d->filled.at[--d->filled.n] : NULL;
 }
 
 struct kube_devices *kube_devices_new(void)
@@ -381,5 +482,11 @@ void kube_devices_free(struct kube_devices *d)
         kube_pod_free(d, d->pods); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
     while (d->nodes)
         kube_node_free(d, d->nodes); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+    VEC_EACH (&d->moved, key)
+        free(*key);
+    VEC_EACH (&d->filled, key)
+        free(*key);
+    vec_done(&d->moved);
+    vec_done(&d->filled);
     free(d);
 }

@@ -212,6 +212,8 @@ void scheduler_synced(void *arg)
         return;
     s->is_loading = false;
     sched_works_loaded(s);
+    if (s->options.binds_one_by_one)
+        sched_halves_find(s);
     scheduler_check_all_held(s);
     reservations_feed(s->reservations);
     LOG(INFO, "all pods have been read", U("pods", map_count(handle, s->pods)));
@@ -279,6 +281,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->shrink_timer = loop_timer_new(o->loop, scheduler_tell_shrunk, s);
     s->answer_timer = loop_timer_new(o->loop, scheduler_on_deadline, s);
     s->lost_timer = loop_timer_new(o->loop, scheduler_on_lost, s);
+    s->half_timer = loop_timer_new(o->loop, scheduler_on_half, s);
     s->start_timer = loop_timer_new(o->loop, scheduler_look_at_holds, s);
     s->writes = writes_new(s);
     s->engine = mete_engine_new(&engine);
@@ -337,6 +340,7 @@ void scheduler_free(struct scheduler *s)
     loop_timer_free(s->shrink_timer);
     loop_timer_free(s->answer_timer);
     loop_timer_free(s->lost_timer);
+    loop_timer_free(s->half_timer);
     loop_timer_free(s->start_timer);
     queue_tree_free(s->queues);
     reservations_free(s->reservations);

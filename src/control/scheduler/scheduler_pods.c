@@ -241,6 +241,7 @@ struct device_check {
     const struct scheduler *s;
     const struct sched_pod *p;
     bool is_same;
+    size_t n; /* of the annotation, twice those that two containers have */
 };
 
 static bool check_device(void *arg, const char *container, const struct device *d)
@@ -250,6 +251,7 @@ static bool check_device(void *arg, const char *container, const struct device *
     (void)container;
     if (pod_shares_device(c->tree, d))
         return true;
+    c->n++;
     c->is_same =
         c->is_same && sched_pod_has_device(c->p, d) &&
         (d->kind != DEVICE_WHOLE || mete_gpu_holder(c->s->engine, d->gpu) == c->p->work->id);
@@ -264,7 +266,7 @@ static bool is_as_decided(struct scheduler *s, const struct sched_pod *p, const 
     if (!p->work || !sched_pod_is_placed(p) || !text_equal(p->node, pod_node(pod)))
         return false;
     pod_each_device(pod, check_device, &c);
-    return c.is_same;
+    return c.is_same && c.n >= p->devices.n;
 }
 
 static void put_bound(struct scheduler *s, struct sched_pod *p, const json_t *pod)
