@@ -60,6 +60,9 @@ static const struct rule namespaced_rules[] = {
     {ROLE_VIEW, "resourceclaims", READ},
     {ROLE_VIEW, "resourceclaims/status", "get"},
     {ROLE_VIEW, "resourceclaimtemplates", READ},
+    {ROLE_VIEW, "persistentvolumeclaims", READ},
+    {ROLE_VIEW, "persistentvolumeclaims/status", "get"},
+    {ROLE_EDIT, "persistentvolumeclaims", WRITE},
     {ROLE_EDIT, "pods", WRITE},
     {ROLE_EDIT, "pods/exec", "get create"},
     {ROLE_EDIT, "pods/attach", "get create"},
@@ -111,6 +114,7 @@ static const struct rule cluster_rules[] = {
     {ROLE_VIEW, "clusterpolicies/status", "get"},
     {ROLE_VIEW, "priorityclasses", READ},
     {ROLE_VIEW, "deviceclasses", READ},
+    {ROLE_VIEW, "storageclasses", READ},
     {ROLE_VIEW, "resourceslices", READ},
     {ROLE_VIEW, "customresourcedefinitions", READ},
 };

@@ -4,8 +4,8 @@
  * A node's rights follow its pods. A node reads Services, EndpointSlices, NetworkPolicies and
  * namespaces, its own Node, the pods
  * bound to it, the ConfigMaps and Secrets that these pods name, and the SlurmJobs that they belong
- * to. The node writes its own Node, its own Lease and its pods' status, deletes its pods, and
- * creates events.
+ * to, and PersistentVolumes, of which it writes the status of its own. The node writes its own
+ * Node, its own Lease and its pods' status, deletes its pods, and creates events.
  */
 
 #include "access/authz_private.h"
@@ -15,6 +15,7 @@
 #include "kinds/node_lease.h"
 #include "kinds/object/objects.h"
 #include "kinds/slurm/slurm_job.h"
+#include "kinds/storage/storage.h"
 #include "model/selector.h"
 
 static bool is_kind(const struct access *a, const char *plural)
@@ -277,6 +278,25 @@ static bool is_of_network(const struct access *a)
             text_equal(a->kind->plural, "networkpolicies"));
 }
 
+/* A node reads all volumes, and writes the status of its own: that it has erased the data. */
+static bool allows_volume(const struct store *s, const struct identity *who, const struct access *a)
+{
+    const struct store_object *o;
+    AUTO(json_freep) json_t *volume = NULL;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (!a->subresource)
+        return authz_has_verb("get list watch", a->verb);
+    if (!is_subresource(a, "status") || !text_equal(a->verb, "patch") || !a->name)
+        return false;
+    o = store_get(s, (struct store_key){
+                         .group = "", .resource = "persistentvolumes", .ns = "", .name = a->name});
+    if (!o)
+        return false;
+    e = objects_decode(o, &volume);
+    return !e && text_equal(storage_volume_node(volume), who->node);
+}
+
 bool authz_node_allows(const struct store *s, const struct identity *who, const struct access *a)
 {
     if (is_kind(a, "nodes"))
@@ -289,6 +309,8 @@ bool authz_node_allows(const struct store *s, const struct identity *who, const 
         return is_subresource(a, "token") && text_equal(a->verb, "create");
     if (is_of_network(a))
         return !a->subresource && authz_has_verb("get list watch", a->verb);
+    if (is_kind(a, "persistentvolumes"))
+        return allows_volume(s, who, a);
     if (is_kind(a, "configmaps") || is_kind(a, "secrets"))
         return allows_named(s, who, a);
     if (text_equal(a->kind->group, "mete.dev") && text_equal(a->kind->plural, "slurmjobs"))

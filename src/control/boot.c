@@ -31,6 +31,10 @@ static const struct {
     {"resource.k8s.io", "deviceclasses", "mig.nvidia.com",
      "{\"spec\":{\"selectors\":[{\"cel\":{\"expression\":\"device.driver == 'gpu.nvidia.com' && "
      "device.attributes['gpu.nvidia.com'].type == 'mig'\"}}]}}"},
+    {"storage.k8s.io", "storageclasses", "local",
+     "{\"metadata\":{\"annotations\":{\"storageclass.kubernetes.io/is-default-class\":\"true\"}},"
+     "\"provisioner\":\"mete.dev/local\",\"reclaimPolicy\":\"Delete\","
+     "\"volumeBindingMode\":\"WaitForFirstConsumer\"}"},
     {"rbac.authorization.k8s.io", "clusterroles", "cluster-admin", NULL},
     {"rbac.authorization.k8s.io", "clusterroles", "admin", NULL},
     {"rbac.authorization.k8s.io", "clusterroles", "edit", NULL},

@@ -21,6 +21,7 @@
 #include "control/slurm/slurm_fair.h"
 #include "control/slurm/slurm_jobs.h"
 #include "control/taints.h"
+#include "control/volumes/volumes.h"
 
 struct control_cluster {
     struct scheduler *scheduler;
@@ -38,6 +39,7 @@ struct control_cluster {
     struct taints *taints;
     struct gpu_config *gpu_config;
     struct claims *claims;
+    struct volumes_loop *volumes;
     struct accounts *accounts;
     struct services *services;
     struct cluster_services *cluster_services;
@@ -129,6 +131,8 @@ static struct err *control_cluster_start(struct control_cluster *c,
     const struct gpu_config_options gpus = {.loop = o->loop, .cluster = o->cluster};
     const struct claims_options claims = {
         .loop = o->loop, .cluster = o->cluster, .scheduler = o->scheduler->scheduler};
+    const struct volumes_options volumes = {
+        .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
     const struct accounts_options accounts = {.loop = o->loop, .objects = o->objects, .ca = o->ca};
 
     c->scheduler = o->scheduler->scheduler;
@@ -142,6 +146,7 @@ static struct err *control_cluster_start(struct control_cluster *c,
     TRY(start_pods(c, o));
     TRY(gpu_config_new(&gpus, &c->gpu_config));
     TRY(claims_new(&claims, &c->claims));
+    TRY(volumes_loop_new(&volumes, &c->volumes));
     TRY(start_services(c, o));
     return accounts_new(&accounts, &c->accounts);
 }
@@ -172,6 +177,7 @@ void control_cluster_free(struct control_cluster *c)
     cluster_services_free(c->cluster_services);
     services_free(c->services);
     accounts_free(c->accounts);
+    volumes_loop_free(c->volumes);
     claims_free(c->claims);
     gpu_config_free(c->gpu_config);
     taints_free(c->taints);

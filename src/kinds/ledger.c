@@ -14,6 +14,7 @@
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
+#include "kinds/pod/pod_volume_claims.h"
 #include "kinds/slurm/slurm_job.h"
 
 enum {
@@ -383,6 +384,17 @@ static struct err *binding_check_node(struct binding *b, const struct ledger_pod
     return NULL;
 }
 
+static struct err *binding_check_volumes(const struct ledger_pod *pod, const json_t *tree)
+{
+    AUTO_FREE char *node = pod_volumes_node(tree);
+
+    if (pod_volumes_wait(tree))
+        return err_new(ERR_CONFLICT, "pod %s %s", pod->name, pod_volumes_wait(tree));
+    if (*node && !text_equal(node, pod->node))
+        return err_new(ERR_CONFLICT, "the volumes of pod %s are on node %s", pod->name, node);
+    return NULL;
+}
+
 static struct err *binding_check_pod(const struct ledger_pod *pod, const json_t *tree)
 {
     const struct device *shared = shared_device(tree, pod);
@@ -401,6 +413,7 @@ static struct err *binding_check_pod(const struct ledger_pod *pod, const json_t 
         return err_new(ERR_CONFLICT, "pod %s is of an older request of its job", pod->name);
     if (pod_claims_wait(tree))
         return err_new(ERR_CONFLICT, "pod %s %s", pod->name, pod_claims_wait(tree));
+    TRY(binding_check_volumes(pod, tree));
     if (pod->claims &&
         !text_equal(pod->claims, json_text_at(tree, "metadata", "annotations", POD_CLAIMS, NULL)))
         return err_new(ERR_CONFLICT, "the claims of pod %s have other devices now", pod->name);

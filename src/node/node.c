@@ -45,6 +45,7 @@
 #include "node/spec/cdi_file.h"
 #include "node/spec/share_files.h"
 #include "node/stats.h"
+#include "node/volume/own_volumes.h"
 #include "node/volume/stage.h"
 
 static const int64_t RETRY_NS = 200 * NS_PER_MS;
@@ -73,6 +74,7 @@ struct node {
     struct pods *pods;
     struct informer *informer;
     struct informer *own; /* of the Node object */
+    struct own_volumes *volumes;
     struct gpu_modes *modes;
     struct gpu_incidents *incidents;
     struct gpu_partitions *partitions; /* NULL: MIG instances stay as they are */
@@ -861,6 +863,8 @@ static struct err *node_begin(struct node *n)
                               .make_share = share_files_make,
                               .on_shares = on_shares,
                               .arg = n};
+    struct own_volumes_options volumes = {
+        .loop = n->o.loop, .client = n->o.client, .node = n->name, .dir = n->dir};
     const struct host_mounts mounts = {.dir = n->dir,
                                        .mask_dir = n->o.mask_dir ? n->o.mask_dir : n->dir,
                                        .targets = mount_targets};
@@ -886,10 +890,12 @@ static struct err *node_begin(struct node *n)
     TRY(pinger_new(n->o.loop, &n->pinger));
     TRY(begin_images(n, &po));
     po.worker = n->worker;
+    volumes.worker = n->worker;
     po.pinger = n->pinger;
     po.runtime = n->runtime;
     TRY(begin_cdi(n));
     n->pods = pods_new(&po);
+    n->volumes = own_volumes_new(&volumes);
     if (n->o.mps)
         mps_watch_listen(n->o.mps, on_mps, n);
     if (n->o.shares)
@@ -941,6 +947,7 @@ void node_free(struct node *n)
     worker_free(n->forward_worker);
     worker_free(n->net_worker); /* finishes its jobs, and tells the networks */
     worker_free(n->worker);     /* finishes its jobs, and tells the pods */
+    own_volumes_free(n->volumes);
     node_images_stop(n->images);
     pods_free(n->pods);
     net_services_free(n->services);

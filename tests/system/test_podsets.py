@@ -49,10 +49,6 @@ def test_a_stateful_set():
         rolled(m, "statefulset/db")
         check("statefulset.apps/db" in m.ok("get", "all"), "get all")
         check("statefulset.apps/db" in m.ok("get", "controllerrevisions"), "its revisions")
-        claims = json.loads(manifest("StatefulSet", "claims"))
-        claims["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": {}}]
-        r = m.kubectl("create", "-f", "-", stdin=json.dumps(claims))
-        check(r.code != 0 and "spec.volumeClaimTemplates" in r.err, r)
         m.ok("delete", "statefulset", "db", "--timeout=300s")
         wait(lambda: not m.object("pods")["items"] and not m.object("controllerrevisions")["items"], "its parts are gone")
 

@@ -279,7 +279,7 @@ def test_empty_directories_are_as_asked():
         equal((status["reason"], status["message"]),
               ("Evicted", 'Usage of EmptyDir volume "e" exceeds the limit "1Mi". '))
         for volume, why in (({"name": "e", "emptyDir": {"medium": "HugePages"}}, "Unsupported value"),
-                            ({"name": "e", "persistentVolumeClaim": {"claimName": "x"}}, "use hostPath"),
+                            ({"name": "e", "persistentVolumeClaim": {"claimName": "x"}, "emptyDir": {}}, "more than 1 volume type"),
                             ({"name": "e", "nfs": {"server": "x", "path": "/"}}, "volumes[0].nfs"),
                             ({"name": "e", "emptyDir": {}, "hostPath": {"path": "/srv"}}, "more than 1 volume type")):
             r = m.kubectl("apply", "-f", "-", stdin=manifest("no", "id", [volume], [mount("e", "/e")]))

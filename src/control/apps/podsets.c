@@ -74,6 +74,26 @@ static void remove_node(void *arg, const char *ns, const char *name, const json_
     daemon_remove_node(apps_arg(arg), name);
 }
 
+/* Most claims belong to no set: they are cheap to look at. */
+static void put_claim(void *arg, const char *ns, const char *name, const json_t *object)
+{
+    struct podsets *s = apps_arg(arg);
+
+    (void)ns;
+    (void)name;
+    set_claims_put(s->claims, object);
+    apps_poke_all(arg, &app_statefulset);
+}
+
+static void remove_claim(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct podsets *s = apps_arg(arg);
+
+    (void)last;
+    set_claims_remove(s->claims, ns, name);
+    apps_poke_all(arg, &app_statefulset);
+}
+
 /* The rules that the loop does not know by itself. */
 static void podsets_forget(void *arg)
 {
@@ -81,6 +101,7 @@ static void podsets_forget(void *arg)
 
     revisions_clear(s->revisions);
     daemon_forget_nodes(s);
+    set_claims_clear(s->claims);
 }
 
 static void put_pod(void *arg, const char *ns, const char *name, const json_t *object)
@@ -128,6 +149,7 @@ static const struct turns_source podset_sources[] = {
     {"apps", "daemonsets", put_daemonset, remove_daemonset},
     {"apps", "controllerrevisions", put_revision, remove_revision},
     {"", "nodes", put_node, remove_node},
+    {"", "persistentvolumeclaims", put_claim, remove_claim},
     {"", "pods", put_pod, remove_pod},
 };
 
@@ -148,9 +170,11 @@ struct err *podsets_new(const struct podsets_options *o, struct podsets **ret)
     struct err *e;
 
     s->revisions = revisions_new();
+    s->claims = set_claims_new();
     e = apps_loop_new(&apps, &s->loop);
     if (e) {
         revisions_free(s->revisions);
+        set_claims_free(s->claims);
         free(s);
         return e;
     }
@@ -164,5 +188,6 @@ void podsets_free(struct podsets *s)
         return;
     apps_loop_free(s->loop);
     revisions_free(s->revisions);
+    set_claims_free(s->claims);
     free(s);
 }

@@ -4,6 +4,7 @@
 #include "control/apps/app_pods.h"
 #include "control/apps/podsets.h"
 #include "control/apps/revisions.h"
+#include "control/apps/set_claims.h"
 
 /* A node, as DaemonSets see it. */
 struct daemon_node {
@@ -16,6 +17,7 @@ struct podsets {
     struct apps_loop *loop;
     struct revisions *revisions;
     struct daemon_node *nodes;
+    struct set_claims *claims;
 };
 
 extern const struct app_kind app_replicaset;  /* replicasets.c */

@@ -19,6 +19,7 @@ struct ordinals {
     struct app *app;
     const json_t *spec;
     struct revisions *revisions;
+    struct set_claims *claims;
     int64_t start;
     int64_t n;
     struct app_part **at;             /* by ordinal, from `start`; NULL: no pod */
@@ -130,6 +131,7 @@ static json_t *ordinal_tree(const struct ordinals *o, int64_t i)
     json_put_text(json_object_at(metadata, "labels"), "statefulset.kubernetes.io/pod-name", name);
     json_put_text(json_object_at(metadata, "labels"), "apps.kubernetes.io/pod-index", ordinal);
     json_put_text(spec, "hostname", name);
+    set_claims_mount(a, spec, name);
     if (service && *service)
         json_put_text(spec, "subdomain", service);
     return pod;
@@ -146,6 +148,8 @@ static bool ordinal_make(struct ordinals *o, int64_t i)
         return false;
     }
     pod = ordinal_tree(o, i);
+    if (!set_claims_make(o->claims, a, json_text_at(pod, "metadata", "name", NULL)))
+        return false;
     if (!app_pod_make(a, pod, NULL))
         return false;
     o->at[i] = app_find_part(a, json_text_at(pod, "metadata", "name", NULL));
@@ -171,6 +175,8 @@ static bool keep_ordinal(struct ordinals *o, int64_t i)
         ordinal_kill(o, p); /* it comes again under its name */
         return false;
     }
+    if (!set_claims_own(o->claims, o->app, p, true))
+        return false;
     return !o->is_ordered || is_healthy(o, p);
 }
 
@@ -191,7 +197,7 @@ static bool keep_ordinals(struct ordinals *o)
 static bool drop_condemned(struct ordinals *o)
 {
     VEC_EACH (&o->condemned, at) {
-        if (!is_leaving(*at))
+        if (!is_leaving(*at) && set_claims_own(o->claims, o->app, *at, false))
             ordinal_kill(o, *at);
         if (o->is_ordered)
             return false; /* until it is gone */
@@ -283,6 +289,7 @@ static void statefulset_look(struct app *a)
     struct ordinals o = {.app = a,
                          .spec = spec,
                          .revisions = s->revisions,
+                         .claims = s->claims,
                          .start = json_int_at(spec, "ordinals", "start", NULL),
                          .n = n < ORDINALS_MAX ? n : ORDINALS_MAX};
     int64_t wait_ns = retry_left_ns(&a->write_retry, app_now_ns(a));

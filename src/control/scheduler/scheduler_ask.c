@@ -8,6 +8,7 @@
 #include "kinds/object/requeue.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_volume_claims.h"
 #include "kinds/queue.h"
 
 enum {
@@ -22,11 +23,13 @@ uint64_t scheduler_ask_hash(const json_t *pod)
 {
     AUTO_FREE char *spec = json_format(json_object_get(pod, "spec"));
     const char *claims = json_text_at(pod, "metadata", "annotations", POD_CLAIMS, NULL);
+    AUTO_FREE char *volumes = pod_volumes_node(pod);
     uint64_t hash = fnv_text(FNV_START, spec);
     struct topology_level levels[TOPOLOGY_MAX];
     size_t n = topology_read(pod, NULL, levels);
 
     hash = fnv_text(hash, pod_has_claims(pod) ? text_or_empty(claims) : "");
+    hash = fnv_text(hash, volumes);
     hash = fnv_text(hash, topology_is_linked(pod) ? "linked" : "");
     hash = fnv_text(hash, scheduler_queue_of(NULL, pod));
     hash = fnv_text(hash, scheduler_reservation_of(pod));
@@ -113,11 +116,15 @@ static void list_selector(struct arena *a, const json_t *pod, struct mete_pod_se
     set->selector = list;
 }
 
-/* A pod that shares devices of a claim goes where they are. */
+/* A pod that shares devices of a claim goes where they are, and a pod to the node of its volumes.
+ * scheduler_queue.c holds a pod whose devices and volumes are on different nodes. */
 static void list_node(struct arena *a, const json_t *pod, struct mete_pod_set *set)
 {
     AUTO_FREE char *node = pod_has_claims(pod) ? pod_claims_node(pod) : NULL;
+    AUTO_FREE char *volumes = pod_volumes_node(pod);
 
+    if (*volumes)
+        set->node = arena_strdup(a, volumes);
     if (node && *node)
         set->node = arena_strdup(a, node);
 }

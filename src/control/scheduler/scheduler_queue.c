@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "control/scheduler/scheduler_private.h"
 #include "kinds/pod/pod_claims.h"
+#include "kinds/pod/pod_volume_claims.h"
 #include "kinds/queue.h"
 
 enum {
@@ -26,6 +27,27 @@ const char *scheduler_reservation_of(const json_t *pod)
     return name ? name : "";
 }
 
+/* What the claims and volumes of a pod wait for; NULL: nothing. */
+static char *claims_text(const json_t *pod)
+{
+    const char *wait = pod_claims_wait(pod);
+    AUTO_FREE char *node = NULL;
+    AUTO_FREE char *volumes = NULL;
+
+    if (!wait)
+        wait = pod_volumes_wait(pod);
+    if (wait)
+        return mem_strdup(wait);
+    if (!pod_has_claims(pod) || !pod_has_volume_claims(pod))
+        return NULL;
+    node = pod_claims_node(pod);
+    volumes = pod_volumes_node(pod);
+    if (!*node || !*volumes || text_equal(node, volumes))
+        return NULL;
+    return mem_format("its claims have devices on node %s, but its volumes are on node %s", node,
+                      volumes);
+}
+
 /* "waits until its scheduling gates go: a, b", or what its claims wait for; NULL: neither. */
 static char *gates_text(const json_t *pod)
 {
@@ -34,7 +56,7 @@ static char *gates_text(const json_t *pod)
     struct buf b = {0};
 
     if (n == 0)
-        return pod_claims_wait(pod) ? mem_strdup(pod_claims_wait(pod)) : NULL;
+        return claims_text(pod);
     buf_add_text(&b, "waits until its scheduling gates go: ");
     for (size_t i = 0; i < n && i < GATES_SHOWN; i++)
         buf_printf(&b, "%s%s", i > 0 ? ", " : "", json_text(json_array_get(gates, i), "name"));

@@ -166,7 +166,7 @@ static void validate_generated(const json_t *job, struct causes *causes)
     const char *name = json_text_at(job, "metadata", "name", NULL);
     const struct path *at = PATH(NULL, "spec");
     const struct path *here = PATH(PATH(PATH(at, "template"), "metadata"), "labels");
-    AUTO_FREE char *shown = json_format(labels);
+    AUTO_FREE char *shown = labels ? json_format(labels) : mem_strdup("");
 
     for (size_t i = 0; i < 2; i++) {
         AUTO_FREE char *want_uid = mem_format("must be '%s'", uid);

@@ -8,6 +8,8 @@
 #include "kinds/kind/label_selector.h"
 #include "kinds/kind/tables.h"
 #include "kinds/kind/template.h"
+#include "kinds/kind/value.h"
+#include "kinds/storage/storage.h"
 
 static const char *const strategies[] = {"OnDelete", "RollingUpdate", NULL};
 
@@ -25,9 +27,13 @@ static const struct field strategy_fields[] = {
     F_END,
 };
 
+static const char *const retentions[] = {"Delete", "Retain", NULL};
+
 static const struct field retention_fields[] = {
-    F_STRING("whenDeleted", "What becomes of claims when the set is deleted.", .size_max = 64),
-    F_STRING("whenScaled", "What becomes of claims when the set shrinks.", .size_max = 64),
+    F_STRING("whenDeleted", "What becomes of claims when the set is deleted.", .values = retentions,
+             .fallback = "\"Retain\""),
+    F_STRING("whenScaled", "What becomes of claims when the set shrinks.", .values = retentions,
+             .fallback = "\"Retain\""),
     F_END,
 };
 
@@ -40,7 +46,8 @@ static const struct field spec_fields[] = {
     F_INT("replicas", "The number of pods.", .min = 0, .max = INT32_MAX, .fallback = "1"),
     F_OBJECT("selector", label_selector_fields, "The set's pods."),
     F_OBJECT("template", pod_template_fields, "The template of the pods.", .is_required = true),
-    F_REFUSED("volumeClaimTemplates", "Claims of each pod."),
+    F_LIST("volumeClaimTemplates", &storage_claim_template_item, "Claims of each pod.",
+           .is_atomic = true, .items_max = 64),
     F_STRING("serviceName", "The Service that names the pods.", .fallback = "\"\"",
              .size_max = 253),
     F_STRING("podManagementPolicy", "OrderedReady: one pod after another; Parallel: all at once.",
@@ -50,8 +57,7 @@ static const struct field spec_fields[] = {
           .fallback = "10"),
     F_INT("minReadySeconds", "Seconds that a pod must be ready before it counts as available.",
           .min = 0, .max = INT32_MAX),
-    F_OBJECT("persistentVolumeClaimRetentionPolicy", retention_fields,
-             "What becomes of claims; there are none."),
+    F_OBJECT("persistentVolumeClaimRetentionPolicy", retention_fields, "What becomes of claims."),
     F_OBJECT("ordinals", ordinals_fields, "The numbers of the pods."),
     F_END,
 };
@@ -103,6 +109,19 @@ static json_t *statefulset_cells(const json_t *object, int64_t now_ns)
     return row;
 }
 
+static void set_claim_defaults(const json_t *templates)
+{
+    for (size_t i = 0; i < json_array_size(templates); i++) {
+        json_t *template = json_array_get(templates, i);
+        json_t *status = json_object_at(template, "status");
+
+        json_put_text(template, "apiVersion", "v1");
+        json_put_text(template, "kind", "PersistentVolumeClaim");
+        if (!json_text(status, "phase"))
+            json_put_text(status, "phase", "Pending");
+    }
+}
+
 static void statefulset_set_defaults(json_t *object, const struct kind_context *c)
 {
     json_t *spec = json_object_at(object, "spec");
@@ -119,15 +138,44 @@ static void statefulset_set_defaults(json_t *object, const struct kind_context *
         json_put(spec, "persistentVolumeClaimRetentionPolicy",
                  json_pack("{s:s,s:s}", "whenDeleted", "Retain", "whenScaled", "Retain"));
     template_set_defaults(json_object_at(spec, "template"));
+    set_claim_defaults(json_object_get(spec, "volumeClaimTemplates"));
+}
+
+/* The spec with the volumes that claims give to its pods. */
+static json_t *with_claims(const json_t *spec)
+{
+    const json_t *templates = json_object_get(spec, "volumeClaimTemplates");
+    json_t *copy = json_deep_copy(spec);
+    json_t *volumes;
+
+    if (json_array_size(templates) == 0)
+        return copy;
+    volumes = json_array_at(json_object_at(json_object_at(copy, "template"), "spec"), "volumes");
+    for (size_t i = 0; i < json_array_size(templates); i++) {
+        const char *name =
+            text_or_empty(json_text_at(json_array_get(templates, i), "metadata", "name", NULL));
+
+        if (!value_find_named(volumes, name))
+            (void)json_array_append_new(volumes, json_pack("{s:s,s:{s:s}}", "name", name,
+                                                           "persistentVolumeClaim", "claimName",
+                                                           name)); /* fresh: cannot fail */
+    }
+    return copy;
 }
 
 static void statefulset_validate(const json_t *object, struct causes *causes)
 {
     const json_t *spec = json_object_get(object, "spec");
     const char *policy = json_text(spec, "podManagementPolicy");
+    const json_t *templates = json_object_get(spec, "volumeClaimTemplates");
+    AUTO(json_freep) json_t *mounted = with_claims(spec);
     const struct path *at = PATH(NULL, "spec");
 
-    apps_validate_template(spec, "StatefulSet", at, causes);
+    apps_validate_template(mounted, "StatefulSet", at, causes);
+    for (size_t i = 0; i < json_array_size(templates); i++)
+        storage_validate_claim_spec(json_object_get(json_array_get(templates, i), "spec"),
+                                    PATH(PATH_INDEX(PATH(at, "volumeClaimTemplates"), i), "spec"),
+                                    causes);
     if (policy && !text_equal(policy, "OrderedReady") && !text_equal(policy, "Parallel"))
         cause_invalid(causes, PATH(at, "podManagementPolicy"), policy,
                       "must be 'OrderedReady' or 'Parallel'");
@@ -140,7 +188,8 @@ static void statefulset_validate(const json_t *object, struct causes *causes)
 static struct err *statefulset_validate_update(const json_t *before, const json_t *after,
                                                const struct kind_context *c)
 {
-    static const char *const fixed[] = {"selector", "serviceName", "podManagementPolicy"};
+    static const char *const fixed[] = {"selector", "serviceName", "podManagementPolicy",
+                                        "volumeClaimTemplates"};
     AUTO(causes_done) struct causes causes = {0};
     const char *name = json_text_at(after, "metadata", "name", NULL);
     bool is_changed = false;

@@ -182,6 +182,11 @@ struct err *service_create_rules(struct change *c) MUST_CHECK;
 void service_keep_rules(struct change *c);
 struct err *service_update_rules(struct change *c) MUST_CHECK;
 
+/* objects_storage.c: rules of persistent volumes, their claims, and pods with claims; other kinds
+ * pass */
+struct err *storage_create_rules(struct change *c) MUST_CHECK;
+struct err *storage_update_rules(const struct change *c) MUST_CHECK;
+
 /* objects_slurm.c: rules of SlurmJobs, and of their pods' deletion; other kinds pass */
 bool is_slurm_job(const struct kind *k);
 struct err *slurm_create_rules(struct change *c) MUST_CHECK;

@@ -124,6 +124,7 @@ static struct err *update_rules(struct change *c)
     if (!c->request->subresource && c->kind->validate_update)
         TRY(c->kind->validate_update(c->before, c->after, &c->who));
     TRY(service_update_rules(c));
+    TRY(storage_update_rules(c));
     if (is_pod(c->kind))
         TRY(pod_update_rules(c));
     TRY(definition_update_rules(c));

@@ -11,6 +11,7 @@
 #include "kinds/object/objects_private.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_volume_claims.h"
 
 static struct store_key record_key(const char *ns, const char *name)
 {
@@ -48,7 +49,8 @@ static int64_t requeue_count(const json_t *pod)
 static json_t *manifest_of(const json_t *pod)
 {
     static const char *const kept[] = {"name", "labels", "annotations", "ownerReferences"};
-    static const char *const dropped[] = {POD_DEVICES, POD_PLACEMENT, POD_USAGE, POD_CLAIMS};
+    static const char *const dropped[] = {POD_DEVICES, POD_PLACEMENT, POD_USAGE, POD_CLAIMS,
+                                          POD_VOLUMES};
     const json_t *was = json_object_get(pod, "metadata");
     AUTO_FREE char *requeues = mem_format("%" PRId64, requeue_count(pod) + 1);
     json_t *copy = json_object();

@@ -2,6 +2,7 @@
 
 #include "kinds/kind/fields.h"
 #include "kinds/pod/pod_fields.h"
+#include "kinds/storage/storage.h"
 #include "model/names.h"
 
 static const char *const media[] = {"Memory", NULL};
@@ -113,6 +114,24 @@ static const struct field host_path_fields[] = {
     F_END,
 };
 
+static const struct field claim_fields[] = {
+    F_STRING("claimName", "The claim, in the pod's namespace.", .is_required = true,
+             .check = name_check_subdomain),
+    F_BOOL("readOnly", "Whether all mounts of the volume are read-only."),
+    F_END,
+};
+
+static const struct field claim_template_fields[] = {
+    F_OBJECT("metadata", object_meta_fields, "Labels and annotations of the claim."),
+    F_OBJECT("spec", storage_claim_spec_fields, "The claim.", .is_required = true),
+    F_END,
+};
+static const struct field ephemeral_fields[] = {
+    F_OBJECT("volumeClaimTemplate", claim_template_fields, "The claim that the pod gets.",
+             .is_required = true),
+    F_END,
+};
+
 static const struct field volume_fields[] = {
     F_STRING("name", "The volume's name, unique in the pod.", .is_required = true,
              .check = name_check_label),
@@ -122,14 +141,8 @@ static const struct field volume_fields[] = {
     F_OBJECT("downwardAPI", downward_fields, "Fields of the pod as files."),
     F_OBJECT("projected", projected_fields, "Several sources in one directory."),
     F_OBJECT("hostPath", host_path_fields, "A path of the node."),
-    F_REFUSED(
-        "persistentVolumeClaim", "A persistent volume.",
-        .instead =
-            "persistent volumes are not implemented yet: use hostPath in a directory that the node "
-            "offers (mete up --host-path-root), or emptyDir for data that ends with the pod"),
-    F_REFUSED("ephemeral", "A claim that lives as long as the pod.",
-              .instead = "claims are not implemented yet: use emptyDir, which lives as long as the "
-                         "pod, with a sizeLimit"),
+    F_OBJECT("persistentVolumeClaim", claim_fields, "A persistent volume."),
+    F_OBJECT("ephemeral", ephemeral_fields, "A claim that lives as long as the pod."),
     F_REFUSED("csi", "A volume of a CSI driver."),
     F_REFUSED("image", "An image's files."),
     F_REFUSED("nfs", "An NFS export."),

@@ -4,6 +4,7 @@
 #include "kinds/kind/cause.h"
 #include "kinds/kind/value.h"
 #include "kinds/pod/pod_rules.h"
+#include "kinds/storage/storage.h"
 #include "model/host_roots.h"
 
 enum {
@@ -175,8 +176,15 @@ static bool says_more(const json_t *volume)
 void pod_validate_volume(const json_t *volume, const json_t *spec, const struct path *at,
                          struct causes *causes)
 {
-    static const char *const sources[] = {"emptyDir",    "configMap", "secret",
-                                          "downwardAPI", "projected", "hostPath"};
+    static const char *const sources[] = {"emptyDir",
+                                          "configMap",
+                                          "secret",
+                                          "downwardAPI",
+                                          "projected",
+                                          "hostPath",
+                                          "persistentVolumeClaim",
+                                          "ephemeral"};
+    const json_t *template = json_at(volume, "ephemeral", "volumeClaimTemplate", NULL);
     size_t n = 0;
 
     for (size_t i = 0; i < COUNT(sources); i++) {
@@ -198,6 +206,10 @@ void pod_validate_volume(const json_t *volume, const json_t *spec, const struct 
     validate_projected(json_object_get(volume, "projected"), spec, PATH(at, "projected"), causes);
     if (json_object_get(volume, "hostPath"))
         validate_host_path(json_object_get(volume, "hostPath"), PATH(at, "hostPath"), causes);
+    if (template)
+        storage_validate_claim_spec(
+            json_object_get(template, "spec"),
+            PATH(PATH(PATH(at, "ephemeral"), "volumeClaimTemplate"), "spec"), causes);
 }
 
 /* ---- mounts ---- */

@@ -119,29 +119,12 @@ static void range_fill_defaults(void *arg, const json_t *limits)
     }
 }
 
-static void warn_of_claims(const struct change *c)
-{
-    const json_t *list = json_at(c->after, "spec", "limits", NULL);
-
-    for (size_t i = 0; c->request->warnings && i < json_array_size(list); i++) {
-        const char *type = json_text(json_array_get(list, i), "type");
-        AUTO_FREE char *text = NULL;
-
-        if (!type || text_equal(type, "Pod") || text_equal(type, "Container"))
-            continue;
-        text = mem_format("spec.limits[%zu]: mete has no objects of type %.64s; ignored", i, type);
-        (void)json_array_append_new(c->request->warnings, json_string(text)); /* cannot fail */
-    }
-}
-
 struct err *admit_limits(struct change *c)
 {
     struct filling f = {.pod = c->after};
     AUTO_FREE char *told = NULL;
     AUTO_FREE char *text = NULL;
 
-    if (*c->kind->group == '\0' && text_equal(c->kind->plural, "limitranges"))
-        warn_of_claims(c);
     if (!is_pod(c->kind) || !json_object_get(c->after, "spec"))
         return NULL;
     TRY(each_range(c, range_fill_defaults, &f));
@@ -159,7 +142,7 @@ struct err *admit_limits(struct change *c)
 /* Bounds */
 
 struct faults {
-    const json_t *pod;
+    const json_t *pod; /* or a PersistentVolumeClaim */
     VEC(char *) texts;
 };
 
@@ -379,6 +362,34 @@ static void range_check_limits(void *arg, const json_t *limits)
     }
 }
 
+/* A claim has a request alone. */
+static void check_claim(struct faults *f, const json_t *item)
+{
+    const struct quantity asked =
+        quota_amount(json_at(f->pod, "spec", "resources", "requests", "storage", NULL));
+    const char *min = json_text_at(item, "min", "storage", NULL);
+    const char *max = json_text_at(item, "max", "storage", NULL);
+    char text[QUANTITY_TEXT_SIZE];
+
+    quantity_format(asked, text);
+    if (min && asked.milli < quota_amount(json_at(item, "min", "storage", NULL)).milli)
+        faults_add(f, "minimum storage usage per PersistentVolumeClaim is %s, but request is %s",
+                   min, text);
+    if (max && asked.milli > quota_amount(json_at(item, "max", "storage", NULL)).milli)
+        faults_add(f, "maximum storage usage per PersistentVolumeClaim is %s, but request is %s",
+                   max, text);
+}
+
+static void range_check_claim(void *arg, const json_t *limits)
+{
+    for (size_t i = 0; i < json_array_size(limits); i++) {
+        const json_t *item = json_array_get(limits, i);
+
+        if (text_equal(json_text(item, "type"), "PersistentVolumeClaim"))
+            check_claim(arg, item);
+    }
+}
+
 static struct err *faults_err(const struct change *c, const struct faults *f)
 {
     AUTO(buf_done) struct buf text = {0};
@@ -393,7 +404,7 @@ static struct err *faults_err(const struct change *c, const struct faults *f)
 struct err *admit_check_limits(const struct change *c)
 {
     struct faults f = {.pod = c->after};
-    struct err *e = each_range(c, range_check_limits, &f);
+    struct err *e = each_range(c, is_pod(c->kind) ? range_check_limits : range_check_claim, &f);
 
     if (!e)
         e = faults_err(c, &f);

@@ -119,6 +119,8 @@ struct err *admit_check(const struct change *c)
     if (is_class(c->kind))
         return check_default(c);
     TRY(admit_check_queue(c));
+    if (text_equal(c->kind->plural, "persistentvolumeclaims") && *c->kind->group == '\0')
+        return c->request->subresource ? NULL : admit_check_limits(c);
     return is_pod(c->kind) && !c->before ? admit_check_limits(c) : NULL;
 }
 

@@ -282,7 +282,9 @@ struct err *admit_charge(struct change *c)
         return NULL;
     if (is_quota(c->kind) && !c->is_removal)
         TRY(quota_settle(c));
-    if (c->before && !c->is_removal && !is_pod(c->kind) && !text_equal(c->kind->plural, "services"))
+    if (c->before && !c->is_removal && !is_pod(c->kind) &&
+        !text_equal(c->kind->plural, "services") &&
+        !text_equal(c->kind->plural, "persistentvolumeclaims"))
         return NULL; /* the count of objects stays */
     if (is_pod(c->kind) && !c->before)
         TRY(each_quota(c, check_said));

@@ -40,6 +40,11 @@ static bool is_claim_kind(const struct kind *k)
     return text_equal(k->plural, "resourceclaims") && text_equal(k->group, "resource.k8s.io");
 }
 
+static bool is_volume_claim_kind(const struct kind *k)
+{
+    return text_equal(k->plural, "persistentvolumeclaims") && *k->group == '\0';
+}
+
 /* Scopes */
 
 static bool is_terminating(const json_t *pod)
@@ -182,6 +187,8 @@ struct quantity quota_usage(const struct kind *k, const json_t *object, const ch
         return one;
     if (is_service_kind(k))
         return (struct quantity){.milli = 1000 * service_amount(object, resource)};
+    if (is_volume_claim_kind(k))
+        return quota_storage(object, resource);
     if (is_claim_kind(k))
         return (struct quantity){.milli =
                                      1000 * quota_devices(object, quota_device_class(resource))};

@@ -56,8 +56,8 @@ static struct err *usage_count_contents(const struct quota_counting *q, const st
     return NULL;
 }
 
-/* Counts objects of kinds other than pods and claims, one each, without decoding. The quota counts
- * itself, even if it is not yet stored. */
+/* Counts objects of kinds whose contents do not matter, one each, without decoding. The quota
+ * counts itself, even if it is not yet stored. */
 static void usage_count_objects(const struct quota_counting *q, const struct kind *k,
                                 const char *resource, json_t *used)
 {
@@ -80,22 +80,27 @@ struct err *quota_count(const struct quota_counting *q, json_t **ret)
     const struct kind *pods = kind_find("", "pods");
     const struct kind *claims = kind_find("resource.k8s.io", "resourceclaims");
     const struct kind *services = kind_find("", "services");
+    const struct kind *volumes = kind_find("", "persistentvolumeclaims");
     const char *resource;
     json_t *value;
     bool has_pods = false;
     bool has_claims = false;
     bool has_services = false;
+    bool has_volumes = false;
 
     json_object_foreach (json_at(q->quota, "spec", "hard", NULL), resource, value) {
         const struct kind *k = quota_counted(resource);
 
         json_put_text(used, resource, "0");
-        if (k && k != pods && k != claims && k != services && !quota_ignores(k))
+        if (k && k != pods && k != claims && k != services && k != volumes && !quota_ignores(k))
             usage_count_objects(q, k, resource, used);
         has_pods |= !k || k == pods;
         has_claims |= (k && k == claims) || quota_device_class(resource).size > 0;
+        has_volumes |= k == volumes || quota_is_storage(resource);
         has_services |= k == services || text_starts_with(resource, "services.");
     }
+    if (has_volumes)
+        TRY(usage_count_contents(q, volumes, used));
     if (has_services)
         TRY(usage_count_contents(q, services, used));
     if (has_pods)

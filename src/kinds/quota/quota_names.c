@@ -79,7 +79,8 @@ const char *quota_extended(const char *resource)
     static const char *const prefixes[] = {"requests.", "limits."};
     const char *name = resource;
 
-    if (text_starts_with(resource, "count/") || quota_device_class(resource).size > 0)
+    if (text_starts_with(resource, "count/") || quota_device_class(resource).size > 0 ||
+        quota_is_storage(resource))
         return NULL;
     for (size_t i = 0; i < 2 && name == resource; i++)
         if (text_starts_with(resource, prefixes[i]))

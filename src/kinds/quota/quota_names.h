@@ -39,6 +39,12 @@ struct str quota_device_class(const char *resource);
  * match 32, as in Kubernetes; with adminAccess none. Pods that share the claim change nothing. */
 int64_t quota_devices(const json_t *claim, struct str class);
 
+/* Does a key of spec.hard count claims of persistent volumes: "requests.storage",
+ * "fast.storageclass.storage.k8s.io/persistentvolumeclaims"? */
+bool quota_is_storage(const char *resource);
+/* What a PersistentVolumeClaim adds to such a key. */
+struct quantity quota_storage(const json_t *claim, const char *resource);
+
 /* Does `resource` count the objects of `k`: "count/jobs.batch", "configmaps"? For pods only
  * "count/pods" does: "pods" counts pods that have not ended. */
 bool quota_counts(const char *resource, const struct kind *k);

@@ -332,19 +332,6 @@ static const struct proto_field core_v1_node[] = {
     {0},
 };
 
-static const struct proto_field core_v1_host_path_volume_source[] = {
-    {1, "path", PROTO_STRING, 0, NULL},
-    {2, "type", PROTO_STRING, 0, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_empty_dir_volume_source[] = {
-    {1, "medium", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {2, "sizeLimit", PROTO_QUANTITY, 0, NULL},
-    {3, "mode", PROTO_INT, 0, NULL},
-    {0},
-};
-
 static const struct proto_field core_v1_gcepersistent_disk_volume_source[] = {
     {1, "pdName", PROTO_STRING, 0, NULL},
     {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
@@ -358,6 +345,375 @@ static const struct proto_field core_v1_awselastic_block_store_volume_source[] =
     {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
     {3, "partition", PROTO_INT, PROTO_OMIT_ZERO, NULL},
     {4, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_host_path_volume_source[] = {
+    {1, "path", PROTO_STRING, 0, NULL},
+    {2, "type", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_glusterfs_persistent_volume_source[] = {
+    {1, "endpoints", PROTO_STRING, 0, NULL},
+    {2, "path", PROTO_STRING, 0, NULL},
+    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {4, "endpointsNamespace", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_nfsvolume_source[] = {
+    {1, "server", PROTO_STRING, 0, NULL},
+    {2, "path", PROTO_STRING, 0, NULL},
+    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_secret_reference[] = {
+    {1, "name", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "namespace", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_rbdpersistent_volume_source[] = {
+    {1, "monitors", PROTO_STRING, PROTO_REPEATED, NULL},
+    {2, "image", PROTO_STRING, 0, NULL},
+    {3, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "pool", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "user", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "keyring", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {7, "secretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {8, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_iscsipersistent_volume_source[] = {
+    {1, "targetPortal", PROTO_STRING, 0, NULL},
+    {2, "iqn", PROTO_STRING, 0, NULL},
+    {3, "lun", PROTO_INT, 0, NULL},
+    {4, "iscsiInterface", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {7, "portals", PROTO_STRING, PROTO_REPEATED, NULL},
+    {8, "chapAuthDiscovery", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {11, "chapAuthSession", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {10, "secretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {12, "initiatorName", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_cinder_persistent_volume_source[] = {
+    {1, "volumeID", PROTO_STRING, 0, NULL},
+    {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {4, "secretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {0},
+};
+
+static const struct proto_field core_v1_ceph_fspersistent_volume_source[] = {
+    {1, "monitors", PROTO_STRING, PROTO_REPEATED, NULL},
+    {2, "path", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "user", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "secretFile", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "secretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {6, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_fcvolume_source[] = {
+    {1, "targetWWNs", PROTO_STRING, PROTO_REPEATED, NULL},
+    {2, "lun", PROTO_INT, 0, NULL},
+    {3, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {5, "wwids", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_flocker_volume_source[] = {
+    {1, "datasetName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "datasetUUID", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_flex_persistent_volume_source[] = {
+    {1, "driver", PROTO_STRING, 0, NULL},
+    {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "secretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {4, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {5, "options", PROTO_STRING, PROTO_MAP, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_azure_file_persistent_volume_source[] = {
+    {1, "secretName", PROTO_STRING, 0, NULL},
+    {2, "shareName", PROTO_STRING, 0, NULL},
+    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {4, "secretNamespace", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_vsphere_virtual_disk_volume_source[] = {
+    {1, "volumePath", PROTO_STRING, 0, NULL},
+    {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "storagePolicyName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "storagePolicyID", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_quobyte_volume_source[] = {
+    {1, "registry", PROTO_STRING, 0, NULL},
+    {2, "volume", PROTO_STRING, 0, NULL},
+    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {4, "user", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "group", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "tenant", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_azure_disk_volume_source[] = {
+    {1, "diskName", PROTO_STRING, 0, NULL},
+    {2, "diskURI", PROTO_STRING, 0, NULL},
+    {3, "cachingMode", PROTO_STRING, 0, NULL},
+    {4, "fsType", PROTO_STRING, 0, NULL},
+    {5, "readOnly", PROTO_BOOL, 0, NULL},
+    {6, "kind", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_photon_persistent_disk_volume_source[] = {
+    {1, "pdID", PROTO_STRING, 0, NULL},
+    {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_portworx_volume_source[] = {
+    {1, "volumeID", PROTO_STRING, 0, NULL},
+    {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_scale_iopersistent_volume_source[] = {
+    {1, "gateway", PROTO_STRING, 0, NULL},
+    {2, "system", PROTO_STRING, 0, NULL},
+    {3, "secretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {4, "sslEnabled", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {5, "protectionDomain", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "storagePool", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {7, "storageMode", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {8, "volumeName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {9, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {10, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_local_volume_source[] = {
+    {1, "path", PROTO_STRING, 0, NULL},
+    {2, "fsType", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_storage_ospersistent_volume_source[] = {
+    {1, "volumeName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "volumeNamespace", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {5, "secretRef", PROTO_MESSAGE, 0, core_v1_object_reference},
+    {0},
+};
+
+static const struct proto_field core_v1_csipersistent_volume_source[] = {
+    {1, "driver", PROTO_STRING, 0, NULL},
+    {2, "volumeHandle", PROTO_STRING, 0, NULL},
+    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {4, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "volumeAttributes", PROTO_STRING, PROTO_MAP, NULL},
+    {6, "controllerPublishSecretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {7, "nodeStageSecretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {8, "nodePublishSecretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {9, "controllerExpandSecretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {10, "nodeExpandSecretRef", PROTO_MESSAGE, 0, core_v1_secret_reference},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_source[] = {
+    {1, "gcePersistentDisk", PROTO_MESSAGE, 0, core_v1_gcepersistent_disk_volume_source},
+    {2, "awsElasticBlockStore", PROTO_MESSAGE, 0, core_v1_awselastic_block_store_volume_source},
+    {3, "hostPath", PROTO_MESSAGE, 0, core_v1_host_path_volume_source},
+    {4, "glusterfs", PROTO_MESSAGE, 0, core_v1_glusterfs_persistent_volume_source},
+    {5, "nfs", PROTO_MESSAGE, 0, core_v1_nfsvolume_source},
+    {6, "rbd", PROTO_MESSAGE, 0, core_v1_rbdpersistent_volume_source},
+    {7, "iscsi", PROTO_MESSAGE, 0, core_v1_iscsipersistent_volume_source},
+    {8, "cinder", PROTO_MESSAGE, 0, core_v1_cinder_persistent_volume_source},
+    {9, "cephfs", PROTO_MESSAGE, 0, core_v1_ceph_fspersistent_volume_source},
+    {10, "fc", PROTO_MESSAGE, 0, core_v1_fcvolume_source},
+    {11, "flocker", PROTO_MESSAGE, 0, core_v1_flocker_volume_source},
+    {12, "flexVolume", PROTO_MESSAGE, 0, core_v1_flex_persistent_volume_source},
+    {13, "azureFile", PROTO_MESSAGE, 0, core_v1_azure_file_persistent_volume_source},
+    {14, "vsphereVolume", PROTO_MESSAGE, 0, core_v1_vsphere_virtual_disk_volume_source},
+    {15, "quobyte", PROTO_MESSAGE, 0, core_v1_quobyte_volume_source},
+    {16, "azureDisk", PROTO_MESSAGE, 0, core_v1_azure_disk_volume_source},
+    {17, "photonPersistentDisk", PROTO_MESSAGE, 0, core_v1_photon_persistent_disk_volume_source},
+    {18, "portworxVolume", PROTO_MESSAGE, 0, core_v1_portworx_volume_source},
+    {19, "scaleIO", PROTO_MESSAGE, 0, core_v1_scale_iopersistent_volume_source},
+    {20, "local", PROTO_MESSAGE, 0, core_v1_local_volume_source},
+    {21, "storageos", PROTO_MESSAGE, 0, core_v1_storage_ospersistent_volume_source},
+    {22, "csi", PROTO_MESSAGE, 0, core_v1_csipersistent_volume_source},
+    {0},
+};
+
+static const struct proto_field core_v1_node_selector_requirement[] = {
+    {1, "key", PROTO_STRING, 0, NULL},
+    {2, "operator", PROTO_STRING, 0, NULL},
+    {3, "values", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_node_selector_term[] = {
+    {1, "matchExpressions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_node_selector_requirement},
+    {2, "matchFields", PROTO_MESSAGE, PROTO_REPEATED, core_v1_node_selector_requirement},
+    {0},
+};
+
+static const struct proto_field core_v1_node_selector[] = {
+    {1, "nodeSelectorTerms", PROTO_MESSAGE, PROTO_REPEATED, core_v1_node_selector_term},
+    {0},
+};
+
+static const struct proto_field core_v1_volume_node_affinity[] = {
+    {1, "required", PROTO_MESSAGE, 0, core_v1_node_selector},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_spec[] = {
+    {1, "capacity", PROTO_QUANTITY, PROTO_MAP, NULL},
+    {2, "PersistentVolumeSource", PROTO_INLINE, 0, core_v1_persistent_volume_source},
+    {3, "accessModes", PROTO_STRING, PROTO_REPEATED, NULL},
+    {4, "claimRef", PROTO_MESSAGE, 0, core_v1_object_reference},
+    {5, "persistentVolumeReclaimPolicy", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "storageClassName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {7, "mountOptions", PROTO_STRING, PROTO_REPEATED, NULL},
+    {8, "volumeMode", PROTO_STRING, 0, NULL},
+    {9, "nodeAffinity", PROTO_MESSAGE, 0, core_v1_volume_node_affinity},
+    {10, "volumeAttributesClassName", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_status[] = {
+    {1, "phase", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "lastPhaseTransitionTime", PROTO_TIME, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, core_v1_persistent_volume_spec},
+    {3, "status", PROTO_MESSAGE, 0, core_v1_persistent_volume_status},
+    {0},
+};
+
+static const struct proto_field meta_v1_label_selector_requirement[] = {
+    {1, "key", PROTO_STRING, 0, NULL},
+    {2, "operator", PROTO_STRING, 0, NULL},
+    {3, "values", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field meta_v1_label_selector[] = {
+    {1, "matchLabels", PROTO_STRING, PROTO_MAP, NULL},
+    {2, "matchExpressions", PROTO_MESSAGE, PROTO_REPEATED, meta_v1_label_selector_requirement},
+    {0},
+};
+
+static const struct proto_field core_v1_volume_resource_requirements[] = {
+    {1, "limits", PROTO_QUANTITY, PROTO_MAP, NULL},
+    {2, "requests", PROTO_QUANTITY, PROTO_MAP, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_typed_local_object_reference[] = {
+    {1, "apiGroup", PROTO_STRING, 0, NULL},
+    {2, "kind", PROTO_STRING, 0, NULL},
+    {3, "name", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_typed_object_reference[] = {
+    {1, "apiGroup", PROTO_STRING, 0, NULL},
+    {2, "kind", PROTO_STRING, 0, NULL},
+    {3, "name", PROTO_STRING, 0, NULL},
+    {4, "namespace", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_claim_spec[] = {
+    {1, "accessModes", PROTO_STRING, PROTO_REPEATED, NULL},
+    {4, "selector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {2, "resources", PROTO_MESSAGE, 0, core_v1_volume_resource_requirements},
+    {3, "volumeName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "storageClassName", PROTO_STRING, 0, NULL},
+    {6, "volumeMode", PROTO_STRING, 0, NULL},
+    {7, "dataSource", PROTO_MESSAGE, 0, core_v1_typed_local_object_reference},
+    {8, "dataSourceRef", PROTO_MESSAGE, 0, core_v1_typed_object_reference},
+    {9, "volumeAttributesClassName", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_claim_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {3, "lastProbeTime", PROTO_TIME, 0, NULL},
+    {4, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {5, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_modify_volume_status[] = {
+    {1, "targetVolumeAttributesClassName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_volume_health_condition[] = {
+    {1, "status", PROTO_STRING, 0, NULL},
+    {2, "reason", PROTO_STRING, 0, NULL},
+    {3, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_volume_health_status[] = {
+    {1, "healthConditions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_volume_health_condition},
+    {2, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_claim_status[] = {
+    {1, "phase", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "accessModes", PROTO_STRING, PROTO_REPEATED, NULL},
+    {3, "capacity", PROTO_QUANTITY, PROTO_MAP, NULL},
+    {4, "conditions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_persistent_volume_claim_condition},
+    {5, "allocatedResources", PROTO_QUANTITY, PROTO_MAP, NULL},
+    {7, "allocatedResourceStatuses", PROTO_STRING, PROTO_MAP, NULL},
+    {8, "currentVolumeAttributesClassName", PROTO_STRING, 0, NULL},
+    {9, "modifyVolumeStatus", PROTO_MESSAGE, 0, core_v1_modify_volume_status},
+    {10, "healthStatus", PROTO_MESSAGE, 0, core_v1_volume_health_status},
+    {0},
+};
+
+static const struct proto_field core_v1_persistent_volume_claim[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, core_v1_persistent_volume_claim_spec},
+    {3, "status", PROTO_MESSAGE, 0, core_v1_persistent_volume_claim_status},
+    {0},
+};
+
+static const struct proto_field core_v1_empty_dir_volume_source[] = {
+    {1, "medium", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "sizeLimit", PROTO_QUANTITY, 0, NULL},
+    {3, "mode", PROTO_INT, 0, NULL},
     {0},
 };
 
@@ -382,13 +738,6 @@ static const struct proto_field core_v1_secret_volume_source[] = {
     {3, "defaultMode", PROTO_INT, 0, NULL},
     {4, "optional", PROTO_BOOL, 0, NULL},
     {5, "defaultUser", PROTO_INT, 0, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_nfsvolume_source[] = {
-    {1, "server", PROTO_STRING, 0, NULL},
-    {2, "path", PROTO_STRING, 0, NULL},
-    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
     {0},
 };
 
@@ -464,12 +813,6 @@ static const struct proto_field core_v1_ceph_fsvolume_source[] = {
     {0},
 };
 
-static const struct proto_field core_v1_flocker_volume_source[] = {
-    {1, "datasetName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {2, "datasetUUID", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {0},
-};
-
 static const struct proto_field core_v1_object_field_selector[] = {
     {1, "apiVersion", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
     {2, "fieldPath", PROTO_STRING, 0, NULL},
@@ -499,15 +842,6 @@ static const struct proto_field core_v1_downward_apivolume_source[] = {
     {0},
 };
 
-static const struct proto_field core_v1_fcvolume_source[] = {
-    {1, "targetWWNs", PROTO_STRING, PROTO_REPEATED, NULL},
-    {2, "lun", PROTO_INT, 0, NULL},
-    {3, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {4, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
-    {5, "wwids", PROTO_STRING, PROTO_REPEATED, NULL},
-    {0},
-};
-
 static const struct proto_field core_v1_azure_file_volume_source[] = {
     {1, "secretName", PROTO_STRING, 0, NULL},
     {2, "shareName", PROTO_STRING, 0, NULL},
@@ -521,40 +855,6 @@ static const struct proto_field core_v1_config_map_volume_source[] = {
     {3, "defaultMode", PROTO_INT, 0, NULL},
     {4, "optional", PROTO_BOOL, 0, NULL},
     {5, "defaultUser", PROTO_INT, 0, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_vsphere_virtual_disk_volume_source[] = {
-    {1, "volumePath", PROTO_STRING, 0, NULL},
-    {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {3, "storagePolicyName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {4, "storagePolicyID", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_quobyte_volume_source[] = {
-    {1, "registry", PROTO_STRING, 0, NULL},
-    {2, "volume", PROTO_STRING, 0, NULL},
-    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
-    {4, "user", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {5, "group", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {6, "tenant", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_azure_disk_volume_source[] = {
-    {1, "diskName", PROTO_STRING, 0, NULL},
-    {2, "diskURI", PROTO_STRING, 0, NULL},
-    {3, "cachingMode", PROTO_STRING, 0, NULL},
-    {4, "fsType", PROTO_STRING, 0, NULL},
-    {5, "readOnly", PROTO_BOOL, 0, NULL},
-    {6, "kind", PROTO_STRING, 0, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_photon_persistent_disk_volume_source[] = {
-    {1, "pdID", PROTO_STRING, 0, NULL},
-    {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
     {0},
 };
 
@@ -582,19 +882,6 @@ static const struct proto_field core_v1_service_account_token_projection[] = {
     {2, "expirationSeconds", PROTO_INT, 0, NULL},
     {3, "path", PROTO_STRING, 0, NULL},
     {4, "user", PROTO_INT, 0, NULL},
-    {0},
-};
-
-static const struct proto_field meta_v1_label_selector_requirement[] = {
-    {1, "key", PROTO_STRING, 0, NULL},
-    {2, "operator", PROTO_STRING, 0, NULL},
-    {3, "values", PROTO_STRING, PROTO_REPEATED, NULL},
-    {0},
-};
-
-static const struct proto_field meta_v1_label_selector[] = {
-    {1, "matchLabels", PROTO_STRING, PROTO_MAP, NULL},
-    {2, "matchExpressions", PROTO_MESSAGE, PROTO_REPEATED, meta_v1_label_selector_requirement},
     {0},
 };
 
@@ -637,13 +924,6 @@ static const struct proto_field core_v1_projected_volume_source[] = {
     {0},
 };
 
-static const struct proto_field core_v1_portworx_volume_source[] = {
-    {1, "volumeID", PROTO_STRING, 0, NULL},
-    {2, "fsType", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {3, "readOnly", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
-    {0},
-};
-
 static const struct proto_field core_v1_scale_iovolume_source[] = {
     {1, "gateway", PROTO_STRING, 0, NULL},
     {2, "system", PROTO_STRING, 0, NULL},
@@ -673,40 +953,6 @@ static const struct proto_field core_v1_csivolume_source[] = {
     {3, "fsType", PROTO_STRING, 0, NULL},
     {4, "volumeAttributes", PROTO_STRING, PROTO_MAP, NULL},
     {5, "nodePublishSecretRef", PROTO_MESSAGE, 0, core_v1_local_object_reference},
-    {0},
-};
-
-static const struct proto_field core_v1_volume_resource_requirements[] = {
-    {1, "limits", PROTO_QUANTITY, PROTO_MAP, NULL},
-    {2, "requests", PROTO_QUANTITY, PROTO_MAP, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_typed_local_object_reference[] = {
-    {1, "apiGroup", PROTO_STRING, 0, NULL},
-    {2, "kind", PROTO_STRING, 0, NULL},
-    {3, "name", PROTO_STRING, 0, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_typed_object_reference[] = {
-    {1, "apiGroup", PROTO_STRING, 0, NULL},
-    {2, "kind", PROTO_STRING, 0, NULL},
-    {3, "name", PROTO_STRING, 0, NULL},
-    {4, "namespace", PROTO_STRING, 0, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_persistent_volume_claim_spec[] = {
-    {1, "accessModes", PROTO_STRING, PROTO_REPEATED, NULL},
-    {4, "selector", PROTO_MESSAGE, 0, meta_v1_label_selector},
-    {2, "resources", PROTO_MESSAGE, 0, core_v1_volume_resource_requirements},
-    {3, "volumeName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {5, "storageClassName", PROTO_STRING, 0, NULL},
-    {6, "volumeMode", PROTO_STRING, 0, NULL},
-    {7, "dataSource", PROTO_MESSAGE, 0, core_v1_typed_local_object_reference},
-    {8, "dataSourceRef", PROTO_MESSAGE, 0, core_v1_typed_object_reference},
-    {9, "volumeAttributesClassName", PROTO_STRING, 0, NULL},
     {0},
 };
 
@@ -1092,24 +1338,6 @@ static const struct proto_field core_v1_pod_security_context[] = {
     {0},
 };
 
-static const struct proto_field core_v1_node_selector_requirement[] = {
-    {1, "key", PROTO_STRING, 0, NULL},
-    {2, "operator", PROTO_STRING, 0, NULL},
-    {3, "values", PROTO_STRING, PROTO_REPEATED, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_node_selector_term[] = {
-    {1, "matchExpressions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_node_selector_requirement},
-    {2, "matchFields", PROTO_MESSAGE, PROTO_REPEATED, core_v1_node_selector_requirement},
-    {0},
-};
-
-static const struct proto_field core_v1_node_selector[] = {
-    {1, "nodeSelectorTerms", PROTO_MESSAGE, PROTO_REPEATED, core_v1_node_selector_term},
-    {0},
-};
-
 static const struct proto_field core_v1_preferred_scheduling_term[] = {
     {1, "weight", PROTO_INT, 0, NULL},
     {2, "preference", PROTO_MESSAGE, 0, core_v1_node_selector_term},
@@ -1427,13 +1655,6 @@ static const struct proto_field core_v1_node_allocatable_resource_claim_status[]
     {2, "containers", PROTO_STRING, PROTO_REPEATED, NULL},
     {4, "mapping", PROTO_MESSAGE, PROTO_REPEATED, core_v1_node_allocatable_mapped_resources},
     {5, "overhead", PROTO_MESSAGE, PROTO_REPEATED, core_v1_node_allocatable_overhead_resources},
-    {0},
-};
-
-static const struct proto_field core_v1_volume_health_condition[] = {
-    {1, "status", PROTO_STRING, 0, NULL},
-    {2, "reason", PROTO_STRING, 0, NULL},
-    {3, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
     {0},
 };
 
@@ -1779,48 +2000,6 @@ static const struct proto_field apps_v1_replica_set[] = {
     {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
     {2, "spec", PROTO_MESSAGE, 0, apps_v1_replica_set_spec},
     {3, "status", PROTO_MESSAGE, 0, apps_v1_replica_set_status},
-    {0},
-};
-
-static const struct proto_field core_v1_persistent_volume_claim_condition[] = {
-    {1, "type", PROTO_STRING, 0, NULL},
-    {2, "status", PROTO_STRING, 0, NULL},
-    {3, "lastProbeTime", PROTO_TIME, 0, NULL},
-    {4, "lastTransitionTime", PROTO_TIME, 0, NULL},
-    {5, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {6, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_modify_volume_status[] = {
-    {1, "targetVolumeAttributesClassName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {2, "status", PROTO_STRING, 0, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_volume_health_status[] = {
-    {1, "healthConditions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_volume_health_condition},
-    {2, "lastTransitionTime", PROTO_TIME, 0, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_persistent_volume_claim_status[] = {
-    {1, "phase", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
-    {2, "accessModes", PROTO_STRING, PROTO_REPEATED, NULL},
-    {3, "capacity", PROTO_QUANTITY, PROTO_MAP, NULL},
-    {4, "conditions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_persistent_volume_claim_condition},
-    {5, "allocatedResources", PROTO_QUANTITY, PROTO_MAP, NULL},
-    {7, "allocatedResourceStatuses", PROTO_STRING, PROTO_MAP, NULL},
-    {8, "currentVolumeAttributesClassName", PROTO_STRING, 0, NULL},
-    {9, "modifyVolumeStatus", PROTO_MESSAGE, 0, core_v1_modify_volume_status},
-    {10, "healthStatus", PROTO_MESSAGE, 0, core_v1_volume_health_status},
-    {0},
-};
-
-static const struct proto_field core_v1_persistent_volume_claim[] = {
-    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
-    {2, "spec", PROTO_MESSAGE, 0, core_v1_persistent_volume_claim_spec},
-    {3, "status", PROTO_MESSAGE, 0, core_v1_persistent_volume_claim_status},
     {0},
 };
 
@@ -3006,6 +3185,29 @@ static const struct proto_field scheduling_v1beta1_workload[] = {
     {0},
 };
 
+static const struct proto_field core_v1_topology_selector_label_requirement[] = {
+    {1, "key", PROTO_STRING, 0, NULL},
+    {2, "values", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_topology_selector_term[] = {
+    {1, "matchLabelExpressions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_topology_selector_label_requirement},
+    {0},
+};
+
+static const struct proto_field storage_v1_storage_class[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "provisioner", PROTO_STRING, 0, NULL},
+    {3, "parameters", PROTO_STRING, PROTO_MAP, NULL},
+    {4, "reclaimPolicy", PROTO_STRING, 0, NULL},
+    {5, "mountOptions", PROTO_STRING, PROTO_REPEATED, NULL},
+    {6, "allowVolumeExpansion", PROTO_BOOL, 0, NULL},
+    {7, "volumeBindingMode", PROTO_STRING, 0, NULL},
+    {8, "allowedTopologies", PROTO_MESSAGE, PROTO_REPEATED, core_v1_topology_selector_term},
+    {0},
+};
+
 const struct proto_message proto_messages[] = {
     {"v1", "Binding", core_v1_binding},
     {"v1", "ConfigMap", core_v1_config_map},
@@ -3014,6 +3216,8 @@ const struct proto_message proto_messages[] = {
     {"v1", "LimitRange", core_v1_limit_range},
     {"v1", "Namespace", core_v1_namespace},
     {"v1", "Node", core_v1_node},
+    {"v1", "PersistentVolume", core_v1_persistent_volume},
+    {"v1", "PersistentVolumeClaim", core_v1_persistent_volume_claim},
     {"v1", "Pod", core_v1_pod},
     {"v1", "ResourceQuota", core_v1_resource_quota},
     {"v1", "Secret", core_v1_secret},
@@ -3051,5 +3255,6 @@ const struct proto_message proto_messages[] = {
     {"scheduling.k8s.io/v1alpha3", "Workload", scheduling_v1alpha3_workload},
     {"scheduling.k8s.io/v1beta1", "PodGroup", scheduling_v1beta1_pod_group},
     {"scheduling.k8s.io/v1beta1", "Workload", scheduling_v1beta1_workload},
+    {"storage.k8s.io/v1", "StorageClass", storage_v1_storage_class},
 };
 const size_t proto_messages_count = COUNT(proto_messages);

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/retry.h"
 #include "base/stamp.h"
+#include "kinds/pod/pod_volume_claims.h"
 #include "node/pod/pod_fence.h"
 
 /* The kubelet's crash loop back-off: none, then 10 s doubling to 5 min; reset after running for 10
@@ -288,6 +289,8 @@ static bool container_step(struct pod *p, struct container *c)
     }
     if (!pod_network_ready(p))
         return false; /* pods_network_changed */
+    if (p->object && !pod_volumes_are_bound(p->object))
+        return false; /* until the pod's annotation tells where its volumes are */
     if (p->preparation != PREP_DONE)
         pod_prepare(p);
     if (p->preparation == PREP_DONE && container_image_ready(p, c))

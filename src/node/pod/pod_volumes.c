@@ -45,6 +45,7 @@ struct err *pod_plan_volumes(const struct pod *p, uint32_t uid_base, struct volu
     AUTO_FREE char *dir = mem_format("%s/pods/%s/volumes", p->set->o.dir, p->uid);
     struct volume_input in = {.env = pod_env_input(p, NULL),
                               .dir = dir,
+                              .node_dir = p->set->o.dir,
                               .roots = p->set->o.host_roots,
                               .mask_dir = p->set->o.mask_dir,
                               .uid_base = uid_base};

@@ -129,8 +129,8 @@ static struct err *stage_plan_one(const struct stage_input *in, const json_t *it
     TRY(find_sub_path(item, in->env, &sub_path));
     m->mount.destination = mem_strdup(path);
     m->mount.is_read_only = json_bool(item, "readOnly", false) || v->type == VOLUME_FILES ||
-                            (v->type == VOLUME_HOST && v->host.is_read_only);
-    if (v->type != VOLUME_HOST && sub_path[0] == '\0') {
+                            (v->type == VOLUME_HOST && v->host.is_read_only) || v->is_read_only;
+    if (v->type != VOLUME_HOST && v->type != VOLUME_CLAIM && sub_path[0] == '\0') {
         m->mount.source = mem_strdup(v->path);
         return NULL;
     }
@@ -142,6 +142,10 @@ static struct err *stage_plan_one(const struct stage_input *in, const json_t *it
         stage_plan_host(in, &v->host, &m->bind);
     else
         plan_ours(v, &m->bind);
+    if (v->type == VOLUME_CLAIM) {
+        m->bind.is_sub_path_made = !m->mount.is_read_only;
+        m->bind.id_base = in->uid_base; /* users of the image `host` own files as they are */
+    }
     return NULL;
 }
 
@@ -167,14 +171,17 @@ struct err *stage_plan(const struct stage_input *in, struct stage *ret)
     return NULL;
 }
 
-static bool is_host_path(const json_t *pod, const char *name)
+/* Does the node mount the volume for each container? */
+static bool is_bound(const json_t *pod, const char *name)
 {
     const json_t *item = NULL;
     size_t i = 0;
 
     json_array_foreach (json_at(pod, "spec", "volumes", NULL), i, item)
         if (text_equal(json_text(item, "name"), name))
-            return json_object_get(item, "hostPath") != NULL;
+            return json_object_get(item, "hostPath") ||
+                   json_object_get(item, "persistentVolumeClaim") ||
+                   json_object_get(item, "ephemeral");
     return false;
 }
 
@@ -185,7 +192,7 @@ bool stage_has_binds(const json_t *pod, const json_t *container)
 
     json_array_foreach (json_object_get(container, "volumeMounts"), i, item)
         if (json_text(item, "subPath") || json_text(item, "subPathExpr") ||
-            is_host_path(pod, json_text(item, "name")))
+            is_bound(pod, json_text(item, "name")))
             return true;
     return false;
 }

@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "kinds/pod/pod_volume_claims.h"
 #include "model/quantity.h"
+#include "node/volume/claim_disk.h"
 
 enum {
     DIR_MODE_EMPTY = 0777,
@@ -33,6 +35,7 @@ static void volume_done(struct volume *v)
     free(v->limit_text);
     free(v->host.path);
     free(v->host.root);
+    free(v->disk_dir);
 }
 
 void volumes_done(struct volumes *v)
@@ -180,6 +183,44 @@ static struct err *volume_plan_host(const struct volume_input *in, struct volume
     return NULL;
 }
 
+/* ---- persistent volumes ---- */
+
+/* A volume of an administrator is opened as a hostPath of an administrator is. */
+static struct err *plan_path(struct volume *v, struct str path)
+{
+    AUTO_FREE char *text = mem_strndup(path.at, path.size);
+    AUTO_FREE char *clean = host_path_clean(text);
+
+    if (!clean || host_path_is_of_kernel(clean))
+        return err_new(ERR_INVALID, "the volume's path '%s' cannot be mounted", text);
+    v->type = VOLUME_HOST;
+    v->host = (struct volume_host){
+        .path = TAKE(clean), .type = BIND_DIR, .is_made = true, .is_read_only = v->is_read_only};
+    return NULL;
+}
+
+static struct err *volume_plan_claim(const struct volume_input *in, const json_t *item,
+                                     struct volume *v)
+{
+    AUTO_FREE char *claim = pod_volume_claim(in->env.pod, item);
+    AUTO_FREE char *name = NULL;
+    struct pod_volume found = {0};
+
+    if (!pod_volume_find(in->env.pod, claim, &found))
+        return err_new(ERR_NOT_FOUND, "persistentvolumeclaim \"%s\" has no volume yet", claim);
+    v->is_read_only = json_bool_at(item, "persistentVolumeClaim", "readOnly", NULL);
+    if (found.path.size > 0)
+        return plan_path(v, found.path);
+    name = mem_strndup(found.volume.at, found.volume.size);
+    v->type = VOLUME_CLAIM;
+    v->gid = v->gid - in->uid_base; /* owners on disk are those in the container */
+    v->disk_dir = claim_disk_dir(in->node_dir, name);
+    v->disk_bytes = found.bytes;
+    free(v->path);
+    v->path = claim_disk_path(v->disk_dir);
+    return NULL;
+}
+
 /* ---- the plan ---- */
 
 /* fsGroup owns the node's directories; hostPaths stay unchanged, as in Kubernetes. */
@@ -213,8 +254,11 @@ static struct err *volume_plan_one(const struct volume_input *in, const json_t *
     }
     if ((source = json_object_get(item, "hostPath")))
         return volume_plan_host(in, v, source);
-    return err_new(ERR_INVALID, "unsupported type: want emptyDir, configMap, secret, "
-                                "downwardAPI, projected or hostPath");
+    if (json_object_get(item, "persistentVolumeClaim") || json_object_get(item, "ephemeral"))
+        return volume_plan_claim(in, item, v);
+    return err_new(ERR_INVALID,
+                   "unsupported type: want emptyDir, configMap, secret, downwardAPI, projected, "
+                   "hostPath, persistentVolumeClaim or ephemeral");
 }
 
 static bool is_name(const char *name)

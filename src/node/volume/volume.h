@@ -19,7 +19,8 @@
 enum volume_type {
     VOLUME_EMPTY,
     VOLUME_FILES, /* configMap, secret, downwardAPI, projected: read-only */
-    VOLUME_HOST   /* no directory of the node's: each container opens the path anew (bind.h) */
+    VOLUME_HOST,  /* no directory of the node's: each container opens the path anew (bind.h) */
+    VOLUME_CLAIM  /* a persistent volume of the node's own (claim_disk.h) */
 };
 
 /* A hostPath. */
@@ -44,6 +45,9 @@ struct volume {
     gid_t gid;
     VEC(struct atomic_file) files; /* by path */
     struct volume_host host;
+    char *disk_dir;     /* of a claim */
+    int64_t disk_bytes; /* of a claim */
+    bool is_read_only;  /* of a claim, for all mounts */
 };
 
 struct volumes {
@@ -53,6 +57,7 @@ struct volumes {
 struct volume_input {
     struct env_input env;           /* without container: pod, refs, and values of fields */
     const char *dir;                /* the directory of the volumes */
+    const char *node_dir;           /* DATA/node */
     const struct host_roots *roots; /* NULL: none */
     const char *mask_dir;           /* forbidden to hostPaths; NULL: none */
     uint32_t uid_base;              /* host id of the pod's uid 0 */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "node/host.h"
+#include "node/volume/claim_disk.h"
 #include "node/volume/volume.h"
 
 /* Completes a new directory before renaming it to its name: an existing directory is complete, and
@@ -42,10 +43,19 @@ static struct err *write_files(const struct volume *v)
     return atomic_dir_write(&d);
 }
 
+/* The group of fsGroup owns the top directory, and new files get it. */
+static struct err *make_claim(const struct volume *v)
+{
+    TRY(claim_disk_mount(v->disk_dir, v->disk_bytes));
+    return v->gid > 0 ? claim_disk_own(v->disk_dir, v->gid) : NULL;
+}
+
 static struct err *make_one(const struct volume *v)
 {
     if (v->type == VOLUME_HOST)
         return NULL;
+    if (v->type == VOLUME_CLAIM)
+        return make_claim(v);
     TRY(make_dir(v));
     if (v->is_memory)
         TRY(make_tmpfs(v));

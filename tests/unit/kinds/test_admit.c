@@ -417,27 +417,6 @@ static void refuses_limit_ranges_that_make_no_sense(void **state)
     world_done(&w);
 }
 
-static void warns_of_bounds_for_what_is_not_here(void **state)
-{
-    struct world w;
-    AUTO(json_freep) json_t *warnings = json_array();
-    AUTO(json_freep)
-    json_t *range = manifest("{'metadata':{'name':'l'},'spec':{'limits':[{'type':"
-                             "'PersistentVolumeClaim','max':{'storage':'1Gi'}}]}}");
-    struct objects_request r = {
-        .kind = kind_find("", "limitranges"), .ns = "default", .who = root, .warnings = warnings};
-    AUTO(json_freep) json_t *made = NULL;
-
-    (void)state;
-    world_init(&w, 1);
-    world_must(objects_create(w.objects, &r, range, NULL, NULL, &made));
-    assert_string_equal(
-        json_string_value(json_array_get(warnings, 0)),
-        "spec.limits[0]: mete has no objects of type PersistentVolumeClaim; ignored");
-    sim_loop_run(w.loop);
-    world_done(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,7 +432,6 @@ int main(void)
         cmocka_unit_test(refuses_what_is_out_of_bounds),
         cmocka_unit_test(shares_by_annotations_are_requests_for_gpus),
         cmocka_unit_test(refuses_limit_ranges_that_make_no_sense),
-        cmocka_unit_test(warns_of_bounds_for_what_is_not_here),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

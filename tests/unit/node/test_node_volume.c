@@ -131,8 +131,8 @@ static void plans_every_type(void **state)
          "\"path\":\"/etc/x\"}]}}]",
          "volume c: '/etc/x' is not a path inside the volume", 422},
         {"[{\"name\":\"n\",\"nfs\":{\"server\":\"x\"}}]",
-         "volume n: unsupported type: want emptyDir, configMap, secret, downwardAPI, projected "
-         "or hostPath",
+         "volume n: unsupported type: want emptyDir, configMap, secret, downwardAPI, projected, "
+         "hostPath, persistentVolumeClaim or ephemeral",
          422},
         {"[{\"name\":\"../h\",\"emptyDir\":{}}]", "volume name '../h' is invalid", 422},
         {"[{\"name\":\"e\",\"emptyDir\":{\"sizeLimit\":\"-1\"}}]",

@@ -19,6 +19,7 @@ import (
 	scheduling "k8s.io/api/scheduling/v1"
 	schedulingalpha "k8s.io/api/scheduling/v1alpha3"
 	schedulingbeta "k8s.io/api/scheduling/v1beta1"
+	storage "k8s.io/api/storage/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -39,6 +40,8 @@ var Bodies = []Body{
 	{"v1", &core.LimitRange{}},
 	{"v1", &core.Namespace{}},
 	{"v1", &core.Node{}},
+	{"v1", &core.PersistentVolume{}},
+	{"v1", &core.PersistentVolumeClaim{}},
 	{"v1", &core.Pod{}},
 	{"v1", &core.ResourceQuota{}},
 	{"v1", &core.Secret{}},
@@ -76,4 +79,5 @@ var Bodies = []Body{
 	{"scheduling.k8s.io/v1alpha3", &schedulingalpha.Workload{}},
 	{"scheduling.k8s.io/v1beta1", &schedulingbeta.PodGroup{}},
 	{"scheduling.k8s.io/v1beta1", &schedulingbeta.Workload{}},
+	{"storage.k8s.io/v1", &storage.StorageClass{}},
 }
