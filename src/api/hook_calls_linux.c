@@ -5,10 +5,9 @@
  * clients that were not used for longest go first.
  */
 
-#include "api/hook_calls.h"
-
 #include <inttypes.h>
 
+#include "api/hook_calls.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/stamp.h"

@@ -83,7 +83,8 @@ void cause_if_immutable(struct causes *c, const json_t *before, const json_t *af
 /* NULL without causes, else ERR_INVALID `KIND "NAME" is invalid: ...` with its details. */
 struct err *causes_err(const struct causes *c, const char *kind, const char *name) MUST_CHECK;
 
-/* The same for an object of a kind, which is named with its group: `Deployment.apps "x" is invalid`. */
+/* The same for an object of a kind, which is named with its group: `Deployment.apps "x" is
+ * invalid`. */
 struct kind;
 struct err *causes_err_of(const struct causes *c, const struct kind *k,
                           const char *name) MUST_CHECK;
