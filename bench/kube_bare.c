@@ -4,8 +4,8 @@
  *     kube_bare URL CA CERT KEY PREFIX COUNT CLIENTS NODES
  *
  * CLIENTS requests are in flight. Each pod asks for one gpu, is created with a schedulerName that
- * nobody has, and is bound at once, the pods in turn to the nodes load-0 .. load-NODES-1. Prints
- * one line of JSON: what the server gives when nobody has to decide anything.
+ * nobody has, and is bound at once, the pods in turn to the nodes load-0 .. load-NODES-1. The line
+ * of JSON that it prints is the server's rate without any decision.
  */
 
 #include <inttypes.h>

@@ -268,7 +268,7 @@ static bool allows_slurm_job(const struct store *s, const struct identity *who,
     return false;
 }
 
-/* What the rules of the pods' network follow from. */
+/* The kinds that the rules of the pods' network follow from. */
 static bool is_of_network(const struct access *a)
 {
     return is_kind(a, "services") || is_kind(a, "namespaces") ||

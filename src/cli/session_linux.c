@@ -97,7 +97,7 @@ static struct err *pem_path(struct session *s, const char *pem, char **path)
     return NULL;
 }
 
-/* What a credential plugin is told of the cluster. A new reference. */
+/* The description of the cluster for a credential plugin. A new reference. */
 static struct err *exec_cluster(const struct client_options *o, json_t **ret)
 {
     AUTO(buf_done) struct buf pem = {0};

@@ -1,8 +1,8 @@
 /*
  * exec_client_linux.c - a client whose credential comes from a program
  *
- * Each credential has a client of its own (a session), which ends with its last call once there is
- * a newer one. A call that waits for a credential has no session.
+ * A credential has a client of its own (a session). A session ends with its last call once there is
+ * a newer credential. A call that waits for a credential has no session.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
  * kubelet_taint.h - the taint of a Node of which a gpu, or the driver, does not work
  *
- * Its text is "KEY:EFFECT", as in "mete.dev/gpu-health:NoSchedule". It has no value, so that it
- * stays the same while what is wrong changes.
+ * A taint's text is "KEY:EFFECT", as in "mete.dev/gpu-health:NoSchedule". The taint has no value,
+ * so that it stays the same from one fault to the next.
  */
 #pragma once
 

@@ -31,7 +31,7 @@ static void layout_add(struct step_layout *l, size_t node, int64_t rank)
     vec_add(&l->nodes.at[node].ranks, (uint32_t)rank);
 }
 
-/* How many tasks each node gets: one after the other, as long as they have room. */
+/* The number of tasks of each node: nodes get them in turn, as long as they have room. */
 static void round_counts(const struct step_request *r, int64_t *counts)
 {
     int64_t left = r->tasks;

@@ -117,7 +117,7 @@ static struct err *before_keep(const struct kube_runtime *x, const char *path,
                          : file_write_durable(none, 0644, str_of(""));
 }
 
-/* What was kept; `*ret_is_kept`: anything, also that there was no file. */
+/* The file as it was kept; `*ret_is_kept`: a copy, or the fact that there was no file. */
 static struct err *before_read(const struct kube_runtime *x, const char *path,
                                struct conf_text *ret, bool *ret_is_kept)
 {
@@ -160,7 +160,7 @@ static void on_version(void *arg, const struct proc_end *end)
     loop_linux_stop(w->loop);
 }
 
-/* What `containerd --version` prints. The caller frees it. */
+/* The output of `containerd --version`. The caller frees it. */
 static struct err *containerd_ask(const struct kube_runtime *x, char **ret)
 {
     static const char *const places[] = {"/usr/bin/containerd", "/usr/local/bin/containerd"};

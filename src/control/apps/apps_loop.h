@@ -81,7 +81,7 @@ struct apps_options {
     const char *part_resource; /* "pods", "replicasets.apps" */
     /* May an object without a controller be adopted? */
     bool (*is_free)(const json_t *part);
-    /* What is kept of a part without a controller, as a new reference; NULL: the object. */
+    /* The members kept of a part without a controller, a new reference; NULL: the object. */
     json_t *(*brief)(const json_t *part);
     void (*forget)(void *arg); /* NULL, or frees what other sources told */
     void *arg;                 /* of forget and apps_arg */

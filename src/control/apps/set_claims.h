@@ -2,8 +2,8 @@
  * set_claims.h - the claims of StatefulSets: made for each ordinal, kept when its pod goes, and
  * deleted as persistentVolumeClaimRetentionPolicy says
  *
- * The claim of template T for pod P is T-P. What deletes a claim is the garbage collector: the
- * policy is written into the claim as an owner, the set (whenDeleted) or the pod (whenScaled).
+ * The claim of template T for pod P is T-P. The garbage collector deletes claims: the policy is
+ * written into a claim as an owner, the set (whenDeleted) or the pod (whenScaled).
  */
 #pragma once
 

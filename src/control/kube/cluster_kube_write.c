@@ -4,7 +4,7 @@
 #include "base/stamp.h"
 #include "control/kube/cluster_kube_private.h"
 
-/* Each has a connection: more do not make the server faster. */
+/* A call has a connection of its own: more calls do not make the server faster. */
 #define CALLS_MAX 32
 
 struct kube_call {

@@ -69,7 +69,7 @@ bool scheduler_why(struct scheduler *s, const char *key, const char *uid, bool i
 /*
  * Tells of a pod that the caller has created and that is not durable yet: its binding follows its
  * creation without a turn of the disk between them. If the store takes the pod back, the caller
- * drops it. Nothing while loading.
+ * drops it. The call does nothing while the scheduler loads.
  */
 void scheduler_expect_pod(struct scheduler *s, const json_t *pod);
 void scheduler_drop_pod(struct scheduler *s, const char *ns, const char *name, const char *uid);

@@ -26,7 +26,7 @@ static int64_t bound_ns(const struct sched_pod *p)
     return stamp_or(json_text(condition, "lastTransitionTime"), 0);
 }
 
-/* What the group has, by the watch. */
+/* The pods of the group that the watch has told of. */
 struct half_count {
     int64_t there;
     int64_t first_bound_ns; /* of its bindings; INT64_MAX: no pod is bound */

@@ -27,7 +27,7 @@ const char *scheduler_reservation_of(const json_t *pod)
     return name ? name : "";
 }
 
-/* What the claims and volumes of a pod wait for; NULL: nothing. */
+/* The reason why claims and volumes of a pod wait; NULL: none does. */
 static char *claims_text(const json_t *pod)
 {
     const char *wait = pod_claims_wait(pod);

@@ -29,7 +29,7 @@ static void on_durable(void *owner, const char *key, uint64_t number, const stru
     s->changes++;
 }
 
-/* Its start hangs on nothing but room. */
+/* Does the job's start depend on room alone? */
 static bool may_be_early(const struct slurm_jobs *s, const json_t *job)
 {
     static const char *const later[] = {"dependency", "hold", "beginTime", "nice", "priority"};

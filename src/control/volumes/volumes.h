@@ -4,8 +4,8 @@
  *
  * A claim of a class with WaitForFirstConsumer gets its volume on the node of its first pod: the
  * pod is placed first. Where several waiting pods name such a claim, the loop chooses a node for
- * the claim and then lets the pods go there, so that a gang can share a claim. What a pod's claims
- * mean is in its annotation mete.dev/volumes (kinds/pod/pod_volume_claims.h).
+ * the claim and then lets the pods go there, so that a gang can share a claim. The
+ * annotation mete.dev/volumes of a pod says what its claims mean (kinds/pod/pod_volume_claims.h).
  *
  * A volume and its claim are written in one transaction: no claim has two volumes, and no volume
  * has two claims. A volume's data is erased by its node, after the loop has seen that its claim is

@@ -1,8 +1,8 @@
 /*
  * admission.h - who is asked about a write: webhooks and admission policies
  *
- * Follows the configurations in the store. Both functions fail while answers are missing: the
- * docket then is waiting (docket.h), and the caller runs the write again later.
+ * The module follows the configurations in the store. Both functions fail while answers are
+ * missing: the docket then is waiting (docket.h), and the caller runs the write again later.
  */
 #pragma once
 

@@ -179,7 +179,7 @@ static void note_failure(const struct judging *j, const char *message, size_t at
     docket_annotate(j->docket, AUDIT_KEY, text);
 }
 
-/* What the binding says of a failed validation. */
+/* The consequences of a failed validation, by the binding. */
 static struct err *act(const struct judging *j, const char *message, const char *reason, size_t at)
 {
     const json_t *actions = json_at(j->bound->source, "spec", "validationActions", NULL);

@@ -150,7 +150,7 @@ static void pv_set_defaults(json_t *object, const struct kind_context *c)
         json_put_text(status, "phase", "Pending");
 }
 
-/* One node by its host name: the affinity that the scheduler knows of volumes. */
+/* The scheduler knows one affinity of volumes: a node by its host name. */
 static void validate_affinity(const json_t *affinity, const struct path *at, struct causes *causes)
 {
     const json_t *terms = json_at(affinity, "required", "nodeSelectorTerms", NULL);

@@ -73,9 +73,10 @@ struct docket;
 struct hook_caller;
 
 /*
- * Lets others be asked about writes (kinds/admission/admission.h): about those with a docket, and
- * about pods that controllers make. Such a creation fails with ERR_PENDING while webhooks are
- * asked, and finds their answers when the controller tries again. Borrowed; NULL: nobody is asked.
+ * Webhooks and policies are asked about writes (kinds/admission/admission.h): about those with a
+ * docket, and about pods that controllers make. Such a creation fails with ERR_PENDING while
+ * webhooks are asked, and finds their answers when the controller tries again. Borrowed; NULL:
+ * nobody is asked.
  */
 void objects_set_admission(struct objects *o, const struct admission *a,
                            const struct hook_caller *caller);

@@ -42,7 +42,7 @@ int64_t quota_devices(const json_t *claim, struct str class);
 /* Does a key of spec.hard count claims of persistent volumes: "requests.storage",
  * "fast.storageclass.storage.k8s.io/persistentvolumeclaims"? */
 bool quota_is_storage(const char *resource);
-/* What a PersistentVolumeClaim adds to such a key. */
+/* The amount that a PersistentVolumeClaim adds to such a key. */
 struct quantity quota_storage(const json_t *claim, const char *resource);
 
 /* Does `resource` count the objects of `k`: "count/jobs.batch", "configmaps"? For pods only

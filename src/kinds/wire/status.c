@@ -50,7 +50,7 @@ json_t *status_new(int http, const char *reason, const char *message,
     return status;
 }
 
-/* What others chose for the Status of an error; NULL: nothing. New reference. */
+/* The Status that a webhook or policy chose for an error; NULL: none. New reference. */
 static json_t *status_told(const struct err *e)
 {
     const char *text = err_details(e);

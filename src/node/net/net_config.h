@@ -29,8 +29,8 @@ struct err *net_result_link(const json_t *result, char **ret) MUST_CHECK;
  * `host`. */
 bool net_is_wanted(const json_t *pod);
 
-/* What policies ask of a pod: {namespace, name, labels, ports: [{name, protocol, port}]} with the
- * ports that have names. New reference. */
+/* The facts of a pod that policies ask for: {namespace, name, labels, ports: [{name, protocol,
+ * port}]} with the ports that have names. New reference. */
 json_t *net_facts(const json_t *pod);
 
 /* The host ports of a pod: an array of {hostPort, containerPort, protocol}. New reference. */

@@ -128,7 +128,7 @@ static const json_t **objects_of(const struct net_services *s, size_t source, si
     return list;
 }
 
-/* What the rules need of the pods of this node. */
+/* The facts of this node's pods that the rules need. */
 struct net_pods {
     VEC(struct rules_host_port) ports;
     VEC(const char *) links;

@@ -440,7 +440,7 @@ static void pod_read_suspension(struct pod *p)
     p->is_suspended = !e && rest.at && rest.size > 0;
 }
 
-/* How long the pod may exceed its limit, by SLURM_OVER_ANNOTATION; -1: for any time. */
+/* The time by which the pod may exceed its limit (SLURM_OVER_ANNOTATION); -1: any. */
 static int64_t pod_over_ns(const struct pod *p)
 {
     const char *text =

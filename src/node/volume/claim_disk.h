@@ -3,9 +3,9 @@
  * (claim_disk_linux.c, in the worker)
  *
  * DIR/disk is a file whose blocks are allocated when it is made, so that the volume can neither
- * outgrow its size nor find its space taken. It has an ext4 file system, mounted through a loop
- * device at DIR/mount, in the node's mount namespace. DIR/mount/volume is what containers get. The
- * file system's own records take a part of the size.
+ * outgrow its size nor find its space taken. The file has an ext4 file system, mounted through a
+ * loop device at DIR/mount, in the node's mount namespace. DIR/mount/volume is what containers get.
+ * The file system's own records take a part of the size.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 /* The directory of a volume, below DATA/node. The caller frees it. */
 char *claim_disk_dir(const char *node_dir, const char *volume);
-/* What containers get. The caller frees it. */
+/* The directory for containers. The caller frees it. */
 char *claim_disk_path(const char *dir);
 
 /*

@@ -436,7 +436,7 @@ static void a_suspension_moves_the_deadline(void **state)
     node_world_done(&w);
 }
 
-/* How long a pod with a limit of 60 s runs at most, with the annotation; 0: longer than a day. */
+/* The longest run of a pod with a limit of 60 s, with the annotation; 0: longer than a day. */
 static int64_t seconds_with_over(const char *minutes)
 {
     AUTO(json_freep)

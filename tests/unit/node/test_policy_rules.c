@@ -46,7 +46,7 @@ static char *rules_of(const char *spec)
     return buf_steal(&out);
 }
 
-/* What stands between the name of the chain and the verdict, a line each; then the elements. */
+/* The conditions between the chain's name and the verdict, a line each; then the elements. */
 static char *bodies(const char *spec)
 {
     AUTO_FREE char *text = rules_of(spec);
