@@ -273,17 +273,8 @@ static void put_one(struct volumes_loop *l, enum vol_kind kind, const char *ns, 
         v = item_new(l, kind, ns, name);
         v->uid = mem_strdup(uid);
         v->tree = json_incref((json_t *)(uintptr_t)object);
-        if (kind == VOL_POD) {
-            const json_t *volumes = json_at(object, "spec", "volumes", NULL);
-
-            for (size_t i = 0; i < json_array_size(volumes); i++) {
-                AUTO_FREE char *claim = pod_volume_claim(object, json_array_get(volumes, i));
-                AUTO_FREE char *key = claim ? key_of(ns, claim) : NULL;
-
-                if (key)
-                    users_add(l, key, v);
-            }
-        }
+        if (kind == VOL_POD)
+            each_claim(v, users_add);
     }
     json_decref(v->tree);
     v->tree = json_incref((json_t *)(uintptr_t)object);
