@@ -146,7 +146,8 @@ static void changes_jobs(void **state)
         "{\"hold\":\"admin\",\"requeues\":{\"*\":2}}",
         "{\"timeLimitMinutes\":90,\"name\":\"x\",\"array\":{\"limit\":3},\"requeue\":false}",
         "{\"partition\":\"b\",\"nodesMin\":2,\"nodesMax\":4,\"memoryPerNode\":\"2048Mi\","
-        "\"memoryPerCpu\":null,\"memoryPerGpu\":null,\"exclusive\":true,\"switches\":1,\"switchesWait\":300,"
+        "\"memoryPerCpu\":null,\"memoryPerGpu\":null,\"exclusive\":true,\"switches\":1,"
+        "\"switchesWait\":300,"
         "\"hold\":\"user\",\"constraint\":null}",
     };
     AUTO(err_freep) struct err *e = NULL;
