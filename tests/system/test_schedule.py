@@ -121,7 +121,7 @@ def test_every_door_makes_gangs():
              "Volcano's phase")
         for name in ("n", "o"):
             wait(lambda: {c["type"]: c["status"]
-                          for c in m.object("podgroups.scheduling.k8s.io", name)["status"]["conditions"]}
+                          for c in m.object("podgroups.scheduling.k8s.io", name).get("status", {}).get("conditions", [])}
                  == {"PodGroupInitiallyScheduled": "True", "PodGroupScheduled": "True"}, f"the conditions of {name}")
         refused = m.kubectl("create", "-f", "-", stdin=json.dumps({
             **json.loads(pod("mixed", "true", schedulingGroup={"podGroupName": "n"})),
