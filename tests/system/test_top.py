@@ -208,6 +208,7 @@ def test_actions_ask_first_and_readonly_refuses_them():
             s.press("y")
             wait(lambda: len([p for p in m.object("pods")["items"] if "deletionTimestamp" not in p["metadata"]]) == 2, "job 1 goes")
             s.press("1")
+            s.wait("8 GPUs", "/0 ")
             s.press(":")
             s.press("d", "r", "a", "i", "n", " ", "f", "a", "n", "s", "Enter")
             s.wait("/0: fans? y or n")
