@@ -18,7 +18,7 @@
 #include "base/stamp.h"
 #include "base/vec.h"
 #include "http/relay.h"
-#include "kinds/admission/docket.h"
+#include "kinds/admission/admission_context.h"
 #include "kinds/pod/pod_state.h"
 
 #define TIDY_NS (3600 * NS_PER_SEC)
@@ -553,7 +553,7 @@ static bool audit_takes_stranger(struct audit *a)
 /* Adds what webhooks and policies want in the line. */
 static void audited_annotate(struct audited *a, const struct call *c)
 {
-    const json_t *annotations = c->docket ? docket_annotations(c->docket) : NULL;
+    const json_t *annotations = c->admission ? admission_context_annotations(c->admission) : NULL;
 
     if (!annotations || a->is_annotated)
         return;

@@ -243,7 +243,7 @@ struct err *write_request(const struct call *c, json_t *warnings, struct objects
                                 .name = c->name,
                                 .subresource = c->subresource,
                                 .who = call_context(c),
-                                .docket = c->docket,
+                                .admission = c->admission,
                                 .warnings = warnings};
 
     TRY(parse_validation(c, &r.validation));

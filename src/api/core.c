@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "kinds/admission/docket.h"
+#include "kinds/admission/admission_context.h"
 #include "kinds/object/objects.h"
 
 enum {
@@ -421,9 +421,10 @@ static void call_end(struct call *c, const struct err *e)
 
     if (e) {
         audit_failure(c->core->audit, c, e);
-        reply_error_warned(c->x, e, &about, c->docket ? docket_warnings(c->docket) : NULL);
+        reply_error_warned(c->x, e, &about,
+                           c->admission ? admission_context_warnings(c->admission) : NULL);
     }
-    docket_free(c->docket);
+    admission_context_free(c->admission);
     arena_reset(c->core->arena);
 }
 
@@ -434,18 +435,18 @@ struct parked {
     struct core *core;
     struct exchange *x;
     struct audited *audited;
-    struct docket *docket;
+    struct admission_context *admission;
 };
 
-struct docket *core_docket_of(struct core *core, json_t *user)
+struct admission_context *core_admission_of(struct core *core, json_t *user)
 {
-    struct docket_options o = {
+    struct admission_context_options o = {
         .loop = core->loop, .store = core_store(core), .caller = core->hook_caller, .user = user};
 
     if (!objects_asks(core->objects))
         return NULL;
     objects_random(core->objects, &o.random, &o.random_arg);
-    return docket_new(&o);
+    return admission_context_new(&o);
 }
 
 /* Does the call write an object? Then others may be asked about it. */
@@ -455,7 +456,7 @@ static bool is_write(const struct call *c)
            !text_equal(c->route->verb, "deletecollection");
 }
 
-static struct docket *docket_of_call(const struct call *c)
+static struct admission_context *admission_context_of_call(const struct call *c)
 {
     AUTO(json_freep) json_t *user = NULL;
 
@@ -463,14 +464,14 @@ static struct docket *docket_of_call(const struct call *c)
         return NULL;
     user = json_object();
     user_info_put(user, &c->who);
-    return core_docket_of(c->core, user);
+    return core_admission_of(c->core, user);
 }
 
 static void parked_on_close(void *arg)
 {
     struct parked *p = arg;
 
-    docket_free(p->docket);
+    admission_context_free(p->admission);
     free(p);
 }
 
@@ -483,7 +484,7 @@ static void parked_on_ready(void *arg)
                      .x = p->x,
                      .arena = p->core->arena,
                      .audited = p->audited,
-                     .docket = p->docket};
+                     .admission = p->admission};
     AUTO(err_freep) struct err *e = NULL;
 
     free(p);
@@ -498,19 +499,19 @@ static struct err *call_run(struct call *c)
     struct err *e;
     struct parked *p;
 
-    if (c->docket)
-        docket_begin(c->docket);
+    if (c->admission)
+        admission_context_begin(c->admission);
     e = c->route->handle(c);
-    if (!e || !c->docket || !docket_is_waiting(c->docket))
+    if (!e || !c->admission || !admission_context_is_waiting(c->admission))
         return e;
     err_free(e);
     p = mem_alloc(sizeof(*p));
     *p = (struct parked){
-        .core = c->core, .x = c->x, .audited = c->audited, .docket = TAKE(c->docket)};
+        .core = c->core, .x = c->x, .audited = c->audited, .admission = TAKE(c->admission)};
     p->x->arg = p;
     p->x->on_close = parked_on_close;
     p->x->on_drain = NULL;
-    docket_await(p->docket, parked_on_ready, p);
+    admission_context_await(p->admission, parked_on_ready, p);
     return NULL;
 }
 
@@ -524,7 +525,7 @@ static struct err *call_answer(struct call *c)
     TRY(deadline_parse(c, &timeout_ns));
     if (timeout_ns > 0)
         c->x = deadline_new(c->core->loop, c->x, timeout_ns);
-    c->docket = docket_of_call(c);
+    c->admission = admission_context_of_call(c);
     e = call_run(c);
     if (c->who.user)
         requests_add(c->core->requests, c, verb_of(c), loop_now_ns(c->core->loop) - begun_ns);

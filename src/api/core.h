@@ -82,16 +82,18 @@ struct call {
     const char *subresource;
     enum wants_as as;
     struct audited *audited; /* NULL: the call is not recorded */
-    struct docket *docket;   /* answers of webhooks about a write; NULL: nobody is asked */
+    struct admission_context
+        *admission; /* answers of webhooks about a write; NULL: nobody is asked */
 };
 
 /* Answers, or keeps the exchange to answer later. If a handler returns an error, the caller answers
  * with a Status about the call's kind and name. */
 typedef struct err *(*handler_fn)(struct call *c);
 
-struct docket;
-/* A docket for a write of this caller (UserInfo), or NULL while nobody is asked about writes. */
-struct docket *core_docket_of(struct core *core, json_t *user);
+struct admission_context;
+/* An admission context for a write of this caller (UserInfo), or NULL while nobody is asked about
+ * writes. */
+struct admission_context *core_admission_of(struct core *core, json_t *user);
 
 struct requests;
 struct requests *core_requests(const struct core *c);

@@ -10,7 +10,7 @@
 #include "api/reviews.h"
 #include "api/selection.h"
 #include "base/mem.h"
-#include "kinds/admission/docket.h"
+#include "kinds/admission/admission_context.h"
 
 enum {
     DELETES_A_TURN = 64
@@ -25,7 +25,8 @@ struct sweep {
     size_t outstanding; /* deletions that are not durable yet */
     struct loop_timer *turn;
     struct objects_request request;
-    struct docket *docket; /* of the object whose deletion others are asked about; NULL: none */
+    struct admission_context
+        *admission; /* of the object whose deletion others are asked about; NULL: none */
     json_t *user_info;
     struct delete_options options;
     char *user;
@@ -36,7 +37,7 @@ struct sweep {
 static void sweep_free(struct sweep *s)
 {
     loop_timer_free(s->turn);
-    docket_free(s->docket);
+    admission_context_free(s->admission);
     json_decref(s->user_info);
     selection_done(&s->selection);
     store_list_done(&s->list);
@@ -47,11 +48,11 @@ static void sweep_free(struct sweep *s)
 }
 
 /* The deletion of an object is over, or has not begun. */
-static void sweep_drop_docket(struct sweep *s)
+static void sweep_drop_admission_context(struct sweep *s)
 {
-    docket_free(s->docket);
-    s->docket = NULL;
-    s->request.docket = NULL;
+    admission_context_free(s->admission);
+    s->admission = NULL;
+    s->request.admission = NULL;
 }
 
 static void sweep_on_close(void *arg)
@@ -60,7 +61,7 @@ static void sweep_on_close(void *arg)
 
     s->x = NULL;
     s->next = s->list.n;
-    sweep_drop_docket(s);
+    sweep_drop_admission_context(s);
     loop_timer_stop(s->turn);
     if (s->outstanding == 0)
         sweep_free(s);
@@ -97,9 +98,9 @@ static void sweep_run(void *arg);
 /* Others are asked about one object after the other. False: their answers are not there yet. */
 static bool sweep_awaits(struct sweep *s)
 {
-    if (!s->docket || !docket_is_waiting(s->docket))
+    if (!s->admission || !admission_context_is_waiting(s->admission))
         return false;
-    docket_await(s->docket, sweep_run, s);
+    admission_context_await(s->admission, sweep_run, s);
     return true;
 }
 
@@ -113,18 +114,18 @@ static bool delete_one(struct sweep *s, const struct store_object *o)
 
     s->request.ns = o->key.ns;
     s->request.name = o->key.name;
-    if (!s->docket && s->user_info)
-        s->docket = core_docket_of(s->core, s->user_info);
-    if (s->docket)
-        docket_begin(s->docket);
-    s->request.docket = s->docket;
+    if (!s->admission && s->user_info)
+        s->admission = core_admission_of(s->core, s->user_info);
+    if (s->admission)
+        admission_context_begin(s->admission);
+    s->request.admission = s->admission;
     e = objects_delete(core_objects(s->core), &s->request, &s->options, sweep_on_durable, s,
                        &object, &is_gone);
     if (e && sweep_awaits(s)) {
         err_free(e);
         return false;
     }
-    sweep_drop_docket(s);
+    sweep_drop_admission_context(s);
     if (!e)
         s->outstanding++;
     else if (err_code(e) == ERR_NOT_FOUND || s->failed)

@@ -281,7 +281,7 @@ struct err *scheduler_new(const struct scheduler_options *o, struct scheduler **
     s->shrink_timer = loop_timer_new(o->loop, scheduler_tell_shrunk, s);
     s->answer_timer = loop_timer_new(o->loop, scheduler_on_deadline, s);
     s->lost_timer = loop_timer_new(o->loop, scheduler_on_lost, s);
-    s->half_timer = loop_timer_new(o->loop, scheduler_on_half, s);
+    s->partial_timer = loop_timer_new(o->loop, scheduler_on_partial, s);
     s->start_timer = loop_timer_new(o->loop, scheduler_look_at_holds, s);
     s->writes = writes_new(s);
     s->engine = mete_engine_new(&engine);
@@ -340,7 +340,7 @@ void scheduler_free(struct scheduler *s)
     loop_timer_free(s->shrink_timer);
     loop_timer_free(s->answer_timer);
     loop_timer_free(s->lost_timer);
-    loop_timer_free(s->half_timer);
+    loop_timer_free(s->partial_timer);
     loop_timer_free(s->start_timer);
     queue_tree_free(s->queues);
     reservations_free(s->reservations);

@@ -29,7 +29,7 @@ struct scheduler_options {
     const char *scheduler_names; /* kinds/scheduler_names.h; NULL: SCHEDULER_NAMES */
     bool has_names_alone;  /* without the built-in names: pods of other schedulers stay theirs */
     bool binds_one_by_one; /* the cluster has no transactions: an earlier leader may have left gangs
-                              that are bound in part (scheduler_half.c) */
+                              that are bound in part (scheduler_partial.c) */
     int64_t answer_ns;     /* deadline of bindings and evictions (scheduler_deadline.c); 0: 60 s */
     struct observer observer;
     mete_record_fn record; /* the engine's record lines; NULL: dropped */

@@ -166,7 +166,7 @@ struct sched_group {
     char *ref_part;
     bool is_changed;
     bool is_status_old;
-    bool is_half; /* bound in part when this server started: scheduler_half.c */
+    bool is_partial; /* bound in part when this server started: scheduler_partial.c */
     VEC(struct sched_pod *) pods;
 };
 
@@ -254,7 +254,7 @@ struct scheduler {
     struct loop_timer *answer_timer; /* of the deadline of bindings and evictions: */
     bool is_answer_timed;
     struct loop_timer *lost_timer;
-    struct loop_timer *half_timer;
+    struct loop_timer *partial_timer;
     struct loop_timer *start_timer; /* for workloads with a start time in the future: */
     int64_t start_ns;               /* realtime; 0: not set */
     struct queue_tree *queues;
@@ -489,9 +489,9 @@ void sched_group_sort_extras(struct scheduler *s, struct sched_group *g,
 /* If the group's gang is being evicted, evicts the extras, too. */
 void sched_group_end_rest(struct scheduler *s, struct sched_group *g);
 
-/* scheduler_half.c: all pods have been read; the timer's. */
+/* scheduler_partial.c: all pods have been read; the timer's. */
 void sched_halves_find(struct scheduler *s);
-void scheduler_on_half(void *scheduler);
+void scheduler_on_partial(void *scheduler);
 
 /* scheduler_ranks.c: before the places are dealt to the workload's pods; their nodes afterwards, a
  * hostlist that the caller frees (NULL: no Slurm job on several nodes). */

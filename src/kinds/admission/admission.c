@@ -108,7 +108,7 @@ enum hook_asked {
 /* A webhook that is asked about a write. */
 struct hook_asking {
     const struct hook *hook;
-    struct docket *docket;
+    struct admission_context *admission;
     const struct admission_ask *ask;
     json_t *warnings;
     int round;
@@ -128,11 +128,12 @@ static void take_texts(const struct hook_asking *a, const json_t *response)
 
     for (size_t i = 0; i < json_array_size(warnings); i++)
         if (json_is_string(json_array_get(warnings, i)))
-            docket_warn(a->docket, a->warnings, json_string_value(json_array_get(warnings, i)));
+            admission_context_warn(a->admission, a->warnings,
+                                   json_string_value(json_array_get(warnings, i)));
     json_object_foreach (annotations, key, value) {
         AUTO_FREE char *full = mem_format("%s/%s", a->hook->name, key);
 
-        docket_annotate(a->docket, full, json_string_value(value));
+        admission_context_annotate(a->admission, full, json_string_value(value));
     }
 }
 
@@ -184,7 +185,7 @@ static struct err *ask_hook(const struct hook_asking *a, enum hook_asked *ret,
     if (!is_for_it)
         return NULL;
     q.request = request;
-    TRY(docket_ask(a->docket, &q, &answer, &is_there));
+    TRY(admission_context_ask(a->admission, &q, &answer, &is_there));
     *ret = is_there ? ASKED_ALLOWED : ASKED_WAITING;
     if (!is_there)
         return NULL;
@@ -252,7 +253,7 @@ static struct err *mutation_round(const struct admission *a, struct admission_mu
 {
     for (size_t i = 0; i < a->mutating.n; i++) {
         struct hook_asking asking = {.hook = &a->mutating.at[i],
-                                     .docket = m->docket,
+                                     .admission = m->admission,
                                      .ask = m->ask,
                                      .warnings = m->warnings,
                                      .round = round};
@@ -292,7 +293,7 @@ struct err *admission_mutate(const struct admission *a, struct admission_mutatio
 /* ---- validation ---- */
 
 /* Keeps the first error: the answers may come in any order, the result does not depend on it. */
-static struct err *ask_validating(const struct admission *a, struct docket *d,
+static struct err *ask_validating(const struct admission *a, struct admission_context *d,
                                   const struct admission_ask *ask, json_t *warnings)
 {
     struct err *first = NULL;
@@ -300,7 +301,7 @@ static struct err *ask_validating(const struct admission *a, struct docket *d,
 
     for (size_t i = 0; i < a->validating.n; i++) {
         struct hook_asking asking = {
-            .hook = &a->validating.at[i], .docket = d, .ask = ask, .warnings = warnings};
+            .hook = &a->validating.at[i], .admission = d, .ask = ask, .warnings = warnings};
         const json_t *response = NULL;
         enum hook_asked asked = ASKED_NOT;
         struct err *e = ask_hook(&asking, &asked, &response);
@@ -317,7 +318,7 @@ static struct err *ask_validating(const struct admission *a, struct docket *d,
     return waiting();
 }
 
-struct err *admission_validate(const struct admission *a, struct docket *d,
+struct err *admission_validate(const struct admission *a, struct admission_context *d,
                                const struct admission_ask *ask, json_t *warnings)
 {
     if (admission_is_exempt(ask->kind))

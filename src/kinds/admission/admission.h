@@ -2,11 +2,12 @@
  * admission.h - who is asked about a write: webhooks and admission policies
  *
  * The module follows the configurations in the store. Both functions fail while answers are
- * missing: the docket then is waiting (docket.h), and the caller runs the write again later.
+ * missing: the context then is waiting (admission_context.h), and the caller runs the write again
+ * later.
  */
 #pragma once
 
-#include "kinds/admission/docket.h"
+#include "kinds/admission/admission_context.h"
 #include "kinds/admission/hook_match.h"
 
 struct admission;
@@ -21,7 +22,7 @@ bool admission_mutates(const struct admission *a, const struct admission_ask *as
 
 /* A mutation in progress. */
 struct admission_mutation {
-    struct docket *docket;
+    struct admission_context *admission;
     struct admission_ask *ask; /* its `object` is set to what `object` is */
     json_t *warnings;          /* array; NULL: drop them */
     json_t *object;            /* owned by the caller; replaced by patches */
@@ -35,5 +36,5 @@ struct admission_mutation {
 struct err *admission_mutate(const struct admission *a, struct admission_mutation *m) MUST_CHECK;
 
 /* Asks policies, then all validating webhooks at once. */
-struct err *admission_validate(const struct admission *a, struct docket *d,
+struct err *admission_validate(const struct admission *a, struct admission_context *d,
                                const struct admission_ask *ask, json_t *warnings) MUST_CHECK;

@@ -131,7 +131,7 @@ void policies_read(struct policies *p)
 /* A policy that is evaluated with one parameter. */
 struct judging {
     const struct bound *bound;
-    struct docket *docket;
+    struct admission_context *admission;
     const struct admission_ask *ask;
     json_t *warnings;
     struct cel_session *session;
@@ -176,7 +176,7 @@ static void note_failure(const struct judging *j, const char *message, size_t at
                              json_at(j->bound->source, "spec", "validationActions", NULL));
     AUTO_FREE char *text = json_format(note);
 
-    docket_annotate(j->docket, AUDIT_KEY, text);
+    admission_context_annotate(j->admission, AUDIT_KEY, text);
 }
 
 /* The consequences of a failed validation, by the binding. */
@@ -191,7 +191,7 @@ static struct err *act(const struct judging *j, const char *message, const char 
             mem_format("Validation failed for ValidatingAdmissionPolicy '%s' with binding '%s': %s",
                        j->bound->policy->name, j->bound->name, message);
 
-        docket_warn(j->docket, j->warnings, text);
+        admission_context_warn(j->admission, j->warnings, text);
     }
     return json_has_text(actions, "Deny") ? denial(j, message, reason) : NULL;
 }
@@ -240,7 +240,7 @@ static void put_annotations(const struct judging *j)
         struct err *e = a->rule ? cel_session_text(j->session, a->rule, &text) : NULL;
 
         if (text && !e)
-            docket_annotate(j->docket, key, text);
+            admission_context_annotate(j->admission, key, text);
     }
 }
 
@@ -380,14 +380,14 @@ static struct err *judge_bound(struct judging *j)
     return k ? judge_params(j, k) : no_params(j);
 }
 
-struct err *policies_judge(const struct policies *p, struct docket *d,
+struct err *policies_judge(const struct policies *p, struct admission_context *d,
                            const struct admission_ask *ask, json_t *warnings)
 {
     struct err *first = NULL;
 
     for (size_t i = 0; i < p->bound.n; i++) {
         struct judging j = {
-            .bound = &p->bound.at[i], .docket = d, .ask = ask, .warnings = warnings};
+            .bound = &p->bound.at[i], .admission = d, .ask = ask, .warnings = warnings};
         struct err *e = judge_bound(&j);
 
         if (first)

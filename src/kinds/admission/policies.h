@@ -1,7 +1,7 @@
 /* policies.h - ValidatingAdmissionPolicies and their bindings: the judgement of writes by CEL */
 #pragma once
 
-#include "kinds/admission/docket.h"
+#include "kinds/admission/admission_context.h"
 #include "kinds/admission/hook_match.h"
 
 struct policies;
@@ -14,5 +14,5 @@ bool policies_is_empty(const struct policies *p); /* no policy is bound */
 
 /* Evaluates all bound policies that match. The error of the first denial, in Kubernetes' words;
  * warnings and annotations of the audit for the rest. */
-struct err *policies_judge(const struct policies *p, struct docket *d,
+struct err *policies_judge(const struct policies *p, struct admission_context *d,
                            const struct admission_ask *ask, json_t *warnings) MUST_CHECK;

@@ -8,7 +8,7 @@
 #include "base/json_pool.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "kinds/admission/docket.h"
+#include "kinds/admission/admission_context.h"
 #include "kinds/kind/cause.h"
 #include "kinds/ledger.h"
 #include "kinds/object/objects_private.h"
@@ -50,7 +50,7 @@ void objects_free(struct objects *o)
 {
     if (!o)
         return;
-    standings_free(o);
+    pending_pods_free(o);
     tree_cache_free(o->trees);
     submit_tally_done(&o->submitted);
     json_pool_free(o->pool);
@@ -234,13 +234,14 @@ void change_init(struct change *c, struct objects *o, const struct objects_reque
 {
     *c = (struct change){.objects = o, .request = r, .kind = r->kind, .who = r->who};
     if (c->who.now_ns == 0)
-        c->who.now_ns = r->docket ? docket_now_ns(r->docket) : loop_wall_ns(o->loop);
+        c->who.now_ns =
+            r->admission ? admission_context_now_ns(r->admission) : loop_wall_ns(o->loop);
 }
 
 void change_random(const struct change *c, void *ret, size_t size)
 {
-    if (c->request->docket)
-        docket_random(c->request->docket, ret, size);
+    if (c->request->admission)
+        admission_context_random(c->request->admission, ret, size);
     else
         c->objects->random(c->objects->arg, ret, size);
 }
@@ -552,8 +553,8 @@ struct err *objects_create(struct objects *o, const struct objects_request *r, j
 
     if (r->kind->kept_as)
         return create_version(o, r, object, done, arg, ret);
-    if (standing_is_for(o, r, object))
-        return standing_create(o, r, object, done, arg, ret);
+    if (pending_pod_is_for(o, r, object))
+        return pending_pod_create(o, r, object, done, arg, ret);
     if (text_equal(r->subresource, "binding") && is_pod(r->kind))
         return bind_create(o, r, object, done, arg, ret);
     if (r->subresource || r->kind->is_view)

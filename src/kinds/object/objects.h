@@ -68,19 +68,19 @@ struct loop *objects_loop(const struct objects *o);
 int64_t objects_now_ns(struct objects *o);
 
 struct admission;
-struct docket;
+struct admission_context;
 
 struct hook_caller;
 
 /*
  * Webhooks and policies are asked about writes (kinds/admission/admission.h): about those with a
- * docket, and about pods that controllers make. Such a creation fails with ERR_PENDING while
+ * context, and about pods that controllers make. Such a creation fails with ERR_PENDING while
  * webhooks are asked, and finds their answers when the controller tries again. Borrowed; NULL:
  * nobody is asked.
  */
 void objects_set_admission(struct objects *o, const struct admission *a,
                            const struct hook_caller *caller);
-/* Is anybody asked about writes now? Then a request needs a docket. */
+/* Is anybody asked about writes now? Then a request needs an admission context. */
 bool objects_asks(const struct objects *o);
 /* The source of random bytes (objects_options). */
 void objects_random(const struct objects *o, void (**ret)(void *arg, void *ret, size_t size),
@@ -103,10 +103,10 @@ struct objects_request {
      * create. NULL: all may pass. */
     struct err *(*judge)(void *arg, const json_t *before, const json_t *after);
     void *judge_arg;
-    /* Keeps the answers of webhooks between the attempts of the write (kinds/admission/docket.h).
-     * While it waits, the write fails and changes nothing. NULL: nobody is asked, as for most
-     * writes of Mete's own processes. */
-    struct docket *docket;
+    /* Keeps the answers of webhooks between the attempts of the write
+     * (kinds/admission/admission_context.h). While it waits, the write fails and changes nothing.
+     * NULL: nobody is asked, as for most writes of Mete's own processes. */
+    struct admission_context *admission;
     const struct kind *asked; /* the version of the request's path, if not `kind`; NULL: `kind` */
 };
 

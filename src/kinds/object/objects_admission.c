@@ -7,7 +7,7 @@
 void objects_set_admission(struct objects *o, const struct admission *a,
                            const struct hook_caller *caller)
 {
-    standings_free(o);
+    pending_pods_free(o);
     o->admission = a;
     o->caller = caller;
 }
@@ -19,7 +19,7 @@ bool objects_asks(const struct objects *o)
 
 static bool is_asked(const struct change *c)
 {
-    return c->request->docket && objects_asks(c->objects);
+    return c->request->admission && objects_asks(c->objects);
 }
 
 static struct admission_ask ask_of(const struct change *c, const char *operation)
@@ -34,7 +34,7 @@ static struct admission_ask ask_of(const struct change *c, const char *operation
                                   .name = text_or_empty(name ? name : r->name),
                                   .subresource = r->subresource,
                                   .operation = operation,
-                                  .user = docket_user(r->docket),
+                                  .user = admission_context_user(r->admission),
                                   .manager = r->manager,
                                   .is_dry_run = r->is_dry_run};
 }
@@ -75,7 +75,7 @@ struct err *hooks_mutate(struct change *c)
         ask.before = before = with_version(c, c->before);
     if (!admission_mutates(c->objects->admission, &ask))
         return NULL;
-    m = (struct admission_mutation){.docket = c->request->docket,
+    m = (struct admission_mutation){.admission = c->request->admission,
                                     .ask = &ask,
                                     .warnings = c->request->warnings,
                                     .object = json_twin(c->after),
@@ -104,7 +104,7 @@ struct err *hooks_validate(struct change *c)
     ask.object = after;
     if (c->before)
         ask.before = before = with_version(c, c->before);
-    return admission_validate(c->objects->admission, c->request->docket, &ask,
+    return admission_validate(c->objects->admission, c->request->admission, &ask,
                               c->request->warnings);
 }
 
@@ -123,7 +123,7 @@ struct err *hooks_delete(struct change *c)
         struct err *e;
 
         /* There is no object to change: such a webhook can only deny. */
-        m = (struct admission_mutation){.docket = c->request->docket,
+        m = (struct admission_mutation){.admission = c->request->admission,
                                         .ask = &ask,
                                         .warnings = c->request->warnings,
                                         .settle = settle,
@@ -132,6 +132,6 @@ struct err *hooks_delete(struct change *c)
         json_decref(m.object);
         TRY(e);
     }
-    return admission_validate(c->objects->admission, c->request->docket, &ask,
+    return admission_validate(c->objects->admission, c->request->admission, &ask,
                               c->request->warnings);
 }

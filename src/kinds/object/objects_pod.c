@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "base/mem.h"
-#include "kinds/admission/docket.h"
+#include "kinds/admission/admission_context.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_claims.h"
@@ -38,9 +38,9 @@ static struct err *take_job_id(struct change *c)
         through = json_int(mark, "through", 0);
     }
     c->job_id = c->objects->job_next > 0 ? c->objects->job_next : through + 1;
-    if (c->request->docket)
-        c->job_id = docket_pin(c->request->docket, c->job_id);
-    if (c->request->docket)
+    if (c->request->admission)
+        c->job_id = admission_context_pin(c->request->admission, c->job_id);
+    if (c->request->admission)
         change_use_jobs(c);
     last = c->job_id + (c->job_ids > 1 ? c->job_ids - 1 : 0);
     if (last <= through)

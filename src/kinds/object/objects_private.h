@@ -32,9 +32,9 @@ struct objects {
     char *api_port;
     const struct admission *admission; /* NULL: nobody is asked */
     const struct hook_caller *caller;
-    struct standing *standings; /* dockets of pods that controllers make: a list */
-    object_user_fn find_user;   /* NULL: unknown */
-    object_member_fn is_member; /* NULL: nobody is */
+    struct pending_pod *pending_pods; /* admission contexts of pods that controllers make: a list */
+    object_user_fn find_user;         /* NULL: unknown */
+    object_member_fn is_member;       /* NULL: nobody is */
     void *find_user_arg;
     struct known_submitter submitters[SUBMITTERS_KEPT];
     int64_t job_next; /* the next job id; 0: not yet read from the store */
@@ -68,7 +68,7 @@ struct change {
 /* The job numbers of the change are not given out again. */
 void change_use_jobs(const struct change *c);
 
-/* Unpredictable bytes, the same in each attempt of a write with a docket. */
+/* Unpredictable bytes, the same in each attempt of a write with an admission context. */
 void change_random(const struct change *c, void *ret, size_t size);
 
 /* objects_admission.c: webhooks and policies. Before the rules of a creation or update: lets
@@ -79,12 +79,12 @@ struct err *hooks_mutate(struct change *c) MUST_CHECK;
 struct err *hooks_validate(struct change *c) MUST_CHECK;
 struct err *hooks_delete(struct change *c) MUST_CHECK;
 
-/* objects_standing.c: creations of pods by controllers, which try again while webhooks are asked */
-bool standing_is_for(const struct objects *o, const struct objects_request *r,
-                     const json_t *object);
-struct err *standing_create(struct objects *o, const struct objects_request *r, json_t *object,
-                            store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
-void standings_free(struct objects *o);
+/* objects_pending.c: creations of pods by controllers, which try again while webhooks are asked */
+bool pending_pod_is_for(const struct objects *o, const struct objects_request *r,
+                        const json_t *object);
+struct err *pending_pod_create(struct objects *o, const struct objects_request *r, json_t *object,
+                               store_done_fn done, void *arg, json_t **ret) MUST_CHECK;
+void pending_pods_free(struct objects *o);
 
 /* objects_pod_account.c: the pod's service account, registry passwords and token */
 struct err *pod_account_rules(struct change *c) MUST_CHECK;

@@ -1,4 +1,5 @@
-/* test_docket.c - writes that webhooks are asked about: attempts, answers, changes meanwhile */
+/* test_admission_context.c - writes that webhooks are asked about: attempts, answers, changes
+ * meanwhile */
 
 #include <stdio.h>
 
@@ -12,7 +13,7 @@ struct hooks {
     struct world world;
     struct admission *admission;
     struct hook_caller caller;
-    struct docket *docket;
+    struct admission_context *context;
     char *asked; /* the last question; NULL: none is open */
     hook_done_fn done;
     void *arg;
@@ -44,14 +45,14 @@ static void hooks_cancel(void *arg, void *call)
     h->asked = NULL;
 }
 
-static void open_docket(struct hooks *h)
+static void open_context(struct hooks *h)
 {
     AUTO(json_freep) json_t *user = json_pack("{s:s}", "username", "ann");
-    struct docket_options o = {
+    struct admission_context_options o = {
         .loop = h->world.loop, .store = h->world.store, .caller = &h->caller, .user = user};
 
     objects_random(h->world.objects, &o.random, &o.random_arg);
-    h->docket = docket_new(&o);
+    h->context = admission_context_new(&o);
 }
 
 static void hooks_init(struct hooks *h, const char *kind, const char *configuration)
@@ -64,12 +65,12 @@ static void hooks_init(struct hooks *h, const char *kind, const char *configurat
     world_must(world_create(&h->world, t, configuration, NULL));
     world_must(admission_new(h->world.store, &h->admission));
     objects_set_admission(h->world.objects, h->admission, &h->caller);
-    open_docket(h);
+    open_context(h);
 }
 
 static void hooks_done(struct hooks *h)
 {
-    docket_free(h->docket);
+    admission_context_free(h->context);
     objects_set_admission(h->world.objects, NULL, NULL);
     admission_free(h->admission);
     world_done(&h->world);
@@ -94,11 +95,11 @@ static void answer(struct hooks *h, const char *members)
 static struct err *attempt(struct hooks *h, json_t **ret)
 {
     const struct objects_request r = {
-        .kind = kind_find("", "configmaps"), .ns = "default", .who = ann, .docket = h->docket};
+        .kind = kind_find("", "configmaps"), .ns = "default", .who = ann, .admission = h->context};
     AUTO(json_freep)
     json_t *object = manifest("{'metadata':{'generateName':'a-'},'data':{'k':'v'}}");
 
-    docket_begin(h->docket);
+    admission_context_begin(h->context);
     return objects_create(h->world.objects, &r, object, NULL, NULL, ret);
 }
 
@@ -117,14 +118,14 @@ static void asks_the_same_in_each_attempt(void **state)
     (void)state;
     hooks_init(&h, "validatingwebhookconfigurations", HOOK("v"));
     world_refused(attempt(&h, &made), 503, "webhooks are being asked about the request; try again");
-    assert_true(docket_is_waiting(h.docket));
+    assert_true(admission_context_is_waiting(h.context));
     question = mem_strdup(h.asked);
     sim_loop_advance(h.world.loop, 5000000000);
     world_refused(attempt(&h, &made), 503, "webhooks are being asked about the request; try again");
     assert_int_equal(h.n_asked, 1);
     answer(&h, "\"allowed\":true");
     world_must(attempt(&h, &made));
-    assert_false(docket_is_waiting(h.docket));
+    assert_false(admission_context_is_waiting(h.context));
     assert_int_equal(h.n_asked, 1);
     /* The object is the one that the webhook saw. */
     assert_non_null(strstr(question, json_text_at(made, "metadata", "uid", NULL)));
@@ -146,8 +147,8 @@ static void takes_patches_and_denials(void **state)
                "\"W3sib3AiOiJhZGQiLCJwYXRoIjoiL2RhdGEveCIsInZhbHVlIjoieSJ9XQ==\"");
     world_must(attempt(&h, &made));
     assert_string_equal(json_text_at(made, "data", "x", NULL), "y");
-    docket_free(h.docket);
-    open_docket(&h);
+    admission_context_free(h.context);
+    open_context(&h);
     err_free(attempt(&h, &made));
     answer(&h, "\"allowed\":false,\"status\":{\"message\":\"no\",\"code\":418}");
     world_refused(attempt(&h, &made), 403,
@@ -163,8 +164,8 @@ static void ends_its_calls(void **state)
     (void)state;
     hooks_init(&h, "validatingwebhookconfigurations", HOOK("v"));
     err_free(attempt(&h, &made));
-    docket_free(h.docket);
-    h.docket = NULL;
+    admission_context_free(h.context);
+    h.context = NULL;
     assert_int_equal(h.n_cancelled, 1);
     hooks_done(&h);
 }

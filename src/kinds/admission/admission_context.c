@@ -1,6 +1,6 @@
-/* docket.c - questions of a write, with their answers */
+/* admission_context.c - questions of a write, with their answers */
 
-#include "kinds/admission/docket.h"
+#include "kinds/admission/admission_context.h"
 
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ enum {
 
 /* A question that was sent. */
 struct question {
-    struct docket *docket;
+    struct admission_context *admission;
     char *key;
     char *request; /* the text of the question, without its uid */
     char uid[UID_SIZE];
@@ -24,8 +24,8 @@ struct question {
     struct err *failure;
 };
 
-struct docket {
-    struct docket_options o;
+struct admission_context {
+    struct admission_context_options o;
     int64_t now_ns;
     int64_t pinned; /* 0: none */
     VEC(struct question *) questions;
@@ -40,30 +40,30 @@ struct docket {
     json_t *warnings;
 };
 
-static void docket_on_timer(void *arg)
+static void admission_context_on_timer(void *arg)
 {
-    struct docket *d = arg;
+    struct admission_context *d = arg;
     void (*fn)(void *fn_arg) = d->fn;
 
     d->fn = NULL;
     if (fn)
-        fn(d->arg); /* may free the docket */
+        fn(d->arg); /* may free the context */
 }
 
-struct docket *docket_new(const struct docket_options *o)
+struct admission_context *admission_context_new(const struct admission_context_options *o)
 {
-    struct docket *d = mem_alloc(sizeof(*d));
+    struct admission_context *d = mem_alloc(sizeof(*d));
 
     d->o = *o;
     d->o.user = json_incref(o->user);
     d->now_ns = loop_wall_ns(o->loop);
-    d->timer = loop_timer_new(o->loop, docket_on_timer, d);
+    d->timer = loop_timer_new(o->loop, admission_context_on_timer, d);
     return d;
 }
 
 static void question_free(struct question *q)
 {
-    const struct hook_caller *caller = q->docket->o.caller;
+    const struct hook_caller *caller = q->admission->o.caller;
 
     if (q->call)
         caller->cancel(caller->arg, q->call);
@@ -74,7 +74,7 @@ static void question_free(struct question *q)
     free(q);
 }
 
-void docket_free(struct docket *d)
+void admission_context_free(struct admission_context *d)
 {
     if (!d)
         return;
@@ -89,7 +89,7 @@ void docket_free(struct docket *d)
     free(d);
 }
 
-void docket_begin(struct docket *d)
+void admission_context_begin(struct admission_context *d)
 {
     d->drawn_used = 0;
     d->is_waiting = false;
@@ -99,12 +99,12 @@ void docket_begin(struct docket *d)
     d->warnings = NULL;
 }
 
-bool docket_is_waiting(const struct docket *d)
+bool admission_context_is_waiting(const struct admission_context *d)
 {
     return d->is_waiting;
 }
 
-void docket_await(struct docket *d, void (*fn)(void *arg), void *arg)
+void admission_context_await(struct admission_context *d, void (*fn)(void *arg), void *arg)
 {
     d->fn = fn;
     d->arg = arg;
@@ -112,12 +112,12 @@ void docket_await(struct docket *d, void (*fn)(void *arg), void *arg)
         loop_timer_set(d->timer, 0);
 }
 
-int64_t docket_now_ns(const struct docket *d)
+int64_t admission_context_now_ns(const struct admission_context *d)
 {
     return d->now_ns;
 }
 
-void docket_random(struct docket *d, void *ret, size_t size)
+void admission_context_random(struct admission_context *d, void *ret, size_t size)
 {
     size_t lacks = d->drawn_used + size > d->drawn.size ? d->drawn_used + size - d->drawn.size : 0;
     char *bytes = mem_alloc(lacks + 1);
@@ -131,31 +131,31 @@ void docket_random(struct docket *d, void *ret, size_t size)
     d->drawn_used += size;
 }
 
-int64_t docket_pin(struct docket *d, int64_t number)
+int64_t admission_context_pin(struct admission_context *d, int64_t number)
 {
     if (d->pinned == 0)
         d->pinned = number;
     return d->pinned;
 }
 
-const json_t *docket_user(const struct docket *d)
+const json_t *admission_context_user(const struct admission_context *d)
 {
     return d->o.user;
 }
 
-const json_t *docket_annotations(const struct docket *d)
+const json_t *admission_context_annotations(const struct admission_context *d)
 {
     return d->annotations;
 }
 
-void docket_annotate(struct docket *d, const char *key, const char *text)
+void admission_context_annotate(struct admission_context *d, const char *key, const char *text)
 {
     if (!d->annotations)
         d->annotations = json_object();
     json_put_text(d->annotations, key, text);
 }
 
-void docket_warn(struct docket *d, json_t *warnings, const char *text)
+void admission_context_warn(struct admission_context *d, json_t *warnings, const char *text)
 {
     if (!d->warnings)
         d->warnings = json_array();
@@ -164,7 +164,7 @@ void docket_warn(struct docket *d, json_t *warnings, const char *text)
         (void)json_array_append_new(warnings, json_text_new(text));
 }
 
-const json_t *docket_warnings(const struct docket *d)
+const json_t *admission_context_warnings(const struct admission_context *d)
 {
     return d->warnings;
 }
@@ -173,7 +173,7 @@ const json_t *docket_warnings(const struct docket *d)
 
 static void question_end(struct question *q)
 {
-    struct docket *d = q->docket;
+    struct admission_context *d = q->admission;
 
     q->call = NULL;
     d->n_open--;
@@ -196,7 +196,7 @@ static void question_make_uid(struct question *q)
 {
     uint8_t b[16];
 
-    q->docket->o.random(q->docket->o.random_arg, b, sizeof(b));
+    q->admission->o.random(q->admission->o.random_arg, b, sizeof(b));
     (void)snprintf(q->uid, sizeof(q->uid),
                    "%02x%02x%02x%02x-%02x%02x-4%x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
                    b[1], b[2], b[3], b[4], b[5], (unsigned)(b[6] & 0x0f), b[7],
@@ -206,23 +206,23 @@ static void question_make_uid(struct question *q)
 
 static void question_send(struct question *q, const struct hook_question *asked)
 {
-    const struct hook_caller *caller = q->docket->o.caller;
+    const struct hook_caller *caller = q->admission->o.caller;
     AUTO(hook_target_done) struct hook_target target = {0};
     AUTO_FREE char *body = NULL;
     struct hook_post post;
 
-    q->failure = hook_target_find(q->docket->o.store, asked->client, &target);
+    q->failure = hook_target_find(q->admission->o.store, asked->client, &target);
     if (q->failure)
         return;
     body = review_format(asked->request, q->uid);
     post = (struct hook_post){
         .target = &target, .body = str_of(body), .timeout_ns = asked->timeout_ns};
     q->failure = caller->start(caller->arg, &post, question_on_done, q, &q->call);
-    q->docket->n_open += q->call != NULL;
+    q->admission->n_open += q->call != NULL;
 }
 
-static struct question *question_find(const struct docket *d, const char *key, const char *request,
-                                      size_t *ret_n_asked)
+static struct question *question_find(const struct admission_context *d, const char *key,
+                                      const char *request, size_t *ret_n_asked)
 {
     *ret_n_asked = 0;
     VEC_EACH (&d->questions, q) {
@@ -235,8 +235,8 @@ static struct question *question_find(const struct docket *d, const char *key, c
     return NULL;
 }
 
-struct err *docket_ask(struct docket *d, const struct hook_question *asked, struct hook_answer *ret,
-                       bool *ret_is_there)
+struct err *admission_context_ask(struct admission_context *d, const struct hook_question *asked,
+                                  struct hook_answer *ret, bool *ret_is_there)
 {
     AUTO_FREE char *request = json_format(asked->request);
     size_t n_asked = 0;
@@ -248,7 +248,7 @@ struct err *docket_ask(struct docket *d, const struct hook_question *asked, stru
                        ASKED_MAX);
     if (!q) {
         q = mem_alloc(sizeof(*q));
-        *q = (struct question){.docket = d, .key = mem_strdup(asked->key)};
+        *q = (struct question){.admission = d, .key = mem_strdup(asked->key)};
         q->request = TAKE(request);
         question_make_uid(q);
         vec_add(&d->questions, q);
