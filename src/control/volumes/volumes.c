@@ -262,6 +262,7 @@ static void put_one(struct volumes_loop *l, enum vol_kind kind, const char *ns, 
 {
     struct vol_item *v = vol_find(l, kind, ns, name);
     const char *uid = json_text_at(object, "metadata", "uid", NULL);
+    bool is_new;
 
     if (v && !text_equal(v->uid, uid)) {
         forget_one(v);
@@ -269,15 +270,15 @@ static void put_one(struct volumes_loop *l, enum vol_kind kind, const char *ns, 
     }
     if (!uid || (kind == VOL_POD && !pod_has_volume_claims(object)))
         return;
-    if (!v) {
+    is_new = !v;
+    if (is_new) {
         v = item_new(l, kind, ns, name);
         v->uid = mem_strdup(uid);
-        v->tree = json_incref((json_t *)(uintptr_t)object);
-        if (kind == VOL_POD)
-            each_claim(v, users_add);
     }
     json_decref(v->tree);
     v->tree = json_incref((json_t *)(uintptr_t)object);
+    if (is_new && kind == VOL_POD)
+        each_claim(v, users_add);
     v->version = version_of(object);
     poke_around(v);
 }
