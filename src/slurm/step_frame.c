@@ -76,3 +76,23 @@ struct err *step_frame_read(struct str bytes, struct step_frame *ret, size_t *re
     *ret_size = STEP_FRAME_HEAD + size;
     return NULL;
 }
+
+struct err *step_frames_take(struct buf *received, step_frame_fn fn, void *arg)
+{
+    size_t taken = 0;
+    struct err *e = NULL;
+
+    while (!e) {
+        struct str rest = {received->at + taken, received->size - taken};
+        struct step_frame frame;
+        size_t size = 0;
+
+        e = step_frame_read(rest, &frame, &size);
+        if (e || size == 0)
+            break;
+        e = fn(arg, &frame);
+        taken += size;
+    }
+    buf_consume(received, taken);
+    return e;
+}

@@ -14,13 +14,14 @@
 #include "base/str.h"
 
 enum step_frame_kind {
-    STEP_INPUT = 'i',   /* to the manager: bytes for the task's stdin; none: its end */
-    STEP_SIGNAL = 's',  /* to the manager: one byte, the number of a signal */
-    STEP_SIZE = 'z',    /* to the manager: columns and rows of the terminal, two bytes each */
-    STEP_OUTPUT = 'o',  /* from the manager: bytes of stdout */
-    STEP_ERRORS = 'e',  /* from the manager: bytes of stderr */
-    STEP_START = 'b',   /* from the manager: all tasks were started; JSON */
-    STEP_EXIT = 'x',    /* from the manager: the end of a task; JSON (step_exit.h) */
+    STEP_INPUT = 'i',  /* to the manager: bytes for the task's stdin; none: its end */
+    STEP_SIGNAL = 's', /* to the manager: one byte, the number of a signal */
+    STEP_SIZE = 'z',   /* to the manager: columns and rows of the terminal, two bytes each */
+    STEP_OUTPUT = 'o', /* from the manager: bytes of stdout */
+    STEP_ERRORS = 'e', /* from the manager: bytes of stderr */
+    STEP_START =
+        'b',         /* from the manager: all tasks were started; {"pids"}; to sattach: {"ranks"} */
+    STEP_EXIT = 'x', /* from the manager: the end of a task; JSON (step_exit.h) */
     STEP_FENCE = 'f',   /* both ways: what the tasks of a node, then of all, have put for PMI; an
                            empty one is its end */
     STEP_ABORT = 'a',   /* from the manager: a task asks by PMI to end the step; text */
@@ -51,3 +52,10 @@ void step_frame_add(struct buf *out, char kind, uint32_t rank, struct str payloa
  * read.
  */
 struct err *step_frame_read(struct str bytes, struct step_frame *ret, size_t *ret_size) MUST_CHECK;
+
+typedef struct err *(*step_frame_fn)(void *arg, const struct step_frame *frame);
+
+/* Takes the whole frames out of `received` and gives each to `fn`, which must leave the buffer
+ * alone. Stops behind the first frame for which `fn` fails, with its error, and at bytes that are
+ * no frame, as step_frame_read. */
+struct err *step_frames_take(struct buf *received, step_frame_fn fn, void *arg) MUST_CHECK;

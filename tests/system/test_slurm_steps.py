@@ -23,6 +23,7 @@ def test_slurm_steps():
         writes_files(s)
         obeys_signals(s)
         speaks_pmi(s)
+        attaches(s)
         copies_to_nodes(s)
         has_a_terminal(s)
         ends_when_the_server_is_killed(s)
@@ -220,6 +221,55 @@ def copies_to_nodes(s):
     r = s.call("sbcast", "source", target)
     check(r.code == 1 and "Need a job id to run this command." in r.err, r)
     s.ok("scancel", job)
+
+
+def attached(s, *words, **options):
+    """A sattach that has begun: the step has answered it."""
+    environment = {**os.environ, "METE_DATA": s.m.data}
+    return subprocess.Popen([os.path.join(s.links, "sattach"), *words], env=environment, cwd=s.dir, text=True, stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def attaches(s):
+    """Each task says when it begins, repeats its input, and ends by it: outputs of attached commands are known to the line."""
+    task = "echo first; while read line; do echo $SLURM_PROCID $line; echo to stderr >&2; case $line in end*) exit ${line#end};; esac; done"
+    p = subprocess.Popen([os.path.join(s.links, "srun"), "-O", "-n", "2", "-l", "-J", "attached", "sh", "-c", task], cwd=s.dir, text=True,
+                         env={**os.environ, "METE_DATA": s.m.data}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    equal(sorted(p.stdout.readline() for _ in range(2)), ["0: first\n", "1: first\n"])
+    step = next(line.split()[0] for line in s.ok("squeue", "-h", "-s", "-o", "%i %j").splitlines() if line.endswith(" attached"))
+    node = s.ok("squeue", "-h", "-j", step.split(".")[0], "-o", "%N").strip()
+    equal(s.ok("sattach", "--layout", step), f"Job step layout:\n\t2 tasks, 1 nodes ({node})\n\n\tNode 0 ({node}), 2 task(s): 0 1 \n")
+    labelled = attached(s, "-l", step)
+    one = attached(s, "--output-filter=1", "--input-filter=1", "--error-filter=0", "-v", step)
+    labelled.stdin.write("hello\n")  # both tasks get it, and all who are attached see what the tasks say
+    labelled.stdin.flush()
+    equal(sorted(labelled.stdout.readline() for _ in range(2)), ["0: 0 hello\n", "1: 1 hello\n"])
+    equal(sorted(p.stdout.readline() for _ in range(2)), ["0: 0 hello\n", "1: 1 hello\n"])
+    one.stdin.write("only\n")  # the line before may have come before this one was attached
+    one.stdin.flush()
+    check((line := one.stdout.readline()) == "1 only\n" or (line, one.stdout.readline()) == ("1 hello\n", "1 only\n"), line)
+    equal((labelled.stdout.readline(), p.stdout.readline()), ("1: 1 only\n", "1: 1 only\n"))
+    one.stdin.close()  # the end of this input is not that of the tasks
+    gone = attached(s, step)
+    gone.stdin.write("again\n")
+    gone.stdin.flush()
+    check(gone.stdout.readline() in ("0 again\n", "1 again\n"))
+    gone.kill()  # one that dies ends nobody else
+    gone.communicate()
+    p.stdin.write("end3\n")
+    p.stdin.close()
+    out, err = labelled.communicate(timeout=120)
+    equal((labelled.returncode, sorted(out.splitlines())), (3, ["0: 0 again", "0: 0 end3", "1: 1 again", "1: 1 end3"]), err)
+    check({"0: to stderr", "1: to stderr"} == set(err.splitlines()), err)
+    equal((one.wait(120), one.stdout.read()), (3, "1 again\n1 end3\n"))
+    check(one.stderr.read().startswith(f"sattach: StepId={step}: 2 tasks on 1 nodes\nto stderr\n"), step)
+    equal(p.wait(120), 3)
+    for words, why in (((step,), "Job/step already completing or completed"), (("1.99999",), "Invalid job id specified"),
+                       (("12",), "want JOB.STEP"), ((), "want one JOB.STEP"), (("--output-filter=x", step), "is not the number of a task"),
+                       (("--pty", "--input-filter=1", step), "not compatible with --pty")):
+        r = s.call("sattach", *words)
+        check(r.code == 1 and why in r.err, r)
+    equal(s.ok("sattach", "-V")[:6], "slurm ")
 
 
 def has_a_terminal(s):

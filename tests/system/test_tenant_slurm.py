@@ -196,6 +196,34 @@ def the_machine_shows_nothing(eve):
     check(MARK not in r.out, r)
 
 
+CONNECT = """import re, socket
+for name in re.findall(r"@(mete-step\\.\\S+)", open("/proc/net/unix").read()):
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect("\\0" + name)
+        try:
+            print("tried", s.recv(1000))
+        except ConnectionResetError:
+            print("tried", b"")
+"""
+
+
+def test_a_step_of_another_user_is_out_of_reach():
+    with two_users(gpus="none") as (m, ann, eve):
+        job = ann.submit("-o", "/dev/null", "--wrap", f"exec {METE} srun -O -n 2 sh -c 'echo {MARK}; exec sleep 1000'")
+        found = wait(lambda: (r := ann.call("sattach", "--layout", f"{job}.0")).code == 0 and r, "the user's own step is reached", 120)
+        check("2 tasks, 1 nodes" in found.out, found)
+        at = f"{PODS}/{row_of(m, job)['pod']}/exec?command=mete-step&command=0&command=attach&stdin=true&stdout=true"
+        for words in ((), ("--layout",), ("-l", "--pty")):
+            r = eve.call("sattach", *words, f"{job}.0", stdin="input\n")
+            check(r.code == 1 and "Access/permission denied" in r.err and MARK not in r.out + r.err, r)
+        for method in ("GET", "POST"):
+            status, text = eve.ask(method, at)
+            equal(status, 403, text)
+        r = execute_as(EVE, EVE, ["python3", "-c", CONNECT])
+        equal((r.code, r.out), (0, "tried b''\n"), r, "the manager of the step answers its own user alone")
+        equal(ann.call("scancel", job).code, 0)
+
+
 def test_a_command_in_another_users_pod_is_refused():
     """The right to create pods in a namespace is no right to act as another user of the machine."""
     with two_users(gpus="none") as (m, ann, eve):

@@ -32,5 +32,4 @@ static struct err *absent_run(struct cli *c)
         .run = absent_run,                                        \
     }
 
-ABSENT(sattach, "attach to a step (Slurm)");
 ABSENT(strigger, "manage triggers (Slurm)");

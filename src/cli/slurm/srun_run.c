@@ -247,8 +247,9 @@ static void run_abort(struct srun_node *node, const struct step_frame *f)
     run_kill(r);
 }
 
-static struct err *run_take(struct srun_node *node, const struct step_frame *f)
+static struct err *run_take(void *arg, const struct step_frame *f)
 {
+    struct srun_node *node = arg;
     struct srun_run *r = node->run;
     bool is_task = f->rank < (uint64_t)r->o->make->tasks && r->tasks[f->rank].node == node->i;
 
@@ -286,26 +287,6 @@ static struct err *run_take(struct srun_node *node, const struct step_frame *f)
     return err_new(ERR_INVALID, "the node sent what srun does not take");
 }
 
-static struct err *run_take_all(struct srun_node *node)
-{
-    size_t taken = 0;
-    struct err *e = NULL;
-
-    while (!e) {
-        struct str rest = {node->received.at + taken, node->received.size - taken};
-        struct step_frame frame;
-        size_t size = 0;
-
-        e = step_frame_read(rest, &frame, &size);
-        if (e || size == 0)
-            break;
-        e = run_take(node, &frame);
-        taken += size;
-    }
-    buf_consume(&node->received, taken);
-    return e;
-}
-
 /* An output of srun that is closed, or a stream that cannot be read: the step ends. */
 static void run_fail(struct srun_run *r, struct err *taken)
 {
@@ -328,7 +309,7 @@ static void node_on_output(void *arg, int fd, struct str bytes)
         return;
     }
     buf_add(&node->received, bytes.at, bytes.size);
-    e = run_take_all(node);
+    e = step_frames_take(&node->received, run_take, node);
     if (e)
         run_fail(node->run, e);
 }

@@ -32,6 +32,7 @@ enum {
     SENT_LOW = 64 << 10,   /* below it they are again */
     INPUT_MAX = 256 << 10, /* bytes that a task does not read: above them srun waits */
     KILL_WAIT_MS = 2000,
+    LINGER_MS = 5000,    /* for attachments that have not read all when the tasks are over */
     CHILDREN_MAX = 65536 /* bytes of the list of children */
 };
 
@@ -39,8 +40,14 @@ enum {
 
 static void step_end_if_done(struct step *s)
 {
-    if (s->is_finishing && (s->sent.size == 0 || s->is_lost))
+    if (s->is_finishing && (s->sent.size == 0 || s->is_lost) &&
+        (s->is_late || !step_attachments_have_unsent(s)))
         loop_linux_stop(s->loop);
+}
+
+void step_attachments_changed(struct step *s)
+{
+    step_end_if_done(s);
 }
 
 static void step_pause(struct step *s, bool is_paused)
@@ -79,6 +86,8 @@ static void step_flush(struct step *s)
 
 void step_say(struct step *s, char kind, uint32_t rank, struct str payload)
 {
+    if (kind == STEP_OUTPUT || kind == STEP_ERRORS || kind == STEP_EXIT)
+        step_attachments_say(s, kind, rank, payload);
     if (s->is_lost)
         return;
     step_frame_add(&s->sent, kind, rank, payload);
@@ -134,6 +143,7 @@ static void step_finish(struct step *s)
     VEC_EACH (&s->tasks, task)
         step_task_drain(*task);
     s->is_finishing = true;
+    loop_timer_set(s->timer, LINGER_MS * NS_PER_MS);
     loop_io_want(s->out, false, true);
     step_end_if_done(s);
 }
@@ -147,7 +157,11 @@ static void step_signal(struct step *s, uint32_t rank, int signal)
 
 static void step_on_timer(void *arg)
 {
-    step_signal(arg, STEP_ALL_RANKS, SIGKILL);
+    struct step *s = arg;
+
+    step_signal(s, STEP_ALL_RANKS, SIGKILL);
+    s->is_late = s->is_finishing;
+    step_end_if_done(s);
 }
 
 /* The connection broke: the tasks end. */
@@ -176,7 +190,6 @@ void step_task_ended(struct step_task *t)
     struct rusage usage = {0};
     int status = 0;
     AUTO(json_freep) json_t *end = json_object();
-    AUTO_FREE char *text = NULL;
 
     if (t->is_over || wait4(t->pid, &status, WNOHANG, &usage) != t->pid)
         return;
@@ -186,7 +199,7 @@ void step_task_ended(struct step_task *t)
     json_put_bool(end, "core", WIFSIGNALED(status) && WCOREDUMP(status));
     json_put_int(end, "cpuNs", time_ns(usage.ru_utime) + time_ns(usage.ru_stime));
     json_put_int(end, "maxRssBytes", (int64_t)usage.ru_maxrss << 10);
-    text = json_format(end);
+    t->end = json_format(end);
     step_task_signal(t, SIGKILL); /* what it left in its group */
     t->is_over = true;
     s->n_over++;
@@ -195,7 +208,7 @@ void step_task_ended(struct step_task *t)
         VEC_EACH (&s->tasks, task)
             step_task_drain(*task);
     }
-    step_say(s, STEP_EXIT, t->plan->rank, str_of(text));
+    step_say(s, STEP_EXIT, t->plan->rank, str_of(t->end));
     if (s->n_over == s->tasks.n)
         step_finish(s);
 }
@@ -248,6 +261,7 @@ static struct err *step_start(struct step *s, struct str line)
         }
     }
     step_say_start(s);
+    step_attachments_open(s);
     return NULL;
 }
 
@@ -256,15 +270,20 @@ static uint16_t two_bytes(const char *at)
     return (uint16_t)((unsigned char)at[0] << 8 | (unsigned char)at[1]);
 }
 
-static struct err *step_take(struct step *s, const struct step_frame *f)
+void step_feed(struct step *s, uint32_t rank, struct str bytes)
 {
-    bool is_all = f->rank == STEP_ALL_RANKS;
+    VEC_EACH (&s->tasks, task)
+        if (rank == STEP_ALL_RANKS || (*task)->plan->rank == rank)
+            step_task_feed(*task, bytes);
+}
+
+static struct err *step_take(void *arg, const struct step_frame *f)
+{
+    struct step *s = arg;
 
     switch ((enum step_frame_kind)f->kind) {
     case STEP_INPUT:
-        VEC_EACH (&s->tasks, task)
-            if (is_all || (*task)->plan->rank == f->rank)
-                step_task_feed(*task, f->payload);
+        step_feed(s, f->rank, f->payload);
         return NULL;
     case STEP_SIGNAL:
         if (f->payload.size == 1)
@@ -292,36 +311,23 @@ static struct err *step_take(struct step *s, const struct step_frame *f)
 /* Takes what is whole: the plan's line, then frames. */
 static struct err *step_take_all(struct step *s)
 {
-    size_t taken = 0;
-    struct err *e = NULL;
-
     if (!s->has_plan) {
         const char *end = memchr(s->received.at, '\n', s->received.size);
+        size_t size = end ? (size_t)(end - s->received.at) : 0;
+        struct err *e;
 
         if (!end)
             return s->received.size > STEP_PLAN_MAX
                        ? err_new(ERR_TOO_LARGE, "the plan of the step is too long")
                        : NULL;
-        taken = (size_t)(end - s->received.at) + 1;
-        TRY(step_start(s, (struct str){s->received.at, taken - 1}));
+        e = step_start(s, (struct str){s->received.at, size});
+        buf_consume(&s->received, size + 1);
+        TRY(e);
     }
-    while (!e) {
-        struct str rest = {s->received.at + taken, s->received.size - taken};
-        struct step_frame frame;
-        size_t size = 0;
-
-        e = step_frame_read(rest, &frame, &size);
-        if (e || size == 0)
-            break;
-        e = step_take(s, &frame);
-        taken += size;
-    }
-    buf_consume(&s->received, taken);
-    return e;
+    return step_frames_take(&s->received, step_take, s);
 }
 
-/* Does a task leave more input unread than is kept? Then srun waits. */
-static bool is_flooded(const struct step *s)
+bool step_is_flooded(const struct step *s)
 {
     VEC_EACH (&s->tasks, task)
         if ((*task)->bytes.size > INPUT_MAX)
@@ -331,8 +337,11 @@ static bool is_flooded(const struct step *s)
 
 void step_resume_input(struct step *s)
 {
-    if (!s->is_ending && !is_flooded(s))
+    if (step_is_flooded(s))
+        return;
+    if (!s->is_ending)
         loop_io_want(s->in, true, false);
+    step_attachments_resume(s);
 }
 
 static void step_on_readable(void *arg, int fd, bool readable, bool writable)
@@ -345,7 +354,7 @@ static void step_on_readable(void *arg, int fd, bool readable, bool writable)
     (void)fd;
     (void)readable;
     (void)writable;
-    if (is_flooded(s)) {
+    if (step_is_flooded(s)) {
         loop_io_want(s->in, false, false);
         return;
     }
@@ -396,6 +405,7 @@ static void step_close(struct step *s)
     VEC_EACH (&s->tasks, task)
         step_task_free(*task);
     vec_done(&s->tasks);
+    step_attachments_close(s);
     pmi_server_free(s->pmi);
     buf_done(&s->fence);
     step_plan_done(&s->plan);
@@ -409,13 +419,15 @@ static void step_close(struct step *s)
 
 static struct err *step_run(struct cli *c)
 {
-    struct step s = {.received = {.cap = STEP_PLAN_MAX + 2 * PIECE}};
+    struct step s = {.received = {.cap = STEP_PLAN_MAX + 2 * PIECE}, .listener = -1};
     struct err *e;
 
     if (c->in->arguments.n == 2 && text_equal(c->in->arguments.at[0], SLURM_STEP_USE))
         return step_use_print(c, c->in->arguments.at[1]);
+    if (c->in->arguments.n == 2 && text_equal(c->in->arguments.at[0], SLURM_STEP_ATTACH))
+        return step_attach_run(c->in->arguments.at[1]);
     if (c->in->arguments.n > 0)
-        return cli_usage(c, "want use NUMBER, or nothing");
+        return cli_usage(c, "want use NUMBER, attach NUMBER, or nothing");
     step_open(&s);
     e = loop_linux_run(s.loop);
     c->exit_code = s.code;
@@ -425,13 +437,14 @@ static struct err *step_run(struct cli *c)
 
 const struct command command_step = {
     .name = "step",
-    .arguments = "[use NUMBER]",
+    .arguments = "[use|attach NUMBER]",
     .summary = "run the tasks of a Slurm step on this node",
     .doc = "srun starts this program inside of a job. It reads a plan and frames from standard "
            "input, and writes frames. sstat starts it with 'use NUMBER': it prints what the tasks "
-           "of the step use now.",
+           "of the step use now. sattach starts it with 'attach NUMBER': it passes frames on.",
     .examples = {{"step", "runs the tasks of the plan on standard input"},
                  {"step use 0", "prints what the tasks of step 0 use"},
+                 {"step attach 0", "passes input and output of the tasks of step 0"},
                  {0}},
     .n_max = 2,
     .is_hidden = true,

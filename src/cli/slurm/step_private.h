@@ -25,6 +25,7 @@ struct step_task {
     struct loop_io *errors_io;
     struct buf bytes; /* for the input */
     size_t place;     /* among the tasks of the node */
+    char *end;        /* the payload of its STEP_EXIT; NULL: it runs */
     int pmi;          /* a socket; -1: none */
     struct loop_io *pmi_io;
     struct buf answers;   /* for the socket */
@@ -44,24 +45,50 @@ struct step {
     VEC(struct step_task *) tasks;
     struct pmi_server *pmi; /* NULL: none */
     struct buf fence;       /* of srun, not whole yet */
+    int listener;           /* for sattach; -1: none */
+    struct loop_io *listener_io;
+    VEC(struct step_attachment *) attachments;
     size_t n_over;
     bool is_ending;    /* the connection broke: the tasks get signals */
     bool is_finishing; /* all tasks are over: only `sent` is left */
     bool is_lost;      /* nothing can be written */
     bool is_paused;    /* outputs of tasks are not read: too much is not written yet */
+    bool is_late;      /* attachments have had their time to read the rest */
     int code;
 };
 
 /* step_linux.c */
 void step_say(struct step *s, char kind, uint32_t rank, struct str payload);
 void step_task_ended(struct step_task *t);
-/* A task has read input: more is read from srun. */
+/* Gives input to a task, or to all: STEP_ALL_RANKS. */
+void step_feed(struct step *s, uint32_t rank, struct str bytes);
+/* Does a task leave more input unread than is kept? Then nobody sends more. */
+bool step_is_flooded(const struct step *s);
+/* A task has read input: more is read. */
 void step_resume_input(struct step *s);
+/* An attachment has got bytes, or ended. */
+void step_attachments_changed(struct step *s);
+
+/* step_attachments_linux.c: connections of sattach to this manager. They get output from their
+ * beginning on, and the ends of all tasks; they send input. */
+void step_attachments_open(struct step *s);
+void step_attachments_say(struct step *s, char kind, uint32_t rank, struct str payload);
+void step_attachments_resume(struct step *s); /* reads their input again */
+bool step_attachments_have_unsent(const struct step *s);
+void step_attachments_close(struct step *s);
+/* Passes frames between standard input and output and the manager of the step on this node, until
+ * one of them ends. ERR_NOT_FOUND: no such manager runs. */
+struct err *step_attach_run(const char *number) MUST_CHECK;
 
 /* step_use_linux.c: prints {"tasks":[{"rank","cpuNs","rssBytes","peakBytes","pids"}]}, what the
  * tasks of the step use that run on this node. */
 struct cli;
 struct err *step_use_print(struct cli *c, const char *number) MUST_CHECK;
+/* Adds the processes of the step on this node whose parent is not of the step, but for those of
+ * this command: its manager, and other commands that look at the step. */
+struct err *step_managers_find(int64_t step, struct step_numbers *ret) MUST_CHECK;
+/* The start of a process, in ticks of the clock since the machine's. */
+struct err *step_process_begun(int64_t pid, int64_t *ret_ticks) MUST_CHECK;
 
 /* step_task_linux.c: starts the task; its pipes are read from then on. */
 struct err *step_task_start(struct step_task *t) MUST_CHECK;

@@ -297,5 +297,6 @@ void step_task_free(struct step_task *t)
     close_io(&t->errors_io, &t->errors);
     step_pmi_close(t);
     buf_done(&t->bytes);
+    free(t->end);
     free(t);
 }

@@ -30,6 +30,7 @@ enum {
 struct use_process {
     int64_t pid;
     int64_t parent;
+    int64_t begun_ticks;
     int64_t cpu_ns; /* with that of its children that ended */
     int64_t rss_bytes;
     int64_t peak_bytes;
@@ -63,7 +64,8 @@ static int64_t use_number(struct str text)
     return n;
 }
 
-/* Reads fields by their numbers in proc(5): 4 is the parent, 14 to 17 are ticks, 24 pages. */
+/* Reads fields by their numbers in proc(5): 4 is the parent, 14 to 17 are ticks of use, 22 is the
+ * start in ticks, 24 pages. */
 static struct err *use_read_stat(struct use_process *p)
 {
     int64_t tick_ns = NS_PER_SEC / sysconf(_SC_CLK_TCK);
@@ -82,6 +84,8 @@ static struct err *use_read_stat(struct use_process *p)
             p->parent = n;
         else if (field >= 14 && field <= 17)
             p->cpu_ns += n * tick_ns;
+        else if (field == 22)
+            p->begun_ticks = n;
         else if (field == 24)
             p->rss_bytes = n * sysconf(_SC_PAGESIZE);
     }
@@ -100,6 +104,15 @@ static struct str use_value(const struct buf *text, char end, const char *key)
             return (struct str){line.at + strlen(key), line.size - strlen(key)};
     }
     return (struct str){0};
+}
+
+struct err *step_process_begun(int64_t pid, int64_t *ret_ticks)
+{
+    struct use_process p = {.pid = pid};
+
+    TRY(use_read_stat(&p));
+    *ret_ticks = p.begun_ticks;
+    return NULL;
 }
 
 static struct err *use_read_process(struct use_process *p)
@@ -214,6 +227,18 @@ static int64_t use_rank(const struct use_processes *in, const struct use_process
         p = use_find(in, p->parent);
     }
     return -1;
+}
+
+struct err *step_managers_find(int64_t step, struct step_numbers *ret)
+{
+    struct use_processes in = {0};
+    struct err *e = use_find_processes(step, &in);
+
+    VEC_EACH (&in.all, p)
+        if (!e && is_manager(&in, p))
+            vec_add(ret, p->pid);
+    vec_done(&in.all);
+    return e;
 }
 
 /* ---- the answer ---- */

@@ -22,6 +22,8 @@ enum {
 #define SLURM_STEP_PROGRAM "mete-step"
 /* With a third word it prints what the step's tasks use on the node: {"tasks":[...]}. */
 #define SLURM_STEP_USE "use"
+/* With this one it passes frames (slurm/step_frame.h) to and from the manager of the step. */
+#define SLURM_STEP_ATTACH "attach"
 
 /* The words by which srun knows that it may try again. */
 #define SLURM_STEP_BUSY "Requested nodes are busy"

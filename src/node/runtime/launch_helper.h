@@ -27,7 +27,7 @@ enum {
 #define LAUNCH_ROLE      "launch-helper"
 #define LAUNCH_EXEC_ROLE "launch-exec"
 /* A command that is `mete step`, of our own program. A second word is the number of the step, a
- * third one goes before it: `mete step use NUMBER`. */
+ * third one goes before it: `mete step use NUMBER`, `mete step attach NUMBER`. */
 #define LAUNCH_STEP_WORD    "mete-step"
 #define LAUNCH_EXEC_GONE    "404" /* the job has ended */
 #define LAUNCH_EXEC_REFUSED "422"

@@ -186,6 +186,41 @@ static void reads_frames_from_pieces(void **state)
     assert_int_equal(f.payload.size, 10);
 }
 
+static struct err *count_until_error(void *arg, const struct step_frame *f)
+{
+    size_t *n = arg;
+
+    (*n)++;
+    return f->kind == STEP_ABORT ? err_new(ERR_CONFLICT, "stop") : NULL;
+}
+
+static void takes_whole_frames_and_keeps_the_rest(void **state)
+{
+    AUTO(buf_done) struct buf all = {0};
+    size_t n = 0;
+    struct err *e;
+
+    (void)state;
+    step_frame_add(&all, STEP_OUTPUT, 0, STR("one"));
+    step_frame_add(&all, STEP_ABORT, 1, STR("two"));
+    step_frame_add(&all, STEP_OUTPUT, 2, STR("three"));
+    buf_add_text(&all, "o"); /* the begin of a fourth */
+    e = step_frames_take(&all, count_until_error, &n);
+    assert_int_equal(err_code(e), ERR_CONFLICT);
+    err_free(e);
+    assert_int_equal(n, 2); /* behind the one that failed */
+    assert_null(step_frames_take(&all, count_until_error, &n));
+    assert_int_equal(n, 3);
+    assert_int_equal(all.size, 1);
+    assert_null(step_frames_take(&all, count_until_error, &n));
+    buf_clear(&all);
+    buf_add_text(&all, "?");
+    e = step_frames_take(&all, count_until_error, &n);
+    assert_int_equal(err_code(e), ERR_INVALID);
+    err_free(e);
+    assert_int_equal(n, 3);
+}
+
 static void refuses_frames_that_are_none(void **state)
 {
     struct step_frame f;
@@ -611,6 +646,7 @@ int main(void)
         cmocka_unit_test(maps_ranks_to_nodes_as_mpich_reads_it),
         cmocka_unit_test(spreads_each_task_once),
         cmocka_unit_test(reads_frames_from_pieces),
+        cmocka_unit_test(takes_whole_frames_and_keeps_the_rest),
         cmocka_unit_test(refuses_frames_that_are_none),
         cmocka_unit_test(reads_plans),
         cmocka_unit_test(refuses_plans_that_are_none),
