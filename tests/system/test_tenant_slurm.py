@@ -199,11 +199,11 @@ def the_machine_shows_nothing(eve):
 CONNECT = """import re, socket
 for name in re.findall(r"@(mete-step\\.\\S+)", open("/proc/net/unix").read()):
     with socket.socket(socket.AF_UNIX) as s:
-        s.connect("\\0" + name)
-        try:
-            print("tried", s.recv(1000))
-        except ConnectionResetError:
-            print("tried", b"")
+        try:  # those of other tests are there, too, and end at any time
+            s.connect("\\0" + name)
+            print("told", s.recv(1000))
+        except (ConnectionResetError, ConnectionRefusedError):
+            print("told", b"")
 """
 
 
@@ -220,7 +220,7 @@ def test_a_step_of_another_user_is_out_of_reach():
             status, text = eve.ask(method, at)
             equal(status, 403, text)
         r = execute_as(EVE, EVE, ["python3", "-c", CONNECT])
-        equal((r.code, r.out), (0, "tried b''\n"), r, "the manager of the step answers its own user alone")
+        check(r.code == 0 and set(r.out.splitlines()) == {"told b''"}, r, "the manager of a step answers its own user alone")
         equal(ann.call("scancel", job).code, 0)
 
 
