@@ -81,7 +81,10 @@ static int64_t first_stamp(const struct log_part *part)
     return stamp_ns;
 }
 
-/* The part to begin with: the last part for the last lines, else the part that contains `since_ns`.
+/*
+ * The part to begin with: the last part for the last lines, else the first part that may contain
+ * lines from `since_ns` on. A part whose first line has that very stamp may not be the first one:
+ * conmon gives the same stamp to all lines of one read, and begins a new file between any of them.
  */
 static size_t first_part(const struct log_reader *r, const struct log_parts *p)
 {
@@ -91,7 +94,7 @@ static size_t first_part(const struct log_reader *r, const struct log_parts *p)
         return i;
     if (r->since_ns == 0)
         return 0;
-    while (i > 0 && first_stamp(&p->list.at[i]) > r->since_ns)
+    while (i > 0 && first_stamp(&p->list.at[i]) >= r->since_ns)
         i--;
     return i;
 }

@@ -318,6 +318,21 @@ static void reads_over_all_parts(void **state)
     }
 }
 
+/* conmon gives all that it reads at once one stamp, and may begin a new file in the middle. */
+static void lines_of_one_stamp_are_read_over_all_parts(void **state)
+{
+    struct reader r;
+
+    (void)state;
+    reader_init(&r);
+    write_part(&r, ".1", AT(1) "one\n" AT(2) "two\n");
+    write_part(&r, ".2", AT(2) "three\n");
+    append(&r, AT(2) "four\n" AT(3) "five\n");
+    ask(&r, Q(",\"sinceTime\":\"2026-01-01T00:00:02.5Z\""));
+    assert_string_equal(r.text.at, "two\nthree\nfour\nfive\n");
+    reader_done(&r);
+}
+
 /* This machine's clock in the world is at 00:00:01. */
 static void shows_what_is_not_older(void **state)
 {
@@ -441,6 +456,7 @@ int main(void)
         cmocka_unit_test(finds_the_tail_of_a_large_log),
         cmocka_unit_test(a_cancelled_reader_hears_no_more),
         cmocka_unit_test(reads_over_all_parts),
+        cmocka_unit_test(lines_of_one_stamp_are_read_over_all_parts),
         cmocka_unit_test(shows_what_is_not_older),
         cmocka_unit_test(a_line_belongs_to_the_time_of_its_begin),
         cmocka_unit_test(follows_from_part_to_part),
