@@ -164,6 +164,11 @@ def test_each_screen_shows_its_list_and_a_job_its_reason_and_log():
             s.wait("#", absent=["GPUs"])
             s.press("echo in the shell; exit", "Enter")
             s.wait("GPUs:", "first line", absent=["in the shell"])
+            s.press("Down")  # the first key after the shell: read as Escape, it would leave the job
+            s.press("y")
+            s.wait("kind: Pod")
+            s.press("Escape")
+            s.wait("first line")
             s.press("Escape")
             s.press("Down")
             s.press("Enter")

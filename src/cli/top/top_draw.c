@@ -46,6 +46,9 @@ void top_draw_end(void)
 void top_draw_resize(void)
 {
     (void)sym_endwin();
+    /* endwin also ended the keypad mode, which curses begins again at the next wgetch only. A key
+     * pressed before that comes in the terminal's other form, and is read as Esc and letters. */
+    (void)sym_keypad(*sym_stdscr, TRUE);
     (void)sym_wrefresh(*sym_stdscr);
 }
 
