@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "kinds/apps/apps.h"
 #include "kinds/custom/custom_form.h"
 #include "kinds/custom/custom_path.h"
 #include "kinds/kind/cause.h"
@@ -28,7 +29,8 @@ static int64_t count_at(const struct custom_path *path, const json_t *object)
 static void show_own(const json_t *object, json_t *scale)
 {
     json_t *status = json_object_at(scale, "status");
-    AUTO_FREE char *selector = label_selector_format(json_at(object, "spec", "selector", NULL));
+    AUTO(json_freep) json_t *labels = apps_selector(json_object_get(object, "spec"));
+    AUTO_FREE char *selector = label_selector_format(labels);
 
     json_put_int(json_object_at(scale, "spec"), "replicas",
                  json_int_at(object, "spec", "replicas", NULL));

@@ -31,6 +31,7 @@ static const struct {
     {"resource.k8s.io", "deviceclasses", "mig.nvidia.com",
      "{\"spec\":{\"selectors\":[{\"cel\":{\"expression\":\"device.driver == 'gpu.nvidia.com' && "
      "device.attributes['gpu.nvidia.com'].type == 'mig'\"}}]}}"},
+    {"node.k8s.io", "runtimeclasses", "nvidia", "{\"handler\":\"nvidia\"}"},
     {"storage.k8s.io", "storageclasses", "local",
      "{\"metadata\":{\"annotations\":{\"storageclass.kubernetes.io/is-default-class\":\"true\"}},"
      "\"provisioner\":\"mete.dev/local\",\"reclaimPolicy\":\"Delete\","

@@ -270,7 +270,7 @@ static struct app *app_new(struct apps_loop *l, const struct app_kind *k, const 
 /* An empty selector, which validation refuses, selects nothing. */
 static void read_selector(struct app *a)
 {
-    const json_t *selector = json_at(a->object, "spec", "selector", NULL);
+    AUTO(json_freep) json_t *selector = apps_selector(json_object_get(a->object, "spec"));
 
     selector_free(a->selector);
     a->selector = NULL;

@@ -25,9 +25,10 @@ struct apps_loop;
 struct apps_place;
 
 struct app_kind {
-    const char *kind;      /* "ReplicaSet" */
-    const char *resource;  /* "replicasets.apps" */
-    const char *component; /* of its events: "replicaset-controller" */
+    const char *kind;        /* "ReplicaSet" */
+    const char *api_version; /* "apps/v1" */
+    const char *resource;    /* "replicasets.apps" */
+    const char *component;   /* of its events: "replicaset-controller" */
     void (*look)(struct app *a);
 };
 

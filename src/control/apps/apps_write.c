@@ -22,7 +22,7 @@ int64_t app_wall_ns(const struct app *a)
 void app_event(const struct app *a, bool is_warning, const char *reason, const char *message)
 {
     events_record(a->loop->options.events, &(struct event){.kind = a->kind->kind,
-                                                           .api_version = "apps/v1",
+                                                           .api_version = a->kind->api_version,
                                                            .ns = a->ns,
                                                            .name = a->name,
                                                            .uid = a->uid,
@@ -186,7 +186,7 @@ void app_put_owner(const struct app *a, json_t *metadata)
 {
     json_t *owner = json_object();
 
-    json_put_text(owner, "apiVersion", "apps/v1");
+    json_put_text(owner, "apiVersion", a->kind->api_version);
     json_put_text(owner, "kind", a->kind->kind);
     json_put_text(owner, "name", a->name);
     json_put_text(owner, "uid", a->uid);

@@ -286,6 +286,7 @@ static void daemonset_look(struct app *a)
 }
 
 const struct app_kind app_daemonset = {.kind = "DaemonSet",
+                                       .api_version = "apps/v1",
                                        .resource = "daemonsets.apps",
                                        .component = "daemonset-controller",
                                        .look = daemonset_look};

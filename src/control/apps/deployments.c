@@ -284,6 +284,7 @@ static void deployment_look(struct app *a)
 }
 
 static const struct app_kind app_deployment = {.kind = "Deployment",
+                                               .api_version = "apps/v1",
                                                .resource = "deployments.apps",
                                                .component = "deployment-controller",
                                                .look = deployment_look};

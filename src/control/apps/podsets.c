@@ -18,6 +18,21 @@ static void remove_replicaset(void *arg, const char *ns, const char *name, const
     apps_remove(arg, &app_replicaset, ns, name);
 }
 
+static void put_replicationcontroller(void *arg, const char *ns, const char *name,
+                                      const json_t *object)
+{
+    (void)ns;
+    (void)name;
+    apps_put(arg, &app_replicationcontroller, object);
+}
+
+static void remove_replicationcontroller(void *arg, const char *ns, const char *name,
+                                         const json_t *last)
+{
+    (void)last;
+    apps_remove(arg, &app_replicationcontroller, ns, name);
+}
+
 static void put_statefulset(void *arg, const char *ns, const char *name, const json_t *object)
 {
     (void)ns;
@@ -145,6 +160,7 @@ static json_t *pod_brief(const json_t *pod)
 
 static const struct turns_source podset_sources[] = {
     {"apps", "replicasets", put_replicaset, remove_replicaset},
+    {"", "replicationcontrollers", put_replicationcontroller, remove_replicationcontroller},
     {"apps", "statefulsets", put_statefulset, remove_statefulset},
     {"apps", "daemonsets", put_daemonset, remove_daemonset},
     {"apps", "controllerrevisions", put_revision, remove_revision},

@@ -1,5 +1,6 @@
 /*
- * podsets.h - ReplicaSets, StatefulSets and DaemonSets: keep the wanted pods of each
+ * podsets.h - ReplicaSets, ReplicationControllers, StatefulSets and DaemonSets: keep the wanted
+ * pods of each
  *
  * The semantics are those of Kubernetes' controllers. All sets share one watch of pods.
  */

@@ -20,9 +20,10 @@ struct podsets {
     struct set_claims *claims;
 };
 
-extern const struct app_kind app_replicaset;  /* replicasets.c */
-extern const struct app_kind app_statefulset; /* statefulsets.c */
-extern const struct app_kind app_daemonset;   /* daemonsets.c */
+extern const struct app_kind app_replicaset;            /* replicasets.c */
+extern const struct app_kind app_replicationcontroller; /* replicasets.c */
+extern const struct app_kind app_statefulset;           /* statefulsets.c */
+extern const struct app_kind app_daemonset;             /* daemonsets.c */
 
 /* daemonsets_nodes.c */
 void daemon_put_node(struct podsets *s, const char *name, const json_t *node);

@@ -1,4 +1,5 @@
-/* replicasets.c - one look at a ReplicaSet: pods that are missing, pods beyond, and the status */
+/* replicasets.c - one look at a ReplicaSet or ReplicationController: pods that are missing, pods
+ * beyond, and the status */
 
 #include <inttypes.h>
 
@@ -160,6 +161,13 @@ static void replicaset_look(struct app *a)
 }
 
 const struct app_kind app_replicaset = {.kind = "ReplicaSet",
+                                        .api_version = "apps/v1",
                                         .resource = "replicasets.apps",
                                         .component = "replicaset-controller",
                                         .look = replicaset_look};
+
+const struct app_kind app_replicationcontroller = {.kind = "ReplicationController",
+                                                   .api_version = "v1",
+                                                   .resource = "replicationcontrollers",
+                                                   .component = "replication-controller",
+                                                   .look = replicaset_look};

@@ -319,6 +319,7 @@ static void statefulset_look(struct app *a)
 }
 
 const struct app_kind app_statefulset = {.kind = "StatefulSet",
+                                         .api_version = "apps/v1",
                                          .resource = "statefulsets.apps",
                                          .component = "statefulset-controller",
                                          .look = statefulset_look};

@@ -149,6 +149,18 @@ json_t *apps_cell_number(const json_t *object, const char *of, const char *key)
     return json_integer(json_int(json_object_get(object, of), key, 0));
 }
 
+/* A LabelSelector has no text among its members, a map of labels has nothing else. */
+json_t *apps_selector(const json_t *spec)
+{
+    json_t *selector = json_object_get(spec, "selector");
+    json_t *first = json_object_iter_value(json_object_iter(selector));
+
+    if (!selector)
+        return NULL;
+    return json_is_string(first) ? json_pack("{s:O}", "matchLabels", selector)
+                                 : json_incref(selector);
+}
+
 json_t *apps_cell_selector(const json_t *selector)
 {
     AUTO_FREE char *text = label_selector_format(selector);
@@ -163,6 +175,9 @@ void apps_add_wide_cells(json_t *row, const json_t *spec, bool has_selector)
 
     (void)json_array_append_new(row, cell_text(names, ""));
     (void)json_array_append_new(row, cell_text(images, ""));
-    if (has_selector)
-        (void)json_array_append_new(row, apps_cell_selector(json_object_get(spec, "selector")));
+    if (has_selector) {
+        AUTO(json_freep) json_t *selector = apps_selector(spec);
+
+        (void)json_array_append_new(row, apps_cell_selector(selector));
+    }
 }

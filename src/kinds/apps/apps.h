@@ -1,6 +1,6 @@
 /*
  * apps.h - apps/v1: names, amounts, and the parts that ReplicaSet, Deployment, StatefulSet and
- * DaemonSet share
+ * DaemonSet share; ReplicationController is an older ReplicaSet
  */
 #pragma once
 
@@ -23,6 +23,12 @@ enum {
 
 extern const struct field apps_condition_item; /* with lastUpdateTime, as Deployments have it */
 extern const struct field apps_set_condition_item;
+
+/*
+ * The selector of a spec as a LabelSelector: a ReplicationController has a map of labels instead.
+ * NULL: none. New reference.
+ */
+json_t *apps_selector(const json_t *spec);
 
 /* A number, or a percentage of `total`, rounded up or down; 0 if the value is neither. */
 int64_t apps_amount(const json_t *value, int64_t total, bool rounds_up);
@@ -47,6 +53,9 @@ bool apps_is_same_template(const json_t *one, const json_t *other);
  * texts ("ReplicaSet"). */
 void apps_validate_template(const json_t *spec, const char *what, const struct path *at,
                             struct causes *causes);
+/* The part of apps_validate_template about the pods: `at` is the template's path. */
+void apps_validate_pods(const json_t *template, const char *what, const struct path *at,
+                        struct causes *causes);
 /* Rules of a number or percentage that is not negative. */
 void apps_validate_amount(const json_t *value, const struct path *at, struct causes *causes);
 /* A percentage above 100 is no limit of unavailable pods. */
@@ -59,3 +68,8 @@ json_t *apps_cell_number(const json_t *object, const char *of, const char *key);
 json_t *apps_cell_selector(const json_t *selector);
 /* Appends the cells Containers, Images and, if asked for, Selector. */
 void apps_add_wide_cells(json_t *row, const json_t *spec, bool has_selector);
+
+/* The status and the table of ReplicaSets and ReplicationControllers (apps_replicas.c). */
+extern const struct field apps_replicas_status[];
+extern const struct column apps_replicas_columns[];
+json_t *apps_replicas_cells(const json_t *object, int64_t now_ns);

@@ -50,22 +50,27 @@ static const char *selector_word(const char *what)
     return text_equal(what, "DaemonSet") ? "daemonset" : "deployment";
 }
 
-void apps_validate_template(const json_t *spec, const char *what, const struct path *at,
-                            struct causes *causes)
+void apps_validate_pods(const json_t *template, const char *what, const struct path *at,
+                        struct causes *causes)
 {
     static const char *const supported[] = {"Always", NULL};
-    const json_t *template = json_object_get(spec, "template");
     const json_t *pod_spec = json_object_get(template, "spec");
-    const struct path *here = PATH(PATH(at, "template"), "spec");
+    const struct path *here = PATH(at, "spec");
     const char *policy = value_text(pod_spec, "restartPolicy");
     AUTO_FREE char *detail = mem_format("activeDeadlineSeconds in %s is not Supported", what);
 
-    validate_selector(spec, selector_word(what), at, causes);
-    template_validate(template, PATH(at, "template"), causes);
+    template_validate(template, at, causes);
     if (!text_equal(policy, "Always"))
         cause_unsupported(causes, PATH(here, "restartPolicy"), policy, supported);
     if (json_object_get(pod_spec, "activeDeadlineSeconds"))
         cause_forbidden(causes, PATH(here, "activeDeadlineSeconds"), detail);
+}
+
+void apps_validate_template(const json_t *spec, const char *what, const struct path *at,
+                            struct causes *causes)
+{
+    validate_selector(spec, selector_word(what), at, causes);
+    apps_validate_pods(json_object_get(spec, "template"), what, PATH(at, "template"), causes);
 }
 
 static bool is_percent(const char *text)

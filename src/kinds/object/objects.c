@@ -520,6 +520,8 @@ struct err *change_create(struct change *c, json_t *object)
     TRY(admit_priority(c));
     TRY(admit_queue(c));
     TRY(storage_create_rules(c));
+    TRY(ingress_create_rules(c));
+    TRY(runtime_class_rules(c));
     TRY(kind_default(c->kind, c->after, &c->who));
     TRY(admit_limits(c));
     TRY(kind_validate(c->kind, c->after));

@@ -64,6 +64,7 @@ static struct err *create_job(struct change *c)
 static bool has_template(const struct kind *k)
 {
     return is_batch(k, "cronjobs") ||
+           (*k->group == '\0' && text_equal(k->plural, "replicationcontrollers")) ||
            (text_equal(k->group, "apps") && !text_equal(k->plural, "controllerrevisions"));
 }
 

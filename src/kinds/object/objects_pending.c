@@ -49,7 +49,8 @@ static const json_t *owner_of(const json_t *object)
 bool pending_pod_is_for(const struct objects *o, const struct objects_request *r,
                         const json_t *object)
 {
-    static const char *const owners[] = {"ReplicaSet", "StatefulSet", "DaemonSet", "Job"};
+    static const char *const owners[] = {"ReplicaSet", "ReplicationController", "StatefulSet",
+                                         "DaemonSet", "Job"};
     const char *owner = json_text(owner_of(object), "kind");
 
     if (r->admission || !r->who.is_system || !is_pod(r->kind) || r->subresource || !objects_asks(o))

@@ -187,6 +187,14 @@ struct err *service_update_rules(struct change *c) MUST_CHECK;
 struct err *storage_create_rules(struct change *c) MUST_CHECK;
 struct err *storage_update_rules(const struct change *c) MUST_CHECK;
 
+/* objects_classes.c: the default class of new objects, and what a pod gets from its RuntimeClass;
+ * other kinds pass */
+struct err *ingress_create_rules(struct change *c) MUST_CHECK;
+struct err *runtime_class_rules(struct change *c) MUST_CHECK;
+/* The newest of the classes that are the default, as in Kubernetes. NULL: none. New reference. */
+struct err *class_find_default(const struct change *c, const struct store_range *classes,
+                               bool (*is_default)(const json_t *class), json_t **ret) MUST_CHECK;
+
 /* objects_slurm.c: rules of SlurmJobs, and of their pods' deletion; other kinds pass */
 bool is_slurm_job(const struct kind *k);
 struct err *slurm_create_rules(struct change *c) MUST_CHECK;

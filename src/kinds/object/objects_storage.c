@@ -24,43 +24,16 @@ static void add_finalizer(json_t *object, const char *name)
         (void)json_array_append_new(list, json_string(name)); /* valid: cannot fail */
 }
 
-/* Is `one` newer than `other`; of the same age: first by name? */
-static bool is_preferred(const json_t *one, const json_t *other)
-{
-    int order = strcmp(text_or_empty(json_text_at(one, "metadata", "creationTimestamp", NULL)),
-                       text_or_empty(json_text_at(other, "metadata", "creationTimestamp", NULL)));
-
-    return order > 0 || (order == 0 && strcmp(json_text_at(one, "metadata", "name", NULL),
-                                              json_text_at(other, "metadata", "name", NULL)) < 0);
-}
-
-/* The class of claims that name none: the newest default, as in Kubernetes. NULL: none. */
-static struct err *find_default(const struct change *c, json_t **ret)
-{
-    const struct store_range range = {.group = "storage.k8s.io", .resource = "storageclasses"};
-    const struct store_object *o = NULL;
-
-    while ((o = store_next_applied(c->objects->store, &range, o ? &o->key : NULL))) {
-        AUTO(json_freep) json_t *class = NULL;
-
-        TRY(tree_cache_get(c->objects->trees, o, &class));
-        if (!storage_class_is_default(class) || (*ret && !is_preferred(class, *ret)))
-            continue;
-        json_decref(*ret);
-        *ret = TAKE(class);
-    }
-    return NULL;
-}
-
 static struct err *claim_create_rules(struct change *c)
 {
+    const struct store_range classes = {.group = "storage.k8s.io", .resource = "storageclasses"};
     json_t *spec = json_object_at(c->after, "spec");
     AUTO(json_freep) json_t *class = NULL;
 
     add_finalizer(c->after, STORAGE_CLAIM_PROTECTION);
     if (json_object_get(spec, "storageClassName"))
         return NULL;
-    TRY(find_default(c, &class));
+    TRY(class_find_default(c, &classes, storage_class_is_default, &class));
     if (class)
         json_put_text(spec, "storageClassName", json_text_at(class, "metadata", "name", NULL));
     return NULL;

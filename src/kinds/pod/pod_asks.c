@@ -310,6 +310,14 @@ struct gpu_asks pod_gpu_asks(const json_t *pod)
     return all;
 }
 
+/* What the pod's RuntimeClass takes. */
+static int64_t overhead_amount(const json_t *pod, const char *resource, bool is_milli)
+{
+    const struct quantity q = read_quantity(json_at(pod, "spec", "overhead", resource, NULL));
+
+    return is_milli ? q.milli : quantity_units(q);
+}
+
 static int64_t pod_amount(const json_t *pod, const char *resource, bool is_milli)
 {
     const json_t *containers = json_at(pod, "spec", "containers", NULL);
@@ -336,7 +344,8 @@ static int64_t pod_amount(const json_t *pod, const char *resource, bool is_milli
         }
         most = amount > most ? amount : most;
     }
-    return most > total ? most : total;
+    most = most > total ? most : total;
+    return add_saturating(most, overhead_amount(pod, resource, is_milli));
 }
 
 static bool is_own(const char *name)

@@ -91,3 +91,14 @@ void container_validate_resources(const json_t *container, const struct path *at
         validate_request(name, value, json_object_get(limits, name), requests_at, causes);
     container_validate_gpus(container, here, causes);
 }
+
+void pod_validate_overhead(json_t *amounts, const struct path *at, struct causes *causes)
+{
+    const char *name;
+    json_t *value;
+
+    validate_amounts(amounts, at, causes);
+    json_object_foreach (amounts, name, value)
+        if (gpu_resource_is_known(name))
+            cause_forbidden(causes, PATH_KEY(at, name), "a runtime takes no gpus");
+}

@@ -45,6 +45,12 @@ void pod_validate_resource_ref(const json_t *ref, const json_t *spec, const stru
                                struct causes *causes);
 bool pod_field_is_subscript(const char *path);
 
+/* One toleration (pod_validate.c) */
+void toleration_validate(const json_t *toleration, const struct path *at, struct causes *causes);
+
+/* The amounts of an overhead (pod_resources.c) */
+void pod_validate_overhead(json_t *amounts, const struct path *at, struct causes *causes);
+
 /* requests and limits of one container (pod_resources.c) */
 void container_validate_resources(const json_t *container, const struct path *at,
                                   struct causes *causes);

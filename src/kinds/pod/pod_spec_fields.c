@@ -21,7 +21,7 @@ static const struct field toleration_fields[] = {
     F_INT("tolerationSeconds", "Seconds that a NoExecute taint is tolerated; absent: for ever."),
     F_END,
 };
-static const struct field toleration_item = F_OBJECT(NULL, toleration_fields, "A tolerated taint.");
+const struct field toleration_item = F_OBJECT(NULL, toleration_fields, "A tolerated taint.");
 
 static const struct field local_reference_fields[] = {
     F_STRING("name", "The name of the object.", .size_max = 253),
@@ -135,10 +135,11 @@ const struct field pod_spec_fields[] = {
     F_STRING("preemptionPolicy", "Whether the pod may preempt others.",
              .values = preemption_policies),
     F_REFUSED("readinessGates", "More conditions of readiness."),
-    F_REFUSED("runtimeClassName", "The runtime."),
+    F_STRING("runtimeClassName", "The pod's RuntimeClass.", .check = name_check_subdomain),
     F_BOOL("enableServiceLinks", "Whether Services are in the environment, with a pod network.",
            .fallback = "true"),
-    F_REFUSED("overhead", "The overhead of the runtime."),
+    F_MAP("overhead", &quantity_item, "What the runtime takes: from the RuntimeClass.",
+          .items_max = 64),
     F_LIST("topologySpreadConstraints", &pod_spread_item, "Spread constraints.",
            .merge_key = "topologyKey", .items_max = 32,
            .list_keys = {"topologyKey", "whenUnsatisfiable"}),

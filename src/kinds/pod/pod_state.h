@@ -16,6 +16,7 @@
     "mete.dev/placement" /* annotation: the placement's name, if it is not the pod's; with "/1" \
                             and so on for a part of a large placement (ledger.h) */
 #define POD_HOST_PATHS    "mete.dev/host-paths" /* annotation: "any": an administrator's hostPaths */
+#define POD_RUNTIME       "mete.dev/runtime"    /* annotation: a runtime that no node has */
 #define POD_IMAGE_PULLED  "mete.dev/ImagePulled"  /* condition: the start waited for a pull */
 #define POD_PROLOG_FAILED "mete.dev/PrologFailed" /* condition: the job did not begin */
 #define POD_EPILOG_FAILED "mete.dev/EpilogFailed" /* condition: the node is to be drained */

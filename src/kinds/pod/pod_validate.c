@@ -239,8 +239,7 @@ static void validate_containers(const json_t *spec, const char *which, const str
     }
 }
 
-static void validate_toleration(const json_t *toleration, const struct path *at,
-                                struct causes *causes)
+void toleration_validate(const json_t *toleration, const struct path *at, struct causes *causes)
 {
     const char *key = value_text(toleration, "key");
     const char *operation = value_text(toleration, "operator");
@@ -279,8 +278,9 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
     validate_containers(spec, "initContainers", at, causes);
     validate_containers(spec, "containers", at, causes);
     for (size_t i = 0; i < json_array_size(tolerations); i++)
-        validate_toleration(json_array_get(tolerations, i), PATH_INDEX(PATH(at, "tolerations"), i),
+        toleration_validate(json_array_get(tolerations, i), PATH_INDEX(PATH(at, "tolerations"), i),
                             causes);
+    pod_validate_overhead(json_object_get(spec, "overhead"), PATH(at, "overhead"), causes);
     validate_dns(spec, at, causes);
     pod_validate_security(spec, at, causes);
     pod_validate_gates(spec, at, causes);

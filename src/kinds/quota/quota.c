@@ -173,6 +173,8 @@ static struct quantity pod_amount(const json_t *pod, struct meaning m)
     }
     if (most.milli > total.milli)
         total = most;
+    if (text_equal(m.map, "requests") || total.milli > 0) /* without a limit there is none */
+        (void)quota_add(&total, quota_amount(json_at(pod, "spec", "overhead", m.name, NULL)));
     if (text_equal(m.map, "requests") && text_equal(m.name, GPU_RESOURCE))
         (void)quota_add(&total, (struct quantity){.milli = pod_gpu_annotated_milli(pod)});
     return total;

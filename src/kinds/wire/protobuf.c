@@ -7,6 +7,7 @@
  */
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdint.h>
 
 #include "base/mem.h"
@@ -18,10 +19,13 @@
 enum {
     BODY_MAX = 3 << 20,
     VALUES_MAX = 65536,
-    /* A message makes at most two levels of JSON: the whole stays below JSON_DEPTH_MAX. */
     DEPTH_MAX = 32,
+    SCHEMA_DEPTH_MAX = 80,  /* schemas in definitions of custom resources nest deeper */
+    OBJECT_DEPTH_MAX = 120, /* of the JSON: below JSON_DEPTH_MAX */
     INNER_DEPTH_MAX = 32
 };
+
+static const double EXACT_MAX = 9007199254740992.0; /* below it all whole numbers are exact */
 
 enum wire {
     WIRE_VARINT = 0,
@@ -40,6 +44,7 @@ struct reader {
     struct str rest;
     size_t *n_values; /* values in the whole body, bounded */
     unsigned depth;   /* enclosing messages */
+    unsigned depth_max;
 };
 
 /* Recursive: messages hold messages. */
@@ -148,7 +153,8 @@ static json_t *make_base64(struct str bytes)
 /* A reader of the message in a field's value. */
 static struct reader reader_inside(const struct reader *r, struct str bytes)
 {
-    return (struct reader){.rest = bytes, .n_values = r->n_values, .depth = r->depth + 1};
+    return (struct reader){
+        .rest = bytes, .n_values = r->n_values, .depth = r->depth + 1, .depth_max = r->depth_max};
 }
 
 static struct err *make_time(struct reader r, enum proto_type type, json_t **ret)
@@ -275,6 +281,49 @@ static struct err *make_message(struct reader r, const struct proto_field *field
     return NULL;
 }
 
+/* ---- schemas ---- */
+
+static struct err *make_double(struct str bytes, const char *name, json_t **ret)
+{
+    double number = 0;
+    int64_t whole = 0;
+
+    memcpy(&number, bytes.at, sizeof(number)); /* little endian, as the machines that we run on */
+    if (number > -EXACT_MAX && number < EXACT_MAX)
+        whole = (int64_t)number;
+    *ret = number - (double)whole > 0 || number - (double)whole < 0 ? json_real(number)
+                                                                    : json_integer(whole);
+    if (*ret && isfinite(number))
+        return NULL;
+    json_decref(*ret);
+    return err_new(ERR_BAD_REQUEST, "protobuf: %s: not a finite number", name);
+}
+
+/* In Go's JSON a list goes before a schema, and a schema before a bool. */
+static struct err *make_either(struct reader r, const struct proto_field *f, json_t **ret)
+{
+    const struct proto_field bools[] = {
+        {1, "bool", PROTO_BOOL, 0, NULL}, {2, "schema", PROTO_MESSAGE, 0, f->fields}, {0}};
+    const struct proto_field lists[] = {
+        {1, "schema", PROTO_MESSAGE, 0, f->fields},
+        {2, "list", f->type == PROTO_SCHEMA_OR_LIST ? PROTO_MESSAGE : PROTO_STRING, PROTO_REPEATED,
+         f->fields},
+        {0}};
+    bool is_bool = f->type == PROTO_SCHEMA_OR_BOOL;
+    AUTO(json_freep) json_t *object = json_object();
+    json_t *value;
+
+    TRY(read_message(r, is_bool ? bools : lists, object));
+    value = json_object_get(object, "list");
+    if (!value)
+        value = json_object_get(object, "schema");
+    if (value)
+        *ret = json_incref(value);
+    else
+        *ret = is_bool ? json_boolean(json_bool(object, "bool", false)) : json_null();
+    return NULL;
+}
+
 static struct err *make_value(const struct reader *r, const struct proto_field *f,
                               const struct value *v, json_t **ret)
 {
@@ -303,6 +352,12 @@ static struct err *make_value(const struct reader *r, const struct proto_field *
         return make_int_or_string(inside, ret);
     case PROTO_JSON:
         return make_json(inside, f->name, ret);
+    case PROTO_DOUBLE:
+        return make_double(v->bytes, f->name, ret);
+    case PROTO_SCHEMA_OR_LIST:
+    case PROTO_SCHEMA_OR_BOOL:
+    case PROTO_SCHEMA_OR_STRINGS:
+        return make_either(inside, f, ret);
     case PROTO_MESSAGE:
     case PROTO_INLINE:
         return make_message(inside, f->fields, ret);
@@ -317,7 +372,8 @@ static bool is_number(const struct proto_field *f)
 
 static struct err *check_wire(const struct proto_field *f, const struct value *v)
 {
-    bool is_fit = v->wire == (is_number(f) && !(f->flags & PROTO_MAP) ? WIRE_VARINT : WIRE_BYTES);
+    enum wire want = f->type == PROTO_DOUBLE ? WIRE_64 : is_number(f) ? WIRE_VARINT : WIRE_BYTES;
+    bool is_fit = v->wire == (f->flags & PROTO_MAP ? WIRE_BYTES : want);
 
     return is_fit ? NULL
                   : err_new(ERR_BAD_REQUEST, "protobuf: %s: wire type %d", f->name, (int)v->wire);
@@ -407,8 +463,8 @@ static struct err *message_add_value(const struct reader *r, const struct proto_
 
 static struct err *read_message(struct reader r, const struct proto_field *fields, json_t *into)
 {
-    if (r.depth > DEPTH_MAX)
-        return err_new(ERR_BAD_REQUEST, "protobuf: nested deeper than %d", (int)DEPTH_MAX);
+    if (r.depth > r.depth_max)
+        return err_new(ERR_BAD_REQUEST, "protobuf: nested deeper than %u", r.depth_max);
     while (r.rest.size > 0) {
         struct value v = {0};
 
@@ -451,7 +507,7 @@ struct err *protobuf_decode(struct str body, json_t **ret)
 {
     static const char magic[4] = {'k', '8', 's', '\0'};
     AUTO(json_freep) json_t *object = json_object();
-    struct reader r = {.n_values = &(size_t){0}};
+    struct reader r = {.n_values = &(size_t){0}, .depth_max = DEPTH_MAX};
     const struct proto_message *message;
     const char *api_version;
     const char *kind;
@@ -470,7 +526,12 @@ struct err *protobuf_decode(struct str body, json_t **ret)
         return err_new(ERR_BAD_REQUEST,
                        "protobuf: no decoder for %.64s%s\"%.64s\": want a body in JSON",
                        api_version ? api_version : "", api_version ? " " : "", kind ? kind : "");
+    if (text_equal(kind, "CustomResourceDefinition"))
+        r.depth_max = SCHEMA_DEPTH_MAX;
     TRY(read_message(reader_inside(&r, raw), message->fields, object));
+    if (!json_fits(object, OBJECT_DEPTH_MAX))
+        return err_new(ERR_BAD_REQUEST, "protobuf: the object is nested deeper than %d",
+                       (int)OBJECT_DEPTH_MAX);
     *ret = TAKE(object);
     return NULL;
 }

@@ -1698,6 +1698,52 @@ static const struct proto_field core_v1_pod[] = {
     {0},
 };
 
+static const struct proto_field core_v1_pod_template_spec[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, core_v1_pod_spec},
+    {0},
+};
+
+static const struct proto_field core_v1_pod_template[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "template", PROTO_MESSAGE, 0, core_v1_pod_template_spec},
+    {0},
+};
+
+static const struct proto_field core_v1_replication_controller_spec[] = {
+    {1, "replicas", PROTO_INT, 0, NULL},
+    {4, "minReadySeconds", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {2, "selector", PROTO_STRING, PROTO_MAP, NULL},
+    {3, "template", PROTO_MESSAGE, 0, core_v1_pod_template_spec},
+    {0},
+};
+
+static const struct proto_field core_v1_replication_controller_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {3, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {4, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field core_v1_replication_controller_status[] = {
+    {1, "replicas", PROTO_INT, 0, NULL},
+    {2, "fullyLabeledReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {4, "readyReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {5, "availableReplicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {3, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {6, "conditions", PROTO_MESSAGE, PROTO_REPEATED, core_v1_replication_controller_condition},
+    {0},
+};
+
+static const struct proto_field core_v1_replication_controller[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, core_v1_replication_controller_spec},
+    {3, "status", PROTO_MESSAGE, 0, core_v1_replication_controller_status},
+    {0},
+};
+
 static const struct proto_field core_v1_scoped_resource_selector_requirement[] = {
     {1, "scopeName", PROTO_STRING, 0, NULL},
     {2, "operator", PROTO_STRING, 0, NULL},
@@ -1850,16 +1896,395 @@ static const struct proto_field meta_v1_delete_options[] = {
     {0},
 };
 
+static const struct proto_field admissionregistration_v1_service_reference[] = {
+    {1, "namespace", PROTO_STRING, 0, NULL},
+    {2, "name", PROTO_STRING, 0, NULL},
+    {3, "path", PROTO_STRING, 0, NULL},
+    {4, "port", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_webhook_client_config[] = {
+    {3, "url", PROTO_STRING, 0, NULL},
+    {1, "service", PROTO_MESSAGE, 0, admissionregistration_v1_service_reference},
+    {2, "caBundle", PROTO_BYTES, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_rule[] = {
+    {1, "apiGroups", PROTO_STRING, PROTO_REPEATED, NULL},
+    {2, "apiVersions", PROTO_STRING, PROTO_REPEATED, NULL},
+    {3, "resources", PROTO_STRING, PROTO_REPEATED, NULL},
+    {4, "scope", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_rule_with_operations[] = {
+    {1, "operations", PROTO_STRING, PROTO_REPEATED, NULL},
+    {2, "Rule", PROTO_INLINE, 0, admissionregistration_v1_rule},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_match_condition[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "expression", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_mutating_webhook[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "clientConfig", PROTO_MESSAGE, 0, admissionregistration_v1_webhook_client_config},
+    {3, "rules", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_rule_with_operations},
+    {4, "failurePolicy", PROTO_STRING, 0, NULL},
+    {9, "matchPolicy", PROTO_STRING, 0, NULL},
+    {5, "namespaceSelector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {11, "objectSelector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {6, "sideEffects", PROTO_STRING, 0, NULL},
+    {7, "timeoutSeconds", PROTO_INT, 0, NULL},
+    {8, "admissionReviewVersions", PROTO_STRING, PROTO_REPEATED, NULL},
+    {10, "reinvocationPolicy", PROTO_STRING, 0, NULL},
+    {12, "matchConditions", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_match_condition},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_mutating_webhook_configuration[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "webhooks", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_mutating_webhook},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_param_kind[] = {
+    {1, "apiVersion", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "kind", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_named_rule_with_operations[] = {
+    {1, "resourceNames", PROTO_STRING, PROTO_REPEATED, NULL},
+    {2, "RuleWithOperations", PROTO_INLINE, 0, admissionregistration_v1_rule_with_operations},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_match_resources[] = {
+    {1, "namespaceSelector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {2, "objectSelector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {3, "resourceRules", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_named_rule_with_operations},
+    {4, "excludeResourceRules", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_named_rule_with_operations},
+    {7, "matchPolicy", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_validation[] = {
+    {1, "expression", PROTO_STRING, 0, NULL},
+    {2, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "reason", PROTO_STRING, 0, NULL},
+    {4, "messageExpression", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_audit_annotation[] = {
+    {1, "key", PROTO_STRING, 0, NULL},
+    {2, "valueExpression", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_variable[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "expression", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_validating_admission_policy_spec[] = {
+    {1, "paramKind", PROTO_MESSAGE, 0, admissionregistration_v1_param_kind},
+    {2, "matchConstraints", PROTO_MESSAGE, 0, admissionregistration_v1_match_resources},
+    {3, "validations", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_validation},
+    {4, "failurePolicy", PROTO_STRING, 0, NULL},
+    {5, "auditAnnotations", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_audit_annotation},
+    {6, "matchConditions", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_match_condition},
+    {7, "variables", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_variable},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_expression_warning[] = {
+    {2, "fieldRef", PROTO_STRING, 0, NULL},
+    {3, "warning", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_type_checking[] = {
+    {1, "expressionWarnings", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_expression_warning},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_validating_admission_policy_status[] = {
+    {1, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {2, "typeChecking", PROTO_MESSAGE, 0, admissionregistration_v1_type_checking},
+    {3, "conditions", PROTO_MESSAGE, PROTO_REPEATED, meta_v1_condition},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_validating_admission_policy[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, admissionregistration_v1_validating_admission_policy_spec},
+    {3, "status", PROTO_MESSAGE, 0, admissionregistration_v1_validating_admission_policy_status},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_param_ref[] = {
+    {1, "name", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "namespace", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "selector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {4, "parameterNotFoundAction", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_validating_admission_policy_binding_spec[] = {
+    {1, "policyName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "paramRef", PROTO_MESSAGE, 0, admissionregistration_v1_param_ref},
+    {3, "matchResources", PROTO_MESSAGE, 0, admissionregistration_v1_match_resources},
+    {4, "validationActions", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_validating_admission_policy_binding[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, admissionregistration_v1_validating_admission_policy_binding_spec},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_validating_webhook[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "clientConfig", PROTO_MESSAGE, 0, admissionregistration_v1_webhook_client_config},
+    {3, "rules", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_rule_with_operations},
+    {4, "failurePolicy", PROTO_STRING, 0, NULL},
+    {9, "matchPolicy", PROTO_STRING, 0, NULL},
+    {5, "namespaceSelector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {10, "objectSelector", PROTO_MESSAGE, 0, meta_v1_label_selector},
+    {6, "sideEffects", PROTO_STRING, 0, NULL},
+    {7, "timeoutSeconds", PROTO_INT, 0, NULL},
+    {8, "admissionReviewVersions", PROTO_STRING, PROTO_REPEATED, NULL},
+    {11, "matchConditions", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_match_condition},
+    {0},
+};
+
+static const struct proto_field admissionregistration_v1_validating_webhook_configuration[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "webhooks", PROTO_MESSAGE, PROTO_REPEATED, admissionregistration_v1_validating_webhook},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_definition_names[] = {
+    {1, "plural", PROTO_STRING, 0, NULL},
+    {2, "singular", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "shortNames", PROTO_STRING, PROTO_REPEATED, NULL},
+    {4, "kind", PROTO_STRING, 0, NULL},
+    {5, "listKind", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "categories", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_jsonschema_props[45];
+
+static const struct proto_field apiextensions_v1_external_documentation[] = {
+    {1, "description", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "url", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_validation_rule[] = {
+    {1, "rule", PROTO_STRING, 0, NULL},
+    {2, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "messageExpression", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "reason", PROTO_STRING, 0, NULL},
+    {5, "fieldPath", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "optionalOldSelf", PROTO_BOOL, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_jsonschema_props[] = {
+    {1, "id", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "$schema", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "$ref", PROTO_STRING, 0, NULL},
+    {4, "description", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "type", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "format", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {7, "title", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {8, "default", PROTO_JSON, 0, NULL},
+    {9, "maximum", PROTO_DOUBLE, 0, NULL},
+    {10, "exclusiveMaximum", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {11, "minimum", PROTO_DOUBLE, 0, NULL},
+    {12, "exclusiveMinimum", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {13, "maxLength", PROTO_INT, 0, NULL},
+    {14, "minLength", PROTO_INT, 0, NULL},
+    {15, "pattern", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {16, "maxItems", PROTO_INT, 0, NULL},
+    {17, "minItems", PROTO_INT, 0, NULL},
+    {18, "uniqueItems", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {19, "multipleOf", PROTO_DOUBLE, 0, NULL},
+    {20, "enum", PROTO_JSON, PROTO_REPEATED, NULL},
+    {21, "maxProperties", PROTO_INT, 0, NULL},
+    {22, "minProperties", PROTO_INT, 0, NULL},
+    {23, "required", PROTO_STRING, PROTO_REPEATED, NULL},
+    {24, "items", PROTO_SCHEMA_OR_LIST, 0, apiextensions_v1_jsonschema_props},
+    {25, "allOf", PROTO_MESSAGE, PROTO_REPEATED, apiextensions_v1_jsonschema_props},
+    {26, "oneOf", PROTO_MESSAGE, PROTO_REPEATED, apiextensions_v1_jsonschema_props},
+    {27, "anyOf", PROTO_MESSAGE, PROTO_REPEATED, apiextensions_v1_jsonschema_props},
+    {28, "not", PROTO_MESSAGE, 0, apiextensions_v1_jsonschema_props},
+    {29, "properties", PROTO_MESSAGE, PROTO_MAP, apiextensions_v1_jsonschema_props},
+    {30, "additionalProperties", PROTO_SCHEMA_OR_BOOL, 0, apiextensions_v1_jsonschema_props},
+    {31, "patternProperties", PROTO_MESSAGE, PROTO_MAP, apiextensions_v1_jsonschema_props},
+    {32, "dependencies", PROTO_SCHEMA_OR_STRINGS, PROTO_MAP, apiextensions_v1_jsonschema_props},
+    {33, "additionalItems", PROTO_SCHEMA_OR_BOOL, 0, apiextensions_v1_jsonschema_props},
+    {34, "definitions", PROTO_MESSAGE, PROTO_MAP, apiextensions_v1_jsonschema_props},
+    {35, "externalDocs", PROTO_MESSAGE, 0, apiextensions_v1_external_documentation},
+    {36, "example", PROTO_JSON, 0, NULL},
+    {37, "nullable", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {38, "x-kubernetes-preserve-unknown-fields", PROTO_BOOL, 0, NULL},
+    {39, "x-kubernetes-embedded-resource", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {40, "x-kubernetes-int-or-string", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {41, "x-kubernetes-list-map-keys", PROTO_STRING, PROTO_REPEATED, NULL},
+    {42, "x-kubernetes-list-type", PROTO_STRING, 0, NULL},
+    {43, "x-kubernetes-map-type", PROTO_STRING, 0, NULL},
+    {44, "x-kubernetes-validations", PROTO_MESSAGE, PROTO_REPEATED, apiextensions_v1_validation_rule},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_validation[] = {
+    {1, "openAPIV3Schema", PROTO_MESSAGE, 0, apiextensions_v1_jsonschema_props},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_subresource_status[] = {
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_subresource_scale[] = {
+    {1, "specReplicasPath", PROTO_STRING, 0, NULL},
+    {2, "statusReplicasPath", PROTO_STRING, 0, NULL},
+    {3, "labelSelectorPath", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_subresources[] = {
+    {1, "status", PROTO_MESSAGE, 0, apiextensions_v1_custom_resource_subresource_status},
+    {2, "scale", PROTO_MESSAGE, 0, apiextensions_v1_custom_resource_subresource_scale},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_column_definition[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "type", PROTO_STRING, 0, NULL},
+    {3, "format", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "description", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "priority", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {6, "jsonPath", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_selectable_field[] = {
+    {1, "jsonPath", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_definition_version[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "served", PROTO_BOOL, 0, NULL},
+    {3, "storage", PROTO_BOOL, 0, NULL},
+    {7, "deprecated", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {8, "deprecationWarning", PROTO_STRING, 0, NULL},
+    {4, "schema", PROTO_MESSAGE, 0, apiextensions_v1_custom_resource_validation},
+    {5, "subresources", PROTO_MESSAGE, 0, apiextensions_v1_custom_resource_subresources},
+    {6, "additionalPrinterColumns", PROTO_MESSAGE, PROTO_REPEATED, apiextensions_v1_custom_resource_column_definition},
+    {9, "selectableFields", PROTO_MESSAGE, PROTO_REPEATED, apiextensions_v1_selectable_field},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_service_reference[] = {
+    {1, "namespace", PROTO_STRING, 0, NULL},
+    {2, "name", PROTO_STRING, 0, NULL},
+    {3, "path", PROTO_STRING, 0, NULL},
+    {4, "port", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_webhook_client_config[] = {
+    {3, "url", PROTO_STRING, 0, NULL},
+    {1, "service", PROTO_MESSAGE, 0, apiextensions_v1_service_reference},
+    {2, "caBundle", PROTO_BYTES, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_webhook_conversion[] = {
+    {2, "clientConfig", PROTO_MESSAGE, 0, apiextensions_v1_webhook_client_config},
+    {3, "conversionReviewVersions", PROTO_STRING, PROTO_REPEATED, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_conversion[] = {
+    {1, "strategy", PROTO_STRING, 0, NULL},
+    {2, "webhook", PROTO_MESSAGE, 0, apiextensions_v1_webhook_conversion},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_definition_spec[] = {
+    {1, "group", PROTO_STRING, 0, NULL},
+    {3, "names", PROTO_MESSAGE, 0, apiextensions_v1_custom_resource_definition_names},
+    {4, "scope", PROTO_STRING, 0, NULL},
+    {7, "versions", PROTO_MESSAGE, PROTO_REPEATED, apiextensions_v1_custom_resource_definition_version},
+    {9, "conversion", PROTO_MESSAGE, 0, apiextensions_v1_custom_resource_conversion},
+    {10, "preserveUnknownFields", PROTO_BOOL, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_definition_condition[] = {
+    {1, "type", PROTO_STRING, 0, NULL},
+    {2, "status", PROTO_STRING, 0, NULL},
+    {3, "lastTransitionTime", PROTO_TIME, 0, NULL},
+    {4, "reason", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {5, "message", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {6, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_definition_status[] = {
+    {1, "conditions", PROTO_MESSAGE, PROTO_REPEATED, apiextensions_v1_custom_resource_definition_condition},
+    {2, "acceptedNames", PROTO_MESSAGE, 0, apiextensions_v1_custom_resource_definition_names},
+    {3, "storedVersions", PROTO_STRING, PROTO_REPEATED, NULL},
+    {4, "observedGeneration", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field apiextensions_v1_custom_resource_definition[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, apiextensions_v1_custom_resource_definition_spec},
+    {3, "status", PROTO_MESSAGE, 0, apiextensions_v1_custom_resource_definition_status},
+    {0},
+};
+
 static const struct proto_field apps_v1_controller_revision[] = {
     {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
     {2, "data", PROTO_JSON, 0, NULL},
     {3, "revision", PROTO_INT, 0, NULL},
-    {0},
-};
-
-static const struct proto_field core_v1_pod_template_spec[] = {
-    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
-    {2, "spec", PROTO_MESSAGE, 0, core_v1_pod_spec},
     {0},
 };
 
@@ -2711,6 +3136,113 @@ static const struct proto_field events_v1_event[] = {
     {0},
 };
 
+static const struct proto_field networking_v1_service_backend_port[] = {
+    {1, "name", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "number", PROTO_INT, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_service_backend[] = {
+    {1, "name", PROTO_STRING, 0, NULL},
+    {2, "port", PROTO_MESSAGE, 0, networking_v1_service_backend_port},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_backend[] = {
+    {4, "service", PROTO_MESSAGE, 0, networking_v1_ingress_service_backend},
+    {3, "resource", PROTO_MESSAGE, 0, core_v1_typed_local_object_reference},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_tls[] = {
+    {1, "hosts", PROTO_STRING, PROTO_REPEATED, NULL},
+    {2, "secretName", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field networking_v1_httpingress_path[] = {
+    {1, "path", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {3, "pathType", PROTO_STRING, 0, NULL},
+    {2, "backend", PROTO_MESSAGE, 0, networking_v1_ingress_backend},
+    {0},
+};
+
+static const struct proto_field networking_v1_httpingress_rule_value[] = {
+    {1, "paths", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_httpingress_path},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_rule_value[] = {
+    {1, "http", PROTO_MESSAGE, 0, networking_v1_httpingress_rule_value},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_rule[] = {
+    {1, "host", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "IngressRuleValue", PROTO_INLINE, 0, networking_v1_ingress_rule_value},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_spec[] = {
+    {4, "ingressClassName", PROTO_STRING, 0, NULL},
+    {1, "defaultBackend", PROTO_MESSAGE, 0, networking_v1_ingress_backend},
+    {2, "tls", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_ingress_tls},
+    {3, "rules", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_ingress_rule},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_port_status[] = {
+    {1, "port", PROTO_INT, 0, NULL},
+    {2, "protocol", PROTO_STRING, 0, NULL},
+    {3, "error", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_load_balancer_ingress[] = {
+    {1, "ip", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "hostname", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {4, "ports", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_ingress_port_status},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_load_balancer_status[] = {
+    {1, "ingress", PROTO_MESSAGE, PROTO_REPEATED, networking_v1_ingress_load_balancer_ingress},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_status[] = {
+    {1, "loadBalancer", PROTO_MESSAGE, 0, networking_v1_ingress_load_balancer_status},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, networking_v1_ingress_spec},
+    {3, "status", PROTO_MESSAGE, 0, networking_v1_ingress_status},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_class_parameters_reference[] = {
+    {1, "apiGroup", PROTO_STRING, 0, NULL},
+    {2, "kind", PROTO_STRING, 0, NULL},
+    {3, "name", PROTO_STRING, 0, NULL},
+    {4, "scope", PROTO_STRING, 0, NULL},
+    {5, "namespace", PROTO_STRING, 0, NULL},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_class_spec[] = {
+    {1, "controller", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {2, "parameters", PROTO_MESSAGE, 0, networking_v1_ingress_class_parameters_reference},
+    {0},
+};
+
+static const struct proto_field networking_v1_ingress_class[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, networking_v1_ingress_class_spec},
+    {0},
+};
+
 static const struct proto_field networking_v1_network_policy_port[] = {
     {1, "protocol", PROTO_STRING, 0, NULL},
     {2, "port", PROTO_INT_OR_STRING, 0, NULL},
@@ -2754,6 +3286,25 @@ static const struct proto_field networking_v1_network_policy_spec[] = {
 static const struct proto_field networking_v1_network_policy[] = {
     {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
     {2, "spec", PROTO_MESSAGE, 0, networking_v1_network_policy_spec},
+    {0},
+};
+
+static const struct proto_field node_v1_overhead[] = {
+    {1, "podFixed", PROTO_QUANTITY, PROTO_MAP, NULL},
+    {0},
+};
+
+static const struct proto_field node_v1_scheduling[] = {
+    {1, "nodeSelector", PROTO_STRING, PROTO_MAP, NULL},
+    {2, "tolerations", PROTO_MESSAGE, PROTO_REPEATED, core_v1_toleration},
+    {0},
+};
+
+static const struct proto_field node_v1_runtime_class[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "handler", PROTO_STRING, 0, NULL},
+    {3, "overhead", PROTO_MESSAGE, 0, node_v1_overhead},
+    {4, "scheduling", PROTO_MESSAGE, 0, node_v1_scheduling},
     {0},
 };
 
@@ -3219,11 +3770,18 @@ const struct proto_message proto_messages[] = {
     {"v1", "PersistentVolume", core_v1_persistent_volume},
     {"v1", "PersistentVolumeClaim", core_v1_persistent_volume_claim},
     {"v1", "Pod", core_v1_pod},
+    {"v1", "PodTemplate", core_v1_pod_template},
+    {"v1", "ReplicationController", core_v1_replication_controller},
     {"v1", "ResourceQuota", core_v1_resource_quota},
     {"v1", "Secret", core_v1_secret},
     {"v1", "Service", core_v1_service},
     {"v1", "ServiceAccount", core_v1_service_account},
     {NULL, "DeleteOptions", meta_v1_delete_options},
+    {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", admissionregistration_v1_mutating_webhook_configuration},
+    {"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", admissionregistration_v1_validating_admission_policy},
+    {"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", admissionregistration_v1_validating_admission_policy_binding},
+    {"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", admissionregistration_v1_validating_webhook_configuration},
+    {"apiextensions.k8s.io/v1", "CustomResourceDefinition", apiextensions_v1_custom_resource_definition},
     {"apps/v1", "ControllerRevision", apps_v1_controller_revision},
     {"apps/v1", "DaemonSet", apps_v1_daemon_set},
     {"apps/v1", "Deployment", apps_v1_deployment},
@@ -3242,7 +3800,10 @@ const struct proto_message proto_messages[] = {
     {"coordination.k8s.io/v1", "Lease", coordination_v1_lease},
     {"discovery.k8s.io/v1", "EndpointSlice", discovery_v1_endpoint_slice},
     {"events.k8s.io/v1", "Event", events_v1_event},
+    {"networking.k8s.io/v1", "Ingress", networking_v1_ingress},
+    {"networking.k8s.io/v1", "IngressClass", networking_v1_ingress_class},
     {"networking.k8s.io/v1", "NetworkPolicy", networking_v1_network_policy},
+    {"node.k8s.io/v1", "RuntimeClass", node_v1_runtime_class},
     {"policy/v1", "Eviction", policy_v1_eviction},
     {"policy/v1", "PodDisruptionBudget", policy_v1_pod_disruption_budget},
     {"policy/v1beta1", "Eviction", policy_v1beta1_eviction},

@@ -9,6 +9,7 @@ enum proto_type {
     PROTO_STRINGS, /* a message whose field 1 is a list of strings; an array in JSON */
     PROTO_BYTES,   /* base64 in JSON */
     PROTO_INT,
+    PROTO_DOUBLE,
     PROTO_BOOL,
     PROTO_MESSAGE,
     PROTO_TIME,       /* Time {seconds, nanos}: whole seconds in JSON */
@@ -17,6 +18,10 @@ enum proto_type {
     PROTO_INT_OR_STRING,
     PROTO_JSON,   /* a message whose field 1 is JSON text: FieldsV1, RawExtension */
     PROTO_INLINE, /* a message whose members are the outer message's in JSON */
+    /* Messages of apiextensions.k8s.io/v1 with a schema, or another value, in JSON. */
+    PROTO_SCHEMA_OR_LIST,    /* {schema = 1, schemas = 2} */
+    PROTO_SCHEMA_OR_BOOL,    /* {bool = 1, schema = 2} */
+    PROTO_SCHEMA_OR_STRINGS, /* {schema = 1, strings = 2} */
 };
 
 enum proto_flags {
@@ -30,7 +35,7 @@ struct proto_field {
     const char *name;
     enum proto_type type;
     unsigned flags;                   /* enum proto_flags */
-    const struct proto_field *fields; /* PROTO_MESSAGE, PROTO_INLINE */
+    const struct proto_field *fields; /* PROTO_MESSAGE, PROTO_INLINE, a schema */
 };
 
 /* A message that is the body of a request. */

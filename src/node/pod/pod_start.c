@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/retry.h"
 #include "base/stamp.h"
+#include "kinds/pod/pod_state.h"
 #include "node/net/names.h"
 #include "node/pod/array_jobs.h"
 #include "node/pod/pod.h"
@@ -308,6 +309,23 @@ static void start_fetching(struct pod *p, const json_t *refs)
     }
 }
 
+/* A pod whose RuntimeClass names a runtime that this node does not have waits, as in Kubernetes. */
+static struct err *check_runtime(struct pod *p)
+{
+    const char *runtime = json_text_at(p->object, "metadata", "annotations", POD_RUNTIME, NULL);
+    AUTO_FREE char *text = NULL;
+
+    if (!runtime)
+        return NULL;
+    text =
+        mem_format("Failed to create pod sandbox: no runtime for \"%s\" is configured: this node "
+                   "has crun, and gives GPUs to containers by itself",
+                   runtime);
+    if (p->retry_ns == 0)
+        pod_events_add(p->set->events, p->object, NULL, "Warning", "FailedCreatePodSandBox", text);
+    return err_new(ERR_FORBIDDEN, "%s", text);
+}
+
 void pod_prepare(struct pod *p)
 {
     AUTO(json_freep) json_t *refs = NULL;
@@ -317,7 +335,9 @@ void pod_prepare(struct pod *p)
         (p->preparation == PREP_WAITING && pod_now_ns(p) < p->retry_at_ns))
         return;
     refs = json_array();
-    e = refs_collect(p->object, refs);
+    e = check_runtime(p);
+    if (!e)
+        e = refs_collect(p->object, refs);
     json_decref(p->refs);
     p->refs = json_object();
     take_known(p, refs);

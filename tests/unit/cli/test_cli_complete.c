@@ -58,7 +58,7 @@ static void knows_what_may_stand_next(void **state)
         {"cancel|train|te", "test"},
         {"drain|", "gpu-01"},
         {"drain|gpu-01|--reas", "--reason"},
-        {"get|po", "pods poddisruptionbudgets podgroups"},
+        {"get|po", "pods podtemplates poddisruptionbudgets podgroups"},
         {"exec|t", "train test"},
         {"exec|train|--|t", ""},
         {"cp|tr", "train :files"},

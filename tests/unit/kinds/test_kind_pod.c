@@ -153,8 +153,6 @@ static void refuses_by_name_what_is_not_implemented(void **state)
         {"", ",\"restartPolicyRules\":[{}]", "spec.containers[0].restartPolicyRules"},
         {"\"hostPID\":true,", "", "spec.hostPID"},
         {"\"hostIPC\":true,", "", "spec.hostIPC"},
-        {"\"runtimeClassName\":\"kata\",", "", "spec.runtimeClassName"},
-        {"\"overhead\":{\"cpu\":\"1\"},", "", "spec.overhead"},
         {"\"securityContext\":{\"seLinuxOptions\":{\"level\":\"s0\"}},", "",
          "spec.securityContext.seLinuxOptions"},
         {"\"affinity\":{\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"

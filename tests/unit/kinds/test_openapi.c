@@ -68,8 +68,8 @@ static void explain_has_something_to_say_of_every_field(void **state)
     assert_string_equal(json_text(containers, "x-kubernetes-patch-merge-key"), "name");
     assert_string_equal(json_text_at(containers, "items", "properties", "image", "type", NULL),
                         "string");
-    assert_non_null(json_at(spec, "runtimeClassName", "description", NULL));
-    assert_true(text_ends_with(json_text_at(spec, "runtimeClassName", "description", NULL),
+    assert_non_null(json_at(spec, "readinessGates", "description", NULL));
+    assert_true(text_ends_with(json_text_at(spec, "readinessGates", "description", NULL),
                                "Not implemented by mete yet: refused."));
 }
 

@@ -2,6 +2,7 @@
 package messages
 
 import (
+	admission "k8s.io/api/admissionregistration/v1"
 	apps "k8s.io/api/apps/v1"
 	authentication "k8s.io/api/authentication/v1"
 	authorization "k8s.io/api/authorization/v1"
@@ -13,6 +14,7 @@ import (
 	discovery "k8s.io/api/discovery/v1"
 	events "k8s.io/api/events/v1"
 	networking "k8s.io/api/networking/v1"
+	node "k8s.io/api/node/v1"
 	policy "k8s.io/api/policy/v1"
 	policybeta "k8s.io/api/policy/v1beta1"
 	rbac "k8s.io/api/rbac/v1"
@@ -20,6 +22,7 @@ import (
 	schedulingalpha "k8s.io/api/scheduling/v1alpha3"
 	schedulingbeta "k8s.io/api/scheduling/v1beta1"
 	storage "k8s.io/api/storage/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -43,11 +46,18 @@ var Bodies = []Body{
 	{"v1", &core.PersistentVolume{}},
 	{"v1", &core.PersistentVolumeClaim{}},
 	{"v1", &core.Pod{}},
+	{"v1", &core.PodTemplate{}},
+	{"v1", &core.ReplicationController{}},
 	{"v1", &core.ResourceQuota{}},
 	{"v1", &core.Secret{}},
 	{"v1", &core.Service{}},
 	{"v1", &core.ServiceAccount{}},
 	{"", &meta.DeleteOptions{}},
+	{"admissionregistration.k8s.io/v1", &admission.MutatingWebhookConfiguration{}},
+	{"admissionregistration.k8s.io/v1", &admission.ValidatingAdmissionPolicy{}},
+	{"admissionregistration.k8s.io/v1", &admission.ValidatingAdmissionPolicyBinding{}},
+	{"admissionregistration.k8s.io/v1", &admission.ValidatingWebhookConfiguration{}},
+	{"apiextensions.k8s.io/v1", &apiextensions.CustomResourceDefinition{}},
 	{"apps/v1", &apps.ControllerRevision{}},
 	{"apps/v1", &apps.DaemonSet{}},
 	{"apps/v1", &apps.Deployment{}},
@@ -66,7 +76,10 @@ var Bodies = []Body{
 	{"coordination.k8s.io/v1", &coordination.Lease{}},
 	{"discovery.k8s.io/v1", &discovery.EndpointSlice{}},
 	{"events.k8s.io/v1", &events.Event{}},
+	{"networking.k8s.io/v1", &networking.Ingress{}},
+	{"networking.k8s.io/v1", &networking.IngressClass{}},
 	{"networking.k8s.io/v1", &networking.NetworkPolicy{}},
+	{"node.k8s.io/v1", &node.RuntimeClass{}},
 	{"policy/v1", &policy.Eviction{}},
 	{"policy/v1", &policy.PodDisruptionBudget{}},
 	{"policy/v1beta1", &policybeta.Eviction{}},

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,6 +31,14 @@ var special = map[reflect.Type]string{
 	reflect.TypeFor[meta.FieldsV1]():        "PROTO_JSON",
 	reflect.TypeFor[runtime.RawExtension](): "PROTO_JSON",
 	reflect.TypeFor[[]byte]():               "PROTO_BYTES",
+	reflect.TypeFor[apiextensions.JSON]():   "PROTO_JSON",
+}
+
+// Types whose JSON is a schema, or one of another type.
+var schemas = map[reflect.Type]string{
+	reflect.TypeFor[apiextensions.JSONSchemaPropsOrArray]():       "PROTO_SCHEMA_OR_LIST",
+	reflect.TypeFor[apiextensions.JSONSchemaPropsOrBool]():        "PROTO_SCHEMA_OR_BOOL",
+	reflect.TypeFor[apiextensions.JSONSchemaPropsOrStringArray](): "PROTO_SCHEMA_OR_STRINGS",
 }
 
 type writer struct {
@@ -58,6 +67,11 @@ func (w *writer) typeOf(t reflect.Type) (kind, table string, flags []string) {
 	if s, ok := special[t]; ok {
 		return s, "NULL", nil
 	}
+	if s, ok := schemas[t]; ok {
+		props := reflect.TypeFor[apiextensions.JSONSchemaProps]()
+		w.message(props)
+		return s, tableName(props), nil
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return w.typeOf(t.Elem())
@@ -65,6 +79,8 @@ func (w *writer) typeOf(t reflect.Type) (kind, table string, flags []string) {
 		return "PROTO_STRING", "NULL", nil
 	case reflect.Int32, reflect.Int64:
 		return "PROTO_INT", "NULL", nil
+	case reflect.Float64:
+		return "PROTO_DOUBLE", "NULL", nil
 	case reflect.Bool:
 		return "PROTO_BOOL", "NULL", nil
 	case reflect.Slice:
