@@ -6,7 +6,8 @@
 
 enum {
     UMASK_MAX = 0777,
-    CPUS_MAX = 4096
+    CPUS_MAX = 4096,
+    PROGRAMS_MAX = 16 /* around a task, on each side */
 };
 
 static struct err *plan_wrong(const char *member)
@@ -108,6 +109,19 @@ static struct err *read_size(const json_t *pty, struct step_plan *p)
     return NULL;
 }
 
+static struct err *read_programs(const json_t *plan, const char *member, const char ***ret)
+{
+    const json_t *list = json_object_get(plan, member);
+
+    if (!is_texts(list) || json_array_size(list) > PROGRAMS_MAX)
+        return plan_wrong(member);
+    *ret = plan_texts(list, NULL);
+    for (const char **one = *ret; *one; one++)
+        if (**one != '/')
+            return plan_wrong(member);
+    return NULL;
+}
+
 static struct err *plan_read_all(struct step_plan *p)
 {
     const json_t *plan = p->document;
@@ -130,6 +144,8 @@ static struct err *plan_read_all(struct step_plan *p)
     if (p->pmi_size < 0 || p->pmi_size > UINT16_MAX + 1 ||
         (p->pmi_size > 0 && p->pmi_size < (int64_t)n))
         return plan_wrong("pmi");
+    TRY(read_programs(plan, "prologs", &p->prologs));
+    TRY(read_programs(plan, "epilogs", &p->epilogs));
     if (json_object_get(plan, "pty"))
         TRY(read_size(json_object_get(plan, "pty"), p));
     for (size_t i = 0; i < n; i++) {
@@ -166,6 +182,8 @@ void step_plan_done(struct step_plan *p)
         vec_done(&task->cpus);
     }
     vec_done(&p->tasks);
+    free(p->prologs);
+    free(p->epilogs);
     json_decref(p->document);
     *p = (struct step_plan){0};
 }

@@ -8,6 +8,8 @@
  *   "pty"      {"columns", "rows"}: the first task has a terminal; absent: none has
  *   "pmi"      {"size", "job", "mapping"}: the tasks have PMI (pmi_server.h) for "size" ranks, at
  *              STEP_PMI_FD; absent: they have none
+ *   "prologs", "epilogs"  programs that run before and after each task, in their order: absolute
+ *              paths; absent: none
  *   "tasks"    [{"rank", "argv", "env", "gpus", "cpus", "stdin", "stdout", "stderr"}...]
  * Of a task, "argv" replaces that of all, "env" is added. "gpus" are places in the list of devices
  * that the manager has in CUDA_VISIBLE_DEVICES; absent: all of them. "cpus" are numbers of cpus
@@ -56,6 +58,8 @@ struct step_plan {
     int64_t pmi_size; /* 0: no PMI server */
     const char *pmi_job;
     const char *pmi_mapping; /* NULL: unknown */
+    const char **prologs;    /* end with NULL */
+    const char **epilogs;
     VEC(struct step_task_plan) tasks;
 };
 

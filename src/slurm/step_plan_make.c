@@ -170,6 +170,28 @@ static json_t *make_pmi(const struct step_make *m)
     return pmi;
 }
 
+static void put_program(json_t *plan, const char *member, const char *cwd, const char *path)
+{
+    AUTO_FREE char *whole = NULL;
+
+    if (!path || !*path)
+        return;
+    whole = *path == '/' ? mem_strdup(path) : mem_format("%s/%s", cwd, path);
+    (void)json_array_append_new(json_array_at(plan, member),
+                                json_text_new(whole)); /* fresh: cannot fail */
+}
+
+/* The site's programs are around those of the step. */
+static void put_programs(const struct step_make *m, size_t i, json_t *plan)
+{
+    const json_t *step = step_make_submit(m, i)->step;
+
+    put_program(plan, "prologs", m->caller.cwd, json_text(m->allocation, "taskProlog"));
+    put_program(plan, "prologs", m->caller.cwd, json_text(step, "taskProlog"));
+    put_program(plan, "epilogs", m->caller.cwd, json_text(step, "taskEpilog"));
+    put_program(plan, "epilogs", m->caller.cwd, json_text(m->allocation, "taskEpilog"));
+}
+
 static struct err *make_task(const struct step_make *m, size_t i, size_t local, json_t *tasks)
 {
     uint32_t rank = m->layout.nodes.at[i].ranks.at[local];
@@ -199,6 +221,7 @@ struct err *step_make_plan(const struct step_make *m, size_t i, json_t **ret)
     json_put_int(plan, "umask", m->caller.umask);
     if (json_bool(m->submit->step, "pty", false))
         json_put(plan, "pty", json_object());
+    put_programs(m, i, plan);
     if (step_make_has_pmi(m))
         json_put(plan, "pmi", make_pmi(m));
     for (size_t local = 0; local < m->layout.nodes.at[i].ranks.n; local++)

@@ -1,4 +1,5 @@
-"""Programs that slurm.conf names: Prolog and Epilog of root around jobs, MailProg for --mail-type."""
+"""Programs that slurm.conf names: Prolog and Epilog of root around jobs, TaskProlog and TaskEpilog of the user around tasks, MailProg
+for --mail-type."""
 
 import os
 import re
@@ -12,6 +13,8 @@ Prolog={dir}/prolog.d/*
 Epilog={dir}/epilog
 PrologEpilogTimeout=20
 PrologFlags=Alloc
+TaskProlog={dir}/task-prolog
+TaskEpilog={dir}/task-epilog
 MailProg={dir}/mail
 NodeName={node} CPUs=2 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES
@@ -19,6 +22,24 @@ PartitionName=main Nodes=ALL Default=YES
 NOTE = """#!/bin/sh
 echo "{name} $SLURM_JOB_ID $SLURM_JOB_USER $SLURM_JOB_PARTITION $SLURM_SCRIPT_CONTEXT $SLURMD_NODENAME $(id -u) [$SECRET] [$SLURM_JOB_GPUS]" >>{dir}/notes
 test ! -e {dir}/fail-{name}
+"""
+TASK_PROLOG = """#!/bin/sh
+[ -n "$SLURM_TASK_PID" ] || exit 3
+[ -n "$SAYS" ] || exit 0
+echo "export WAY=a b=c"
+echo "unset GONE"
+echo "print of the site: $SLURM_SCRIPT_CONTEXT $(cat | wc -c)"
+echo "no such word"
+[ ! -e {dir}/fail-task ] || [ $SLURM_PROCID != 0 ]
+"""
+OWN_PROLOG = """#!/bin/sh
+echo "export WAY=$WAY, then the step's"
+echo "print  of the step"
+"""
+TASK_EPILOG = """#!/bin/sh
+echo unseen
+echo "$(basename $0) $SLURM_SCRIPT_CONTEXT $SLURM_PROCID $SLURM_TASK_PID [$WAY]" >>{dir}/task-notes
+[ "$1$SAYS" != loud ] || exit 3
 """
 MAIL = """#!/bin/sh
 printf '%s|' "$@" >>{dir}/letters
@@ -54,11 +75,16 @@ def test_slurm_programs():
     for name in ("a", "b"):
         program(os.path.join(m.dir, "prolog.d", name), NOTE.format(name=name, dir=m.dir))
     program(os.path.join(m.dir, "epilog"), NOTE.format(name="epilog", dir=m.dir))
+    program(os.path.join(m.dir, "task-prolog"), TASK_PROLOG.format(dir=m.dir))
+    program(os.path.join(m.dir, "own-prolog"), OWN_PROLOG)
+    for name in ("task-epilog", "own-epilog"):
+        program(os.path.join(m.dir, name), TASK_EPILOG.format(dir=m.dir))
     program(os.path.join(m.dir, "mail"), MAIL.format(dir=m.dir))
     m.arguments = ["--slurm-conf", conf]
     with m:
         s = Site(m, conf)
         runs_around_jobs(s, node)
+        runs_around_tasks(s)
         drains_when_a_prolog_fails(s, node)
         drains_when_an_epilog_fails(s, node)
         tells_how_jobs_end(s)
@@ -77,6 +103,39 @@ def runs_around_jobs(s, node):
     wait(lambda: notes(s.m)[-1].startswith("epilog "), "the epilog runs behind the end of srun")
     r = s.call("sbatch", "--container-image=x", "--wrap=true")
     check(r.code == 1 and "runs no Prolog and no Epilog of slurm.conf yet" in r.err, r)
+
+
+def runs_around_tasks(s):
+    """A line of a task's output says what its prologs made of its variables."""
+    look = 'echo "$WAY|${GONE-none}|$$"; [ $$ = $SLURM_TASK_PID ]'
+    r = s.call("srun", "--task-prolog=own-prolog", f"--task-epilog={s.m.dir}/own-epilog", "--export=ALL,SAYS=yes,GONE=1", "sh", "-c", look)
+    lines = r.out.splitlines()
+    equal((r.code, lines[:2]), (0, ["of the site: prolog_task 0", " of the step"]), r)
+    way, gone, pid = lines[2].split("|")
+    equal((way, gone, lines[3:], r.err), ("a b=c, then the step's", "none", [], ""), r)
+    ends = wait(lambda: len(found := task_notes(s.m)) > 1 and found, "both epilogs ran")
+    equal(ends[-2:], [f"{name} epilog_task 0 {pid} []" for name in ("own-epilog", "task-epilog")])
+    r = s.call("srun", "--export=ALL,SAYS=loud", "true")  # the failure of an epilog changes nothing
+    check(r.code == 0 and "task-epilog failed: exited with 3" in r.err, r)
+    program(os.path.join(s.m.dir, "slow"), "#!/bin/sh\nsleep 1000 & wait\n")
+    r = s.call("srun", "--task-epilog=slow", "sh", "-c", "exit 4")
+    check(r.code == 4 and "slow failed: killed after 5 s" in r.err, r)
+    write(os.path.join(s.m.dir, "fail-task"), "")  # that of a prolog ends the step, also the tasks that have begun
+    r = s.call("srun", "-n", "2", "--export=ALL,SAYS=yes", "sleep", "1000")
+    check(r.code != 0 and "task prolog [" in r.err and "failed: exited with 1" in r.err, r)
+    check("task 0 ends the step: its task prolog failed" in r.err, r)
+    os.unlink(os.path.join(s.m.dir, "fail-task"))
+    r = s.call("srun", "--task-prolog=/nonexistent", "true")
+    check(r.code != 0 and "Could not run task prolog [/nonexistent]: No such file or directory" in r.err, r)
+    wait(lambda: (words := [line.split()[0] for line in notes(s.m)]).count("epilog") == words.count("b"), "the epilogs of all jobs ran")
+
+
+def task_notes(m):
+    try:
+        with open(os.path.join(m.dir, "task-notes")) as f:
+            return f.read().splitlines()
+    except FileNotFoundError:
+        return []
 
 
 def drains_when_a_prolog_fails(s, node):

@@ -15,97 +15,6 @@
 #include "base/mem.h"
 #include "cli/slurm/step_private.h"
 
-/* ---- variables ---- */
-
-/* Variables by which programs find their devices: those of the node count, not those of srun. */
-static const char *const device_variables[] = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
-                                               "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
-                                               "ZE_AFFINITY_MASK"};
-
-static bool is_device_variable(const char *text)
-{
-    for (size_t i = 0; i < COUNT(device_variables); i++) {
-        size_t size = strlen(device_variables[i]);
-
-        if (strncmp(text, device_variables[i], size) == 0 && text[size] == '=')
-            return true;
-    }
-    return false;
-}
-
-struct variables {
-    char **at;
-    size_t n;
-    size_t room;
-};
-
-/* Sets a variable; the list takes the text. */
-static void set_variable(struct variables *all, char *text)
-{
-    size_t size = strcspn(text, "=");
-
-    VEC_EACH (all, one)
-        if (strncmp(*one, text, size) == 0 && (*one)[size] == '=') {
-            free(*one);
-            *one = text;
-            return;
-        }
-    vec_add(all, text);
-}
-
-static struct str device_at(const char *list, int64_t place)
-{
-    struct str rest = str_of(list);
-    struct str one = {0};
-
-    for (int64_t i = 0; i <= place; i++)
-        one = rest.at ? str_cut(&rest, ',') : (struct str){0};
-    return one;
-}
-
-/* The task's devices out of those of the manager; without a list their places. */
-static void set_devices(struct variables *all, const struct step_task_plan *task)
-{
-    const char *list = getenv("CUDA_VISIBLE_DEVICES"); /* NOLINT(concurrency-mt-unsafe) */
-    struct buf text = {0};
-
-    buf_add_text(&text, "CUDA_VISIBLE_DEVICES=");
-    for (size_t i = 0; i < task->gpus.n; i++) {
-        struct str one = device_at(list, task->gpus.at[i]);
-
-        buf_printf(&text, "%s", i > 0 ? "," : "");
-        if (list)
-            buf_add(&text, one.at, one.size);
-        else
-            buf_printf(&text, "%lld", (long long)task->gpus.at[i]);
-    }
-    set_variable(all, buf_steal(&text));
-}
-
-char **step_env_make(const struct step_task_plan *task)
-{
-    struct variables all = {0};
-
-    for (char **own = environ; *own; own++)
-        vec_add(&all, mem_strdup(*own));
-    for (const char **one = task->env; *one; one++)
-        if (strchr(*one, '=') && !is_device_variable(*one))
-            set_variable(&all, mem_strdup(*one));
-    if (task->has_gpus)
-        set_devices(&all, task);
-    vec_add(&all, NULL);
-    return all.at;
-}
-
-void step_env_free(char **env)
-{
-    for (char **one = env; *one; one++)
-        free(*one);
-    free(env);
-}
-
-/* ---- the child ---- */
-
 /* A child has no log: its words go to the task's stderr, as those of slurmstepd. */
 static void child_say(const char *what, const char *name)
 {
@@ -194,7 +103,7 @@ static void child_reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-_Noreturn void step_child_run(const struct step_child *c)
+_Noreturn void step_child_run(struct step_child *c)
 {
     (void)setsid();
     if (c->has_terminal)
@@ -209,7 +118,12 @@ _Noreturn void step_child_run(const struct step_child *c)
     child_bind(c->task);
     (void)umask((mode_t)c->plan->umask);
     child_enter(c->plan->cwd);
-    environ = (char **)(uintptr_t)c->env;
+    step_env_set(&c->env, mem_format("SLURM_TASK_PID=%d", (int)getpid()));
+    if (!step_prologs_run(c->plan, &c->env)) {
+        *c->has_failed_prolog = true;
+        _exit(1);
+    }
+    environ = c->env;
     (void)execvp(c->task->argv[0], (char *const *)(uintptr_t)c->task->argv);
     child_fail("execve()", c->task->argv[0]);
 }

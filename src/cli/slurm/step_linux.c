@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -191,7 +192,7 @@ void step_task_ended(struct step_task *t)
     int status = 0;
     AUTO(json_freep) json_t *end = json_object();
 
-    if (t->is_over || wait4(t->pid, &status, WNOHANG, &usage) != t->pid)
+    if (t->has_ended || wait4(t->pid, &status, WNOHANG, &usage) != t->pid)
         return;
     loop_io_want(t->pid_io, false, false);
     json_put_int(end, "exit", WIFEXITED(status) ? WEXITSTATUS(status) : 0);
@@ -201,6 +202,16 @@ void step_task_ended(struct step_task *t)
     json_put_int(end, "maxRssBytes", (int64_t)usage.ru_maxrss << 10);
     t->end = json_format(end);
     step_task_signal(t, SIGKILL); /* what it left in its group */
+    t->has_ended = true;
+    if (s->failed_prologs[t->place])
+        step_say(s, STEP_ABORT, t->plan->rank, STR("its task prolog failed"));
+    step_epilogs_run(t);
+}
+
+void step_task_over(struct step_task *t)
+{
+    struct step *s = t->step;
+
     t->is_over = true;
     s->n_over++;
     if (s->n_over == s->tasks.n) {
@@ -241,6 +252,10 @@ static struct err *step_start(struct step *s, struct str line)
     TRY(step_plan_read(line, &s->plan));
     s->has_plan = true;
     step_pmi_open(s);
+    s->failed_prologs = mmap(NULL, s->plan.tasks.n * sizeof(bool), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s->failed_prologs == MAP_FAILED)
+        return err_errno(errno, "share memory with the tasks");
     VEC_EACH (&s->plan.tasks, plan) {
         struct step_task *task = mem_alloc(sizeof(*task));
 
@@ -255,6 +270,7 @@ static struct err *step_start(struct step *s, struct str line)
         vec_add(&s->tasks, task);
         e = step_task_start(task);
         if (e) { /* this task has no end that would be seen */
+            task->has_ended = true;
             task->is_over = true;
             s->n_over++;
             return e;

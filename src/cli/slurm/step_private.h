@@ -30,6 +30,8 @@ struct step_task {
     struct loop_io *pmi_io;
     struct buf answers;   /* for the socket */
     bool input_has_ended; /* no bytes follow those */
+    bool has_ended;       /* its epilogs may still run */
+    size_t n_epilogs;     /* that have run */
     bool is_over;
 };
 
@@ -48,6 +50,7 @@ struct step {
     int listener;           /* for sattach; -1: none */
     struct loop_io *listener_io;
     VEC(struct step_attachment *) attachments;
+    bool *failed_prologs; /* of each task; shared with the children */
     size_t n_over;
     bool is_ending;    /* the connection broke: the tasks get signals */
     bool is_finishing; /* all tasks are over: only `sent` is left */
@@ -60,6 +63,8 @@ struct step {
 /* step_linux.c */
 void step_say(struct step *s, char kind, uint32_t rank, struct str payload);
 void step_task_ended(struct step_task *t);
+/* The task has ended, and its epilogs have run. */
+void step_task_over(struct step_task *t);
 /* Gives input to a task, or to all: STEP_ALL_RANKS. */
 void step_feed(struct step *s, uint32_t rank, struct str bytes);
 /* Does a task leave more input unread than is kept? Then nobody sends more. */
@@ -115,15 +120,27 @@ struct err *step_pmi_take(struct step *s, struct str payload) MUST_CHECK;
 struct step_child {
     const struct step_plan *plan;
     const struct step_task_plan *task;
-    char *const *env;
-    int input; /* become descriptors 0, 1 and 2; -1: by the plan */
+    char **env;              /* owned by the child */
+    bool *has_failed_prolog; /* shared with the manager */
+    int input;               /* become descriptors 0, 1 and 2; -1: by the plan */
     int output;
     int errors;
     int pmi;           /* becomes STEP_PMI_FD; -1: none */
     bool has_terminal; /* `input` is the terminal of the task */
 };
-_Noreturn void step_child_run(const struct step_child *c);
-/* The variables of the task: those of this process, the plan's, the devices. The caller frees the
- * list and the texts: step_env_free. */
+_Noreturn void step_child_run(struct step_child *c);
+
+/* step_env_linux.c: the variables of the task: those of this process, the plan's, the devices. The
+ * caller frees the list, which ends with NULL, and the texts: step_env_free. */
 char **step_env_make(const struct step_task_plan *task);
+void step_env_set(char ***env, char *taken); /* "NAME=VALUE" */
+void step_env_unset(char **env, struct str name);
 void step_env_free(char **env);
+
+/*
+ * step_programs_linux.c: the programs of the plan around tasks. In the child, before the task: each
+ * prolog may change the variables by its output. False: one failed, which the task's stderr tells.
+ */
+bool step_prologs_run(const struct step_plan *plan, char ***env);
+/* In the manager, after the end of the task: runs the epilogs, and then step_task_over. */
+void step_epilogs_run(struct step_task *t);

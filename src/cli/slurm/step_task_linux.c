@@ -146,7 +146,7 @@ void step_task_drain(struct step_task *t)
 
 void step_task_signal(const struct step_task *t, int signal)
 {
-    if (t->pid > 0 && !t->is_over)
+    if (t->pid > 0 && !t->has_ended)
         (void)kill(-t->pid, signal); /* the group of a task that just ended is gone */
 }
 
@@ -239,7 +239,7 @@ static struct loop_io *task_io(struct step_task *t, int fd, loop_io_fn fn, bool 
 
 /* Signals wait until the child has the handlers of its program: those of this process would swallow
  * them. */
-static struct err *task_fork(struct step_task *t, const struct step_child *child)
+static struct err *task_fork(struct step_task *t, struct step_child *child)
 {
     sigset_t all;
     sigset_t former;
@@ -261,14 +261,15 @@ struct err *step_task_start(struct step_task *t)
     struct task_ends c = {-1, -1, -1, -1};
     char **env = step_env_make(t->plan);
     struct err *e = make_all_ends(t, &c);
-    const struct step_child child = {.plan = &t->step->plan,
-                                     .task = t->plan,
-                                     .env = env,
-                                     .input = c.input,
-                                     .output = c.output,
-                                     .errors = c.errors,
-                                     .pmi = c.pmi,
-                                     .has_terminal = has_terminal(t)};
+    struct step_child child = {.plan = &t->step->plan,
+                               .task = t->plan,
+                               .env = env,
+                               .has_failed_prolog = &t->step->failed_prologs[t->place],
+                               .input = c.input,
+                               .output = c.output,
+                               .errors = c.errors,
+                               .pmi = c.pmi,
+                               .has_terminal = has_terminal(t)};
 
     if (!e)
         e = task_fork(t, &child);

@@ -300,6 +300,8 @@ static void allocation_put(const struct sjob *j, size_t index, json_t *to)
         json_put_int(to, "arrayJobId", j->id);
     }
     json_put_text(to, "mpiDefault", json_text(slurm_settings(j->jobs), "MpiDefault"));
+    json_put_text(to, "taskProlog", json_text(slurm_settings(j->jobs), "TaskProlog"));
+    json_put_text(to, "taskEpilog", json_text(slurm_settings(j->jobs), "TaskEpilog"));
     json_put(to, "nodes", json_array());
     if (p && p->state == SJOB_RUNNING && p->node)
         allocation_put_nodes(j, index, json_array_at(to, "nodes"));

@@ -40,9 +40,9 @@
  * (of an array), state, reason and message of a wait, nodes (array in the order of ranks: node,
  * pod, address, ready (bool: steps can start), cpus, memory, gpus (a count)), and of the request
  * tasks, tasksPerNode, cpusPerTask, overcommit, gpusPerTask, name, workDir; mpiDefault
- * (MpiDefault of slurm.conf; absent: not set); of a heterogeneous job also components (array: the
- * same members of each, nodeCount), component of each node, and component of the answer if `ids`
- * names one alone; {}: there is no such job.
+ * (MpiDefault of slurm.conf; absent: not set), taskProlog and taskEpilog (likewise); of a
+ * heterogeneous job also components (array: the same members of each, nodeCount), component of each
+ * node, and component of the answer if `ids` names one alone; {}: there is no such job.
  *
  * "diag" is an object: since (the controller's start); jobs and elements of arrays since then:
  * submitted, started (attempts), completed, cancelled, failed (all other ends); pending, running

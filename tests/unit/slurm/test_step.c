@@ -279,6 +279,8 @@ static void refuses_plans_that_are_none(void **state)
         "{\"tasks\":[{\"rank\":0,\"gpus\":[-1]}],\"cwd\":\"/\",\"argv\":[\"x\"]}",
         "{\"tasks\":[{\"rank\":0,\"stdin\":1}],\"cwd\":\"/\",\"argv\":[\"x\"]}",
         "{\"tasks\":[{\"rank\":0}],\"cwd\":\"/\",\"argv\":[\"x\"],\"pty\":1}",
+        "{\"tasks\":[{\"rank\":0}],\"cwd\":\"/\",\"argv\":[\"x\"],\"prologs\":[\"here\"]}",
+        "{\"tasks\":[{\"rank\":0}],\"cwd\":\"/\",\"argv\":[\"x\"],\"epilogs\":{}}",
     };
 
     (void)state;
