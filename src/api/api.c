@@ -45,6 +45,7 @@ struct err *api_new(const struct api_options *o, struct api **ret)
                                 .revoked_arg = a,
                                 .hook_caller = o->hook_caller,
                                 .audit = o->audit,
+                                .rotation = o->rotation,
                                 .node_wait_ns = NODE_WAIT_S * NS_PER_SEC,
                                 .audits_reads = o->audits_reads,
                                 .audit_keep_ns = o->audit_keep_ns,

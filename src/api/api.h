@@ -15,6 +15,7 @@
 struct api;
 struct metrics_maker;
 struct audit_log;
+struct key_rotation;
 struct hook_caller;
 struct node_stats;
 
@@ -53,11 +54,12 @@ struct api_options {
     struct objects *objects;               /* kinds/object/objects.h, over `store` */
     const struct hook_caller *hook_caller; /* calls webhooks; borrowed; NULL: nobody is asked */
     const struct audit_log *audit; /* access/audit_log.h; borrowed; NULL: nothing is recorded */
-    bool audits_reads;             /* record all reads, too */
-    int64_t audit_keep_ns;         /* age at which the audit's lines are removed; 0: never */
-    const char *nodes_file;        /* access/node_credentials.h; read again when it changes; may be
-                                      missing or NULL */
-    const struct http_door *page;  /* the web page; NULL: none */
+    const struct key_rotation *rotation; /* access/keyring.h; borrowed; NULL: none */
+    bool audits_reads;                   /* record all reads, too */
+    int64_t audit_keep_ns;               /* age at which the audit's lines are removed; 0: never */
+    const char *nodes_file;       /* access/node_credentials.h; read again when it changes; may be
+                                     missing or NULL */
+    const struct http_door *page; /* the web page; NULL: none */
     /* Makes a one-time link to the web page for the caller of `r`. The caller frees it. NULL: there
      * is no page. */
     char *(*make_link)(void *arg, const struct api_request *r, const char *user);

@@ -31,6 +31,7 @@ struct core {
     struct objects *objects;
     struct auth *auth;
     struct signing_key *signing_key;
+    const struct key_rotation *rotation;
     struct node_ca *node_ca; /* NULL: no machine can join */
     char *ca_text;
     struct arena *arena; /* of the present request */
@@ -99,6 +100,7 @@ struct err *core_new(const struct core_options *o, struct core **ret)
     c->arena = arena_new();
     c->requests = requests_new(o->loop);
     c->hook_caller = o->hook_caller;
+    c->rotation = o->rotation;
     c->links = node_links_new(o->loop, o->node_wait_ns);
     if (o->signing_key_file)
         e = signing_key_load(o->signing_key_file, &c->signing_key);
@@ -222,6 +224,11 @@ struct kept_report *core_kept_reports(struct core *c)
 const struct metrics_maker *core_metrics(const struct core *c)
 {
     return c->metrics;
+}
+
+const struct key_rotation *core_rotation(const struct core *c)
+{
+    return c->rotation;
 }
 
 const struct audit_log *core_audit_log(const struct core *c)

@@ -10,6 +10,7 @@
 #include "kinds/wire/status.h"
 
 struct audit_log;
+struct key_rotation;
 struct audited;
 struct hook_caller;
 struct core;
@@ -40,6 +41,7 @@ struct core_options {
     void *revoked_arg;
     const struct hook_caller *hook_caller; /* calls webhooks; borrowed; NULL: nobody is asked */
     const struct audit_log *audit;         /* borrowed; NULL: requests are not recorded */
+    const struct key_rotation *rotation;   /* access/keyring.h; borrowed; NULL: none */
     bool audits_reads;                     /* record all reads, too */
     int64_t node_wait_ns;                  /* of nodestream.h */
     int64_t audit_keep_ns; /* age at which lines of the audit are removed; 0: never */
@@ -122,6 +124,7 @@ struct kept_report {
 };
 struct kept_report *core_kept_reports(struct core *c);
 const struct metrics_maker *core_metrics(const struct core *c); /* NULL: none */
+const struct key_rotation *core_rotation(const struct core *c); /* NULL: none */
 const struct audit_log *core_audit_log(const struct core *c);   /* NULL: none */
 bool core_wants_stats(const struct core *c);
 /* For a core that wants samples: takes one, and ends it. */

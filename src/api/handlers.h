@@ -68,6 +68,9 @@ struct err *handle_node_door(struct call *c);
 struct err *handle_sign_in(struct call *c);
 struct err *handle_session(struct call *c);
 
+/* rotate_key.c */
+struct err *handle_secret_key(struct call *c);
+
 /* slurm_token.c */
 struct err *handle_slurm_token(struct call *c);
 

@@ -23,6 +23,7 @@ extern const struct command command_requeue;
 extern const struct command command_move;
 extern const struct command command_free_gpus;
 extern const struct command command_login;
+extern const struct command command_rotate_key;
 extern const struct command command_token;
 extern const struct command command_gpus;
 extern const struct command command_image;

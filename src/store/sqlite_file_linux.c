@@ -9,6 +9,9 @@
  * more changes than a revision has places, its later rows have ids of the following revisions;
  * their column `type` says how many revisions to subtract. A file with such rows is of format 2.
  *
+ * A file whose Secrets are sealed (storage_seal) is of format 3. Deletions are not sealed: they
+ * have no bytes.
+ *
  * SQLite's own checkpoint after a commit ignores a failed sync, and is switched off.
  * sqlite_file_checkpoint takes its place, and the first failed sync ends the use of the file.
  */
@@ -35,7 +38,9 @@
 
 enum {
     FORMAT = 1,
-    FORMAT_LARGE = 2, /* may have transactions of several revisions */
+    FORMAT_LARGE = 2,   /* may have transactions of several revisions */
+    FORMAT_SEALED = 3,  /* and sealed rows */
+    RESEAL_ROWS = 2048, /* looked at in one part */
     CHECKPOINT_PAGES = 1000
 };
 
@@ -50,6 +55,8 @@ enum statement {
     SET_FORMAT,
     INSERT_NOTE,
     FORGET_NOTES,
+    RESEAL_FIND,
+    RESEAL,
     STATEMENTS
 };
 
@@ -65,6 +72,8 @@ static const char *const statement_texts[STATEMENTS] = {
     [SET_FORMAT] = "PRAGMA user_version = 2",
     [INSERT_NOTE] = "INSERT INTO notes VALUES (?1, ?2)",
     [FORGET_NOTES] = "DELETE FROM notes WHERE number < ?1",
+    [RESEAL_FIND] = "SELECT * FROM changes WHERE id > ?1 ORDER BY id LIMIT ?2",
+    [RESEAL] = "UPDATE changes SET bytes = ?2, sum = ?3 WHERE id = ?1",
 };
 
 /* Made at each opening: older versions, which know no notes, leave the table alone. */
@@ -104,6 +113,11 @@ struct sqlite_file {
     struct buf note_text;              /* of the present batch */
     int64_t notes_synced;              /* number of the last line that the keeper has synced */
     int64_t notes_forgotten;           /* the database holds no line before this number */
+    const struct storage_seal *seal;   /* NULL: none */
+    struct buf sealed;                 /* of the present row */
+    struct buf bound;
+    bool is_resealing;
+    int64_t reseal_at; /* id of the last row that was looked at */
     int64_t compacted;
     int64_t format;
     int wal_pages;
@@ -229,12 +243,12 @@ static struct err *check_format(struct sqlite_file *f)
                        "'%s' is another program's database (application id %" PRId64
                        "): use another data directory",
                        f->path, application);
-    if (format > FORMAT_LARGE)
+    if (format > FORMAT_SEALED)
         return err_new(
             ERR_INTERNAL,
             "'%s' was written by a newer mete (format %" PRId64
             ", this version knows up to %d): use the newer version, or restore an older backup",
-            f->path, format, FORMAT_LARGE);
+            f->path, format, FORMAT_SEALED);
     if (format < FORMAT)
         return file_damaged(f, err_new(ERR_INTERNAL, "format %" PRId64 " is unknown", format));
     f->format = format;
@@ -327,6 +341,10 @@ static struct err *set_up(struct sqlite_file *f)
     TRY(exec(f, "create the notes of", notes_text));
     TRY(file_prepare(f));
     TRY(restore_notes(f));
+    if (f->seal && f->format < FORMAT_SEALED) {
+        TRY(exec(f, "set the format of", "PRAGMA user_version = 3"));
+        f->format = FORMAT_SEALED;
+    }
     (void)sqlite3_wal_hook(f->db, on_wal, f);
     return NULL;
 }
@@ -342,6 +360,7 @@ struct err *sqlite_file_open(const char *path, const struct storage_sqlite_optio
 
     f->path = mem_strdup(path);
     f->notes = options->notes;
+    f->seal = options->seal;
     f->note_text.cap = NOTES_BYTES_MAX;
     f->checkpoint_pages = options->checkpoint_pages ? options->checkpoint_pages : CHECKPOINT_PAGES;
     f->checkpoint_at = f->checkpoint_pages;
@@ -367,6 +386,8 @@ void sqlite_file_close(struct sqlite_file *f)
     (void)sqlite3_close(f->db); /* changes that it cannot copy stay in the log */
     reserve_free(f->reserve);
     buf_done(&f->note_text);
+    buf_done(&f->sealed);
+    buf_done(&f->bound);
     free(f->path);
     free(f);
 }
@@ -384,6 +405,36 @@ static struct err *read_compacted(struct sqlite_file *f)
     return NULL;
 }
 
+static bool is_covered(const struct sqlite_file *f, const struct sqlite_row *row)
+{
+    return f->seal && row->bytes.size > 0 && f->seal->covers(&row->key);
+}
+
+/* Makes the bytes of a row as read those that were sealed; valid until the next row. */
+static struct err *row_open(struct sqlite_file *f, struct sqlite_row *row)
+{
+    if (!is_covered(f, row))
+        return NULL;
+    buf_clear(&f->sealed);
+    buf_clear(&f->bound);
+    sqlite_row_bound(row, &f->bound);
+    TRY(f->seal->open(f->seal->self, row->bytes, (struct str){f->bound.at, f->bound.size},
+                      &f->sealed));
+    row->bytes = (struct str){f->sealed.at, f->sealed.size};
+    return NULL;
+}
+
+static void row_seal(struct sqlite_file *f, struct sqlite_row *row)
+{
+    if (!is_covered(f, row))
+        return;
+    buf_clear(&f->sealed);
+    buf_clear(&f->bound);
+    sqlite_row_bound(row, &f->bound);
+    f->seal->seal(f->seal->self, row->bytes, (struct str){f->bound.at, f->bound.size}, &f->sealed);
+    row->bytes = (struct str){f->sealed.at, f->sealed.size};
+}
+
 struct err *sqlite_file_load(struct sqlite_file *f, storage_load_fn fn, void *arg,
                              int64_t *ret_revision, int64_t *ret_compacted)
 {
@@ -398,6 +449,8 @@ struct err *sqlite_file_load(struct sqlite_file *f, storage_load_fn fn, void *ar
     while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
         struct err *e = sqlite_row_read(s, &row);
 
+        if (!e)
+            TRY(row_open(f, &row));
         if (!e)
             e = sqlite_row_load(&row, fn, arg);
         if (e)
@@ -424,8 +477,10 @@ static int write_record(struct sqlite_file *f, const struct storage_record *reco
 {
     sqlite3_stmt *s = f->statements[INSERT];
     struct sqlite_row row = sqlite_row_of(record);
-    int rc = sqlite_row_bind(s, &row);
+    int rc;
 
+    row_seal(f, &row);
+    rc = sqlite_row_bind(s, &row);
     return rc ? rc : step(s);
 }
 
@@ -585,4 +640,95 @@ void sqlite_file_checkpoint(struct sqlite_file *f)
         return;
     reserve_release(f->reserve);
     (void)log_checkpoint(f); /* on a disk that is still full the log grows on until there is room */
+}
+
+/* Sealing anew */
+
+void sqlite_file_reseal(struct sqlite_file *f)
+{
+    if (!f->seal || f->is_failed || !f->seal->begin(f->seal->self))
+        return;
+    f->is_resealing = true;
+    f->reseal_at = 0;
+}
+
+static int reseal_row(struct sqlite_file *f, struct sqlite_row *row)
+{
+    sqlite3_stmt *s = f->statements[RESEAL];
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO_FREE char *bytes = NULL;
+    int rc;
+
+    if (!is_covered(f, row) || f->seal->is_present(f->seal->self, row->bytes))
+        return SQLITE_OK;
+    e = row_open(f, row);
+    if (e)
+        return SQLITE_CORRUPT; /* it was read at the start */
+    bytes = mem_strndup(row->bytes.at, row->bytes.size);
+    row->bytes.at = bytes;
+    row_seal(f, row);
+    rc = sqlite3_bind_int64(s, 1, row->id);
+    rc = rc ? rc : sqlite3_bind_blob(s, 2, row->bytes.at, (int)row->bytes.size, SQLITE_STATIC);
+    rc = rc ? rc : sqlite3_bind_int64(s, 3, sqlite_row_sum(row));
+    return rc ? rc : step(s);
+}
+
+/* Seals what is not sealed by the present key among the next RESEAL_ROWS rows. */
+static int reseal_part(struct sqlite_file *f, bool *ret_more)
+{
+    sqlite3_stmt *s = f->statements[RESEAL_FIND];
+    int64_t at = f->reseal_at;
+    int n = 0;
+    int rc = step(f->statements[BEGIN]);
+
+    rc = rc ? rc : sqlite3_bind_int64(s, 1, at);
+    rc = rc ? rc : sqlite3_bind_int(s, 2, RESEAL_ROWS);
+    while (rc == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW) {
+        struct sqlite_row row = {0};
+        AUTO(err_freep) struct err *e = sqlite_row_read(s, &row);
+
+        rc = e ? SQLITE_CORRUPT : reseal_row(f, &row);
+        at = sqlite3_column_int64(s, 0);
+        n++;
+    }
+    rc = rc ? rc : sqlite3_reset(s);
+    (void)sqlite3_reset(s); /* repeats an error */
+    rc = rc ? rc : step(f->statements[COMMIT]);
+    if (rc == SQLITE_OK)
+        f->reseal_at = at;
+    *ret_more = n == RESEAL_ROWS;
+    return rc;
+}
+
+/* Nothing that earlier keys sealed stays in the log. */
+static void reseal_end(struct sqlite_file *f, const char *why)
+{
+    f->is_resealing = false;
+    if (!why && sqlite3_wal_checkpoint_v2(f->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) !=
+                    SQLITE_OK) {
+        fail(f, "write back the log of");
+        why = f->failure;
+    }
+    f->seal->end(f->seal->self, why);
+}
+
+bool sqlite_file_reseal_more(struct sqlite_file *f)
+{
+    bool is_more = false;
+    int rc;
+
+    if (!f->is_resealing)
+        return false;
+    rc = f->is_failed ? SQLITE_IOERR : reseal_part(f, &is_more);
+    if (rc != SQLITE_OK && !f->is_failed && !is_full(f, rc))
+        fail(f, "seal the Secrets of");
+    if (rc != SQLITE_OK && !sqlite3_get_autocommit(f->db) &&
+        step(f->statements[ROLLBACK]) != SQLITE_OK)
+        fail(f, "roll back a write to");
+    if (rc == SQLITE_OK && is_more)
+        return true;
+    reseal_end(f, rc == SQLITE_OK ? NULL
+                  : f->is_failed  ? f->failure
+                                  : "no space left on the disk: run `mete rotate-key` again");
+    return false;
 }

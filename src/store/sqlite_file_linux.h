@@ -30,4 +30,9 @@ enum storage_result sqlite_file_write(struct sqlite_file *f, const struct storag
  * write, when the write's result was passed on. The next write reports a failure of the copy. */
 void sqlite_file_checkpoint(struct sqlite_file *f);
 
+/* Begins to seal all rows with the present key of the seal, and does a part of it. False: nothing
+ * is left to do. Each part is a transaction of its own. */
+void sqlite_file_reseal(struct sqlite_file *f);
+bool sqlite_file_reseal_more(struct sqlite_file *f);
+
 void sqlite_file_close(struct sqlite_file *f); /* accepts NULL */

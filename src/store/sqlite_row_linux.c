@@ -48,6 +48,20 @@ static uint64_t row_sum(const struct sqlite_row *r)
     return checksum_add(sum, r->bytes.at, r->bytes.size);
 }
 
+int64_t sqlite_row_sum(const struct sqlite_row *row)
+{
+    return (int64_t)row_sum(row);
+}
+
+void sqlite_row_bound(const struct sqlite_row *row, struct buf *ret)
+{
+    const char *const texts[] = {row->key.group, row->key.resource, row->key.ns, row->key.name};
+
+    buf_printf(ret, "%" PRId64, row->id);
+    for (size_t i = 0; i < COUNT(texts); i++)
+        buf_printf(ret, "\n%s", texts[i]);
+}
+
 /* The column's text; NULL if it is no text or contains a NUL. Valid until the next step. */
 static const char *column_text(sqlite3_stmt *s, int column)
 {

@@ -25,6 +25,11 @@ struct err *sqlite_row_read(sqlite3_stmt *s, struct sqlite_row *ret) MUST_CHECK;
 /* Passes the row to `fn` as a record. */
 struct err *sqlite_row_load(const struct sqlite_row *row, storage_load_fn fn, void *arg) MUST_CHECK;
 
+/* What a sealed row is bound to: its id and its key. */
+void sqlite_row_bound(const struct sqlite_row *row, struct buf *ret);
+/* The checksum of a row with these bytes. */
+int64_t sqlite_row_sum(const struct sqlite_row *row);
+
 /* The record as a row, valid as long as the record. */
 struct sqlite_row sqlite_row_of(const struct storage_record *record);
 

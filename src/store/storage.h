@@ -67,6 +67,26 @@ struct storage_notes {
     void *self;
 };
 
+/*
+ * Some objects are sealed on disk: encrypted, and bound to the place of their row. All functions
+ * run in the storage's thread, or before it starts.
+ */
+struct storage_seal {
+    bool (*covers)(const struct store_key *key);
+    /* Appends the sealed form of `bytes`. `bound` is of the row, and the same when it is opened. */
+    void (*seal)(void *self, struct str bytes, struct str bound, struct buf *ret);
+    /* Appends the bytes of a sealed row, or of one that was written before rows were sealed. The
+     * message says what to do. */
+    struct err *(*open)(void *self, struct str sealed, struct str bound, struct buf *ret);
+    /* Is the row sealed with the present key? */
+    bool (*is_present)(void *self, struct str sealed);
+    /* storage_reseal begins. False: it cannot, and does not. */
+    bool (*begin)(void *self);
+    /* All rows are durable under the present key; `why` not NULL: they are not. */
+    void (*end)(void *self, const char *why);
+    void *self;
+};
+
 enum storage_result {
     STORAGE_DURABLE,
     STORAGE_FULL,       /* nothing of the batch was kept; the store may retry */
@@ -93,6 +113,8 @@ struct storage_ops {
      * loop, never from inside.
      */
     void (*commit)(void *self, const struct storage_batch *batch, storage_done_fn done, void *arg);
+    /* storage_reseal */
+    void (*reseal)(void *self);
     /* Waits for the commit in flight, if any, and returns its result instead of calling `done`. */
     enum storage_result (*finish)(void *self);
     void (*free)(void *self);
@@ -112,6 +134,7 @@ struct storage_sqlite_options {
     int64_t reserve_bytes; /* size of the reserve; 0: 8 MiB; negative: none */
     int checkpoint_pages;  /* log pages before a checkpoint; 0: 1000 (4 MB) */
     const struct storage_notes *notes; /* borrowed; NULL: batches have no notes */
+    const struct storage_seal *seal;   /* borrowed; NULL: no object is sealed */
 };
 
 /* ERR_CONFLICT: another process, which the message names, has the directory. ERR_INTERNAL: the file
@@ -119,3 +142,7 @@ struct storage_sqlite_options {
 struct err *storage_sqlite_new(const struct storage_sqlite_options *options,
                                struct storage **ret) MUST_CHECK;
 void storage_free(struct storage *s); /* accepts NULL */
+
+/* Seals all rows with the present key of the seal, a few at a time and between the commits. Call it
+ * after the load. */
+void storage_reseal(struct storage *s);

@@ -44,6 +44,7 @@ struct sqlite_storage {
     struct loop_timer *run_soon; /* without a thread */
 
     _Atomic int turn; /* enum turn */
+    _Atomic bool is_reseal_asked;
     const struct storage_batch *batch;
     enum storage_result result;
     char why[SQLITE_FILE_WHY_SIZE];
@@ -78,14 +79,32 @@ static bool wait_wake(int fd)
     return n == sizeof(count);
 }
 
+/* Seals rows until a wake-up is there. */
+static void storage_reseal_some(struct sqlite_storage *s)
+{
+    struct pollfd p = {.fd = s->to_thread, .events = POLLIN};
+
+    if (atomic_exchange(&s->is_reseal_asked, false))
+        sqlite_file_reseal(s->file);
+    while (sqlite_file_reseal_more(s->file) && poll(&p, 1, 0) <= 0)
+        ;
+}
+
+/* One wake-up may stand for a batch and for a wish to seal. */
 static void *run_thread(void *arg)
 {
     struct sqlite_storage *s = arg;
 
     for (;;) {
+        int turn;
+
+        storage_reseal_some(s);
         (void)wait_wake(s->to_thread);
-        if (atomic_load_explicit(&s->turn, memory_order_acquire) == TURN_END)
+        turn = atomic_load_explicit(&s->turn, memory_order_acquire);
+        if (turn == TURN_END)
             return NULL;
+        if (turn == TURN_LOOP)
+            continue;
         s->result = sqlite_file_write(s->file, s->batch, s->why);
         atomic_store_explicit(&s->turn, TURN_LOOP, memory_order_release);
         eventfd_wake(s->to_loop);
@@ -163,6 +182,20 @@ static void storage_commit(void *self, const struct storage_batch *batch, storag
     eventfd_wake(s->to_thread);
 }
 
+static void storage_reseal_sqlite(void *self)
+{
+    struct sqlite_storage *s = self;
+
+    if (s->is_threaded) {
+        atomic_store(&s->is_reseal_asked, true);
+        eventfd_wake(s->to_thread);
+        return;
+    }
+    sqlite_file_reseal(s->file);
+    while (sqlite_file_reseal_more(s->file))
+        ;
+}
+
 static enum storage_result storage_finish(void *self)
 {
     struct sqlite_storage *s = self;
@@ -208,6 +241,7 @@ static void storage_free_sqlite(void *self)
 static const struct storage_ops sqlite_ops = {
     .load = storage_load,
     .commit = storage_commit,
+    .reseal = storage_reseal_sqlite,
     .finish = storage_finish,
     .free = storage_free_sqlite,
 };
@@ -282,6 +316,11 @@ struct err *storage_sqlite_new(const struct storage_sqlite_options *options, str
     }
     *ret = &s->storage;
     return NULL;
+}
+
+void storage_reseal(struct storage *s)
+{
+    s->ops->reseal(s->self);
 }
 
 void storage_free(struct storage *s)

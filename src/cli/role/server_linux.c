@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "access/audit_files_linux.h"
+#include "access/keyring.h"
 #include "access/passwd_linux.h"
 #include "api/api.h"
 #include "api/hook_calls.h"
@@ -50,6 +51,8 @@ struct server {
     struct role role; /* loop, lifeline, signals */
     struct slurm_rest rest;
     struct audit_files *audit;
+    struct keyring *keyring;
+    struct key_rotation rotation;
     struct storage *storage;
     struct store *store;
     struct custom_kinds *custom_kinds;
@@ -102,6 +105,7 @@ static void server_done(struct server *s)
     objects_free(s->objects);
     hook_calls_free(s->hook_calls);
     storage_free(s->storage);
+    keyring_free(s->keyring);
     audit_files_free(s->audit);
     role_done(&s->role);
     host_roots_done(&s->host_roots);
@@ -192,6 +196,40 @@ static void server_on_sync(void *arg, int64_t ns)
         exporter_observe(s->exporter, OBSERVED_SYNC, NULL, ns, NULL);
 }
 
+static struct err *rotation_begin(void *self)
+{
+    struct server *s = self;
+
+    TRY(keyring_ask(s->keyring));
+    storage_reseal(s->storage);
+    return NULL;
+}
+
+static struct keyring_state rotation_state(void *self)
+{
+    return keyring_state(((struct server *)self)->keyring);
+}
+
+/* Reads the store. Secrets that the key does not open end the start; a new key is in its file
+ * before the first write. */
+static struct err *read_store(struct server *s, struct storage_sqlite_options *storage,
+                              struct store_options *store)
+{
+    AUTO_FREE char *key = mem_format("%s/secrets.key", s->dir);
+
+    TRY(keyring_open(key, &s->keyring));
+    storage->seal = keyring_seal(s->keyring);
+    TRY(storage_sqlite_new(storage, &s->storage));
+    store->storage = s->storage;
+    TRY(store_open(store, &s->store));
+    TRY(keyring_keep(s->keyring));
+    if (keyring_is_stale(s->keyring))
+        storage_reseal(s->storage);
+    s->rotation =
+        (struct key_rotation){.begin = rotation_begin, .state = rotation_state, .self = s};
+    return NULL;
+}
+
 static struct err *open_store(struct server *s)
 {
     AUTO_FREE char *audit_dir = mem_format("%s/audit", s->dir);
@@ -214,9 +252,7 @@ static struct err *open_store(struct server *s)
 
     TRY(audit_files_open(&audit, &s->audit));
     storage.notes = audit_files_notes(s->audit);
-    TRY(storage_sqlite_new(&storage, &s->storage));
-    store.storage = s->storage;
-    TRY(store_open(&store, &s->store));
+    TRY(read_store(s, &storage, &store));
     objects.store = s->store;
     objects.service_network = s->service_network;
     find_address(host, port);
@@ -386,6 +422,7 @@ static struct err *open_doors(struct server *s, const struct cli *c)
         .metrics_pki_dir = metrics_tls[0] == '/' ? metrics_tls : NULL,
         .hook_caller = hook_calls_caller(s->hook_calls),
         .audit = audit_files_log(s->audit),
+        .rotation = &s->rotation,
         .audits_reads = text_equal(flag_text(c->in, "audit-reads"), "all"),
         .page = s->page ? &page : NULL,
         .make_link = s->page ? make_link : NULL,

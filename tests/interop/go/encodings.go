@@ -13,6 +13,7 @@ import (
 	authentication "k8s.io/api/authentication/v1"
 	authorization "k8s.io/api/authorization/v1"
 	core "k8s.io/api/core/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,9 +28,29 @@ import (
 
 const rounds = 40
 
+// A schema holds schemas in eleven fields: all of them are filled at the top, one below.
+const schemaDepth = 2
+
+// schemas fills the types of apiextensions.k8s.io that hold themselves, or JSON.
+func schemas() []any {
+	depth := 0
+	return []any{
+		func(s *apiextensions.JSONSchemaProps, c randfill.Continue) {
+			if depth++; depth <= schemaDepth {
+				c.FillNoCustom(s)
+			} else {
+				s.Type, s.Nullable = c.String(8), c.Bool()
+			}
+			depth--
+		},
+		func(j *apiextensions.JSON, c randfill.Continue) { j.Raw = []byte(`{"a":[1,true,null]}`) },
+		func(f *float64, c randfill.Continue) { *f = float64(int32(c.Uint32())) / 8 },
+	}
+}
+
 // filler fills every field with a value that both encodings can carry.
 func filler(seed int64) *randfill.Filler {
-	return randfill.NewWithSeed(seed).NilChance(0.1).NumElements(1, 2).MaxDepth(24).Funcs(
+	return randfill.NewWithSeed(seed).NilChance(0.1).NumElements(1, 2).MaxDepth(24).Funcs(schemas()...).Funcs(
 		func(t *meta.Time, c randfill.Continue) {
 			t.Time = time.Unix(int64(c.Uint32()), 0).UTC()
 		},

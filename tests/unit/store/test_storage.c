@@ -266,7 +266,7 @@ static void refuses_what_it_does_not_understand_and_says_what_to_do(void **state
         const char *message; /* after the path */
     } cases[] = {
         {"PRAGMA user_version = 7",
-         " was written by a newer mete (format 7, this version knows up to 2): use the "
+         " was written by a newer mete (format 7, this version knows up to 3): use the "
          "newer version, or restore an older backup"},
         {"PRAGMA application_id = 5",
          " is another program's database (application id 5): use another data directory"},
