@@ -79,12 +79,12 @@ struct err *step_frame_read(struct str bytes, struct step_frame *ret, size_t *re
 
 struct err *step_frames_take(struct buf *received, step_frame_fn fn, void *arg)
 {
+    struct step_frame frame;
     size_t taken = 0;
     struct err *e = NULL;
 
     while (!e) {
         struct str rest = {received->at + taken, received->size - taken};
-        struct step_frame frame;
         size_t size = 0;
 
         e = step_frame_read(rest, &frame, &size);
