@@ -73,6 +73,8 @@ static const struct rule namespaced_rules[] = {
     {ROLE_EDIT, "pods/exec", "get create"},
     {ROLE_EDIT, "pods/attach", "get create"},
     {ROLE_EDIT, "pods/portforward", "get create"},
+    {ROLE_EDIT, "pods/proxy", "get create update patch delete"},
+    {ROLE_EDIT, "services/proxy", "get create update patch delete"},
     {ROLE_EDIT, "pods/eviction", "create"},
     {ROLE_EDIT, "pods/signal", "create"},
     {ROLE_EDIT, "configmaps", WRITE},

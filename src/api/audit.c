@@ -450,7 +450,8 @@ static void audited_new(struct audit *audit, struct call *c)
 static bool is_session(const struct call *c)
 {
     return text_equal(c->subresource, "exec") || text_equal(c->subresource, "attach") ||
-           text_equal(c->subresource, "portforward") || text_equal(c->subresource, "signal");
+           text_equal(c->subresource, "portforward") || text_equal(c->subresource, "proxy") ||
+           text_equal(c->subresource, "signal");
 }
 
 /* Is this a read of the log of another user's pod? */

@@ -407,8 +407,12 @@ static struct err *find_route(struct call *c, const char **ret_allow)
 {
     const struct api_request *r = &c->x->request;
     struct route_match m = {0};
+    const char *path = r->path;
 
-    TRY(target_parse(c->arena, r->path, &c->target));
+    c->rest = target_proxy_rest(path);
+    if (c->rest)
+        path = arena_strndup(c->arena, path, (size_t)(c->rest - path));
+    TRY(target_parse(c->arena, path, &c->target));
     TRY(query_parse(c->arena, r->query, &c->query));
     if (text_equal(r->method, "GET"))
         TRY(target_unfold_watch(&c->target, &c->query));

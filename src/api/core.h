@@ -82,6 +82,7 @@ struct call {
     const char *ns;          /* NULL: all namespaces, or none */
     const char *name;
     const char *subresource;
+    const char *rest; /* of a proxy: target_proxy_rest; valid as long as the request; else NULL */
     enum wants_as as;
     struct audited *audited; /* NULL: the call is not recorded */
     struct admission_context

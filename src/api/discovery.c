@@ -43,6 +43,8 @@ struct subresource {
     const char *verbs;
 };
 
+#define PROXY_VERBS "create delete get patch update"
+
 static const struct subresource subresources[] = {
     {"namespaces", "finalize", NULL, NULL, NULL, "update"},
     {"pods", "attach", "", "v1", "PodAttachOptions", "create get"},
@@ -50,7 +52,9 @@ static const struct subresource subresources[] = {
     {"pods", "eviction", "policy", "v1", "Eviction", "create"},
     {"pods", "exec", "", "v1", "PodExecOptions", "create get"},
     {"pods", "log", NULL, NULL, NULL, "get"},
+    {"pods", "proxy", "", "v1", "PodProxyOptions", PROXY_VERBS},
     {"pods", "signal", NULL, NULL, NULL, "create"},
+    {"services", "proxy", "", "v1", "ServiceProxyOptions", PROXY_VERBS},
     {"serviceaccounts", "token", "authentication.k8s.io", "v1", "TokenRequest", "create"},
 };
 

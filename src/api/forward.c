@@ -13,6 +13,27 @@ struct forward {
     size_t owed;   /* bytes whose credit waits until the client has taken them */
 };
 
+struct forward_target *forward_target_new(const struct call *c, const json_t *pod, const char *name)
+{
+    struct forward_target *t = mem_alloc(sizeof(*t));
+
+    *t = (struct forward_target){.links = core_links(c->core),
+                                 .node = mem_strdup(json_text_at(pod, "spec", "nodeName", NULL)),
+                                 .uid = mem_strdup(json_text_at(pod, "metadata", "uid", NULL)),
+                                 .name = mem_strdup(name)};
+    return t;
+}
+
+void forward_target_free(struct forward_target *t)
+{
+    if (!t)
+        return;
+    free(t->node);
+    free(t->uid);
+    free(t->name);
+    free(t);
+}
+
 char *forward_failure(const struct forward_target *t, uint16_t port, const char *message)
 {
     return mem_format("error forwarding port %u to pod %s, uid %s: %s", (unsigned)port, t->name,
@@ -72,7 +93,8 @@ static void on_node_drain(void *arg)
 {
     struct forward *f = arg;
 
-    f->o.on_drain(f->o.arg);
+    if (f->o.on_drain)
+        f->o.on_drain(f->o.arg);
 }
 
 struct err *forward_open(const struct forward_options *o, struct forward **ret)

@@ -17,12 +17,17 @@ struct forward_target {
     char *name;
 };
 
+/* `name` is the pod's, for messages. */
+struct forward_target *forward_target_new(const struct call *c, const json_t *pod,
+                                          const char *name);
+void forward_target_free(struct forward_target *t); /* accepts NULL */
+
 struct forward_options {
     const struct forward_target *target;
     uint16_t port;
     void (*on_data)(void *arg, struct str bytes); /* credit it by forward_taken */
     void (*on_data_end)(void *arg);               /* the pod has closed its half */
-    void (*on_drain)(void *arg);                  /* all bytes have left to the node */
+    void (*on_drain)(void *arg);                  /* all bytes have left to the node; or NULL */
     /* The connection has ended, and the forward is dead. `message`: the failure; NULL: orderly
      * end. */
     void (*on_end)(void *arg, const char *message);

@@ -103,5 +103,9 @@ struct err *call_check_pod_user(const struct call *c, const json_t *pod) MUST_CH
 /* portforward.c */
 struct err *handle_pod_portforward(struct call *c);
 
+/* proxy.c */
+struct err *handle_pod_proxy(struct call *c);
+struct err *handle_service_proxy(struct call *c);
+
 /* routes.c */
 struct err *handle_refused(struct call *c);

@@ -14,16 +14,6 @@
 #include "base/num.h"
 #include "kinds/object/objects.h"
 
-void forward_target_free(struct forward_target *t)
-{
-    if (!t)
-        return;
-    free(t->node);
-    free(t->uid);
-    free(t->name);
-    free(t);
-}
-
 static struct err *check_pod(const struct call *c, const json_t *pod)
 {
     const char *node = json_text_at(pod, "spec", "nodeName", NULL);
@@ -85,12 +75,7 @@ static struct err *portforward_begin(struct call *c, const json_t *pod)
     TRY(session_read_handshake(c, &protocols, &h));
     if (!h.is_spdy)
         TRY(read_ports(c, ports, &n));
-    target = mem_alloc(sizeof(*target));
-    *target =
-        (struct forward_target){.links = core_links(c->core),
-                                .node = mem_strdup(json_text_at(pod, "spec", "nodeName", NULL)),
-                                .uid = mem_strdup(json_text_at(pod, "metadata", "uid", NULL)),
-                                .name = mem_strdup(c->name)};
+    target = forward_target_new(c, pod, c->name);
     LOG(INFO, "ports of a pod are forwarded", S("user", c->who.user), S("namespace", c->ns),
         S("pod", c->name));
     if (h.is_spdy)

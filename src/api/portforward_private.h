@@ -17,5 +17,3 @@ void portforward_begin_socket(struct call *c, const struct handshake *h,
 /* portforward_spdy.c: a connection for each pair of streams. */
 void portforward_begin_spdy(struct call *c, const struct handshake *h,
                             struct forward_target *target);
-
-void forward_target_free(struct forward_target *t); /* accepts NULL */

@@ -35,6 +35,12 @@
         .is_refused = true, .handle = handle_refused                                       \
     }
 
+/* Kubernetes has no verb for OPTIONS: only a rule for all verbs allows it. */
+#define PROXY(p, fn)                                                                 \
+    SUB("GET", p, "proxy", "get", fn), SUB("POST", p, "proxy", "create", fn),        \
+        SUB("PUT", p, "proxy", "update", fn), SUB("PATCH", p, "proxy", "patch", fn), \
+        SUB("DELETE", p, "proxy", "delete", fn), SUB("OPTIONS", p, "proxy", "options", fn)
+
 const struct route routes[] = {
     OPEN("/healthz", handle_health),
     OPEN("/livez", handle_health),
@@ -129,7 +135,8 @@ const struct route routes[] = {
     SUB("POST", "pods", "eviction", "create", handle_eviction),
     REFUSED("PATCH", "pods", "ephemeralcontainers", "patch"),
     REFUSED("PATCH", "pods", "resize", "patch"),
-    REFUSED("GET", "pods", "proxy", "get"),
+    PROXY("pods", handle_pod_proxy),
+    PROXY("services", handle_service_proxy),
     REFUSED("GET", "nodes", "proxy", "get"),
     /* Last: a list of the group's resources, "/api/v1" and "/apis/GROUP/VERSION". */
     INFO_BELOW("/api", handle_group),

@@ -55,6 +55,8 @@ static struct err *take_header(struct http_answer *a, const char *line, bool *ha
 
     if (warning)
         add_warning(&a->warnings, warning);
+    if (a->keeps_headers)
+        buf_printf(&a->headers, "%s\r\n", line);
     if (coding && strcasecmp(coding, "chunked") != 0)
         return err_new(ERR_UNAVAILABLE, "the server's answer has the transfer-encoding \"%s\"",
                        coding);
@@ -108,12 +110,13 @@ static struct err *begin_body(struct http_answer *a)
 {
     if (a->status < 200 && a->status != STATUS_SWITCHING) { /* an interim answer */
         buf_clear(&a->warnings);
+        buf_clear(&a->headers);
         a->status = 0;
         a->is_chunked = false;
         return NULL;
     }
     if (a->status == STATUS_NO_CONTENT || a->status == STATUS_NOT_MODIFIED ||
-        a->status == STATUS_SWITCHING || (!a->is_chunked && a->left == 0))
+        a->status == STATUS_SWITCHING || a->is_of_head || (!a->is_chunked && a->left == 0))
         a->state = ANSWER_OVER;
     else
         a->state = ANSWER_BODY;
@@ -205,4 +208,5 @@ void http_answer_done(struct http_answer *a)
 {
     buf_done(&a->head);
     buf_done(&a->warnings);
+    buf_done(&a->headers);
 }

@@ -27,6 +27,9 @@ struct http_answer {
     struct http_chunks chunks;
     struct buf head;
     struct buf warnings; /* texts of Warning headers, one a line */
+    bool is_of_head;     /* set before the first bytes: the answer to a HEAD, without a body */
+    bool keeps_headers;  /* set before the first bytes: `headers` are wanted */
+    struct buf headers;  /* header lines as they came, each with CRLF */
 };
 
 /* Takes `in` and adds the bytes of the body to `body`. Bytes after the end of the answer are

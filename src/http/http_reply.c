@@ -16,8 +16,14 @@ static const char *status_phrase(int status)
         {200, "OK"},
         {201, "Created"},
         {202, "Accepted"},
+        {204, "No Content"},
+        {206, "Partial Content"},
+        {301, "Moved Permanently"},
+        {302, "Found"},
         {303, "See Other"},
         {304, "Not Modified"},
+        {307, "Temporary Redirect"},
+        {308, "Permanent Redirect"},
         {400, "Bad Request"},
         {401, "Unauthorized"},
         {403, "Forbidden"},
@@ -34,6 +40,7 @@ static const char *status_phrase(int status)
         {431, "Request Header Fields Too Large"},
         {500, "Internal Server Error"},
         {501, "Not Implemented"},
+        {502, "Bad Gateway"},
         {503, "Service Unavailable"},
         {504, "Gateway Timeout"},
         {507, "Insufficient Storage"},
@@ -105,11 +112,23 @@ void reply_add_whole(struct buf *b, const struct reply_form *f, const struct api
         buf_add(b, r->body.at, r->body.size);
 }
 
+static void add_foreign_head(struct buf *b, const struct reply_form *f, const struct api_reply *r)
+{
+    buf_printf(b, "HTTP/1.1 %d %s\r\n%s", r->status, status_phrase(r->status),
+               text_or_empty(r->headers));
+    if (f->wants_close)
+        buf_add_text(b, "Connection: close\r\n");
+}
+
 void reply_add_stream_head(struct buf *b, struct reply_form *f, const struct api_reply *r)
 {
+    f->has_length = r->is_foreign && r->has_length;
     if (!reply_is_chunked(f))
-        f->wants_close = true;
-    add_head(b, f, r);
+        f->wants_close = f->wants_close || !f->has_length;
+    if (r->is_foreign)
+        add_foreign_head(b, f, r);
+    else
+        add_head(b, f, r);
     if (reply_is_chunked(f))
         buf_add_text(b, "Transfer-Encoding: chunked\r\n");
     buf_add_text(b, "\r\n");

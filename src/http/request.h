@@ -58,6 +58,8 @@ struct api_reply {
     int retry_after_s;      /* 0: none */
     const char *cache;      /* value of Cache-Control; NULL: "no-cache, private" */
     const char *headers;    /* further header lines, each with CRLF; NULL: none */
+    bool is_foreign;        /* of `begin`: another server's answer, with no headers but `headers` */
+    bool has_length;        /* is_foreign: its Content-Length or status tells where it ends */
 };
 
 /* An upgraded connection. `close` and `finish` end it without on_close; after each of the three the

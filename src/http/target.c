@@ -109,6 +109,26 @@ struct err *target_unfold_watch(struct request_target *t, struct query *q)
     return NULL;
 }
 
+const char *target_proxy_rest(const char *path)
+{
+    struct str rest = str_of(path);
+    bool is_scoped = false;
+
+    (void)str_cut(&rest, '/');
+    for (size_t i = 0; rest.at; i++) {
+        struct str segment = str_cut(&rest, '/');
+
+        if ((i == 0 && !str_equal(segment, STR("api"))) || i == 7)
+            return NULL;
+        if (i == 2 && !str_equal(segment, STR("nodes")) && !str_equal(segment, STR("namespaces")))
+            return NULL;
+        is_scoped |= i == 2 && str_equal(segment, STR("namespaces"));
+        if (i == (is_scoped ? 6 : 4))
+            return str_equal(segment, STR("proxy")) ? segment.at + segment.size : NULL;
+    }
+    return NULL;
+}
+
 const char *query_get(const struct query *q, const char *key)
 {
     for (size_t i = 0; i < q->n; i++) {

@@ -42,6 +42,12 @@ struct err *query_parse(struct arena *a, const char *text, struct query *ret) MU
  */
 struct err *target_unfold_watch(struct request_target *t, struct query *q) MUST_CHECK;
 
+/*
+ * The part of a path that belongs to the server behind a proxy, ".../pods/NAME/proxy" or that of a
+ * Service or node: what follows "proxy", as it came, "" or with a '/' in front. NULL: no such path.
+ */
+const char *target_proxy_rest(const char *path);
+
 /* The first value of `key`, or NULL. */
 const char *query_get(const struct query *q, const char *key);
 
