@@ -13,6 +13,7 @@
 struct slurm_array {
     struct index_set indexes;
     int64_t limit; /* elements that may run at once; 0: all */
+    int64_t step;  /* the largest of the text, which Slurm bounds, too */
 };
 
 /*
@@ -22,9 +23,14 @@ struct slurm_array {
  */
 struct err *slurm_array_parse(struct str text, size_t end, struct slurm_array *ret) MUST_CHECK;
 
-/* The text for listings: "0-5,7", indexes of an even step above one as "1-7:2". The caller frees
- * it. */
-char *slurm_array_format_indexes(const struct index_set *indexes);
+/*
+ * The text for listings, as Slurm writes it: "0-5,7"; more than five indexes of an even step above
+ * one as "1-13:2". A longer list is cut with "..." to `size_max` bytes, the 0 behind it included;
+ * `size_max` 0: never. The caller frees it.
+ */
+char *slurm_array_format_indexes(const struct index_set *indexes, size_t size_max);
+/* All of the indexes as ranges, "0-5,7". The caller frees it. */
+char *slurm_array_format_ranges(const struct index_set *indexes);
 
 void slurm_array_done(struct slurm_array *a);
 

@@ -28,7 +28,8 @@ static struct err *dependency_read_type(struct str word, enum slurm_dependency_t
                    STR_ARG(word));
 }
 
-/* Reads ID, ID_INDEX, ID_*, and for SLURM_AFTER also ID+MINUTES. */
+/* Reads ID, ID_INDEX, ID_*, and for SLURM_AFTER also ID+MINUTES. As with Slurm, whose manual says
+ * otherwise, the minutes of an id hold for the ids behind it that have none. */
 static struct err *dependency_read_id(struct str text, struct slurm_dependency_item *item)
 {
     struct str minutes = text;
@@ -36,7 +37,6 @@ static struct err *dependency_read_id(struct str text, struct slurm_dependency_i
     struct str id = str_cut(&index, '_');
 
     item->index = -1;
-    item->minutes = 0;
     TRY(num_parse_int64(id, 1, UINT32_MAX, &item->id));
     if (index.at && !str_equal(index, STR("*")))
         TRY(num_parse_int64(index, 0, UINT32_MAX, &item->index));
@@ -45,15 +45,14 @@ static struct err *dependency_read_id(struct str text, struct slurm_dependency_i
     if (item->type != SLURM_AFTER)
         return err_new(ERR_INVALID, "'" STR_FMT "': minutes follow ids of 'after' only",
                        STR_ARG(text));
-    return num_parse_int64(minutes, 0, INT32_MAX, &item->minutes);
+    return num_parse_int64(minutes, 1, INT32_MAX, &item->minutes);
 }
 
-/* An item that is there already counts once. */
+/* An item that is there already counts once, with its first minutes. */
 static struct err *dependency_add(struct slurm_dependency *d, struct slurm_dependency_item item)
 {
     VEC_EACH (&d->items, one)
-        if (one->type == item.type && one->id == item.id && one->index == item.index &&
-            one->minutes == item.minutes)
+        if (one->type == item.type && one->id == item.id && one->index == item.index)
             return NULL;
     if (d->items.n >= SLURM_DEPENDENCY_MAX)
         return err_new(ERR_INVALID, "more than %d items", SLURM_DEPENDENCY_MAX);

@@ -194,7 +194,7 @@ static json_t *step_new(const json_t *row, const struct slurm_view *v)
 
     members_put(step, row, step_members);
     put_common(step, row, v);
-    slurm_job_name_format(row, &id);
+    slurm_job_name_format(row, v, &id);
     buf_printf(&id, ".%s", number);
     member_put(step, "step/id", json_string(id.at));
     member_put(step, "step/name", json_string(name ? name : number));

@@ -239,7 +239,7 @@ static json_t *step_new(const json_t *row, const struct slurm_view *v)
     json_t *step = json_object();
 
     members_put(step, row, step_members);
-    slurm_job_name_format(row, &id);
+    slurm_job_name_format(row, v, &id);
     buf_printf(&id, ".%lld", (long long)json_int(row, "step", 0));
     json_put_text(step, "id", id.at);
     json_put(step, "state", slurm_states_array(row));

@@ -15,9 +15,10 @@
 /* What the cells of a table depend on besides their row. */
 struct slurm_view {
     int64_t now_s;
-    zone_fn zone;    /* NULL: UTC */
-    bool keeps_unit; /* --noconvert: memory stays in M */
-    char unit;       /* of memory: K, M, G, T or P; 0: the one that suits */
+    zone_fn zone;        /* NULL: UTC */
+    bool keeps_unit;     /* --noconvert: memory stays in M */
+    char unit;           /* of memory: K, M, G, T or P; 0: the one that suits */
+    size_t indexes_size; /* of the text of an array's indexes, with its 0; 0: 64; SIZE_MAX: any */
 };
 
 typedef void (*slurm_cell_fn)(const json_t *row, const struct slurm_view *v, struct buf *out);

@@ -11,41 +11,28 @@
 #include "slurm/states.h"
 
 enum {
-    INDEXES_TEXT_MAX = 64,      /* SLURM_BITSTR_LEN's default */
+    INDEXES_TEXT_SIZE = 64,     /* SLURM_BITSTR_LEN's default */
     EXPANDED_ROWS_MAX = 1000000 /* rows of squeue -r */
 };
 
 /* ---- names ---- */
 
-/* Adds the waiting elements of an array, cut as Slurm does. */
-static void job_add_indexes(const char *text, struct buf *out)
+void slurm_job_indexes_format(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
+    const char *text = text_or_empty(json_text(row, "arrayTaskId"));
+    int64_t limit = json_int(row, "arrayTaskLimit", 0);
+    size_t size = v && v->indexes_size > 0 ? v->indexes_size : INDEXES_TEXT_SIZE;
     AUTO(index_set_done) struct index_set set = {0};
     AUTO(err_freep) struct err *e = index_set_parse(str_of(text), INDEX_SET_MAX, &set);
-    AUTO_FREE char *brief = e ? mem_strdup(text) : slurm_array_format_indexes(&set);
-    size_t size = strlen(brief);
+    AUTO_FREE char *brief =
+        e ? mem_strdup(text) : slurm_array_format_indexes(&set, size == SIZE_MAX ? 0 : size);
 
-    if (size > INDEXES_TEXT_MAX) {
-        size = INDEXES_TEXT_MAX;
-        while (size > 0 && brief[size] != ',')
-            size--;
-        buf_printf(out, "%.*s...", (int)size, brief);
-    } else {
-        buf_add_text(out, brief);
-    }
-}
-
-/* "0-5,7%3" */
-static void job_add_waiting(const json_t *row, struct buf *out)
-{
-    int64_t limit = json_int(row, "arrayTaskLimit", 0);
-
-    job_add_indexes(text_or_empty(json_text(row, "arrayTaskId")), out);
+    buf_add_text(out, brief);
     if (limit > 0)
         buf_printf(out, "%%%" PRId64, limit);
 }
 
-void slurm_job_name_format(const json_t *row, struct buf *out)
+void slurm_job_name_format(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
     const json_t *index = json_object_get(row, "arrayTaskId");
     int64_t array = json_int(row, "arrayJobId", 0);
@@ -59,7 +46,7 @@ void slurm_job_name_format(const json_t *row, struct buf *out)
         buf_printf(out, "%" PRId64 "_%" PRId64, array, (int64_t)json_integer_value(index));
     } else {
         buf_printf(out, "%" PRId64 "_[", array);
-        job_add_waiting(row, out);
+        slurm_job_indexes_format(row, v, out);
         buf_add_char(out, ']');
     }
 }
@@ -89,8 +76,7 @@ json_t *slurm_job_rows_expand(const json_t *rows)
 
 static void cell_name(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
-    (void)v;
-    slurm_job_name_format(row, out);
+    slurm_job_name_format(row, v, out);
 }
 
 static void cell_array_id(const json_t *row, const struct slurm_view *v, struct buf *out)
@@ -105,11 +91,10 @@ static void cell_array_index(const json_t *row, const struct slurm_view *v, stru
 {
     const json_t *index = json_object_get(row, "arrayTaskId");
 
-    (void)v;
     if (json_is_integer(index))
         buf_printf(out, "%" PRId64, (int64_t)json_integer_value(index));
     else if (json_is_string(index))
-        job_add_waiting(row, out);
+        slurm_job_indexes_format(row, v, out);
     else
         buf_add_text(out, "N/A");
 }

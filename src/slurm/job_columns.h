@@ -9,8 +9,10 @@ extern const struct slurm_column slurm_job_columns[];
 /* A slurm_rank_fn: numbers, times, states. */
 bool slurm_job_rank(const struct slurm_column *column, const json_t *row, int64_t *ret);
 
-/* Adds the number as clients name the job: "12", "12_3", "12_[0-9,12%4]". */
-void slurm_job_name_format(const json_t *row, struct buf *out);
+/* Adds the number as clients name the job: "12", "12_3", "12_[0-9,12%4]". `v` may be NULL. */
+void slurm_job_name_format(const json_t *row, const struct slurm_view *v, struct buf *out);
+/* Adds the waiting elements of an array, "0-9,12%4", cut as Slurm does. `v` may be NULL. */
+void slurm_job_indexes_format(const json_t *row, const struct slurm_view *v, struct buf *out);
 /* Adds the numbers of all components of a heterogeneous job, "12-14". */
 void slurm_het_set_format(const json_t *row, struct buf *out);
 

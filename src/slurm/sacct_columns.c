@@ -27,8 +27,7 @@ static void add_step(const json_t *row, struct buf *out)
 
 static void field_id(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
-    (void)v;
-    slurm_job_name_format(row, out);
+    slurm_job_name_format(row, v, out);
     add_step(row, out);
 }
 

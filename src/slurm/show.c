@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "kinds/slurm/slurm_job.h"
 #include "model/slurm_amount.h"
-#include "model/slurm_array.h"
 #include "model/slurm_time.h"
 #include "slurm/job_columns.h"
 #include "slurm/node_state.h"
@@ -89,20 +88,6 @@ static const char *yes_or_no(const json_t *row, const char *key)
 
 /* ---- jobs ---- */
 
-/* "ArrayTaskId=1-5%2 " */
-static void show_waiting(const struct record *r, const char *text)
-{
-    AUTO(index_set_done) struct index_set set = {0};
-    AUTO(err_freep) struct err *e = index_set_parse(str_of(text), INDEX_SET_MAX, &set);
-    AUTO_FREE char *indexes = e ? mem_strdup(text) : slurm_array_format_indexes(&set);
-    int64_t limit = json_int(r->row, "arrayTaskLimit", 0);
-
-    buf_printf(r->out, "ArrayTaskId=%s", indexes);
-    if (limit > 0)
-        buf_printf(r->out, "%%%" PRId64, limit);
-    buf_add_char(r->out, ' ');
-}
-
 static void show_job_name(const struct record *r)
 {
     const json_t *index = json_object_get(r->row, "arrayTaskId");
@@ -110,10 +95,12 @@ static void show_job_name(const struct record *r)
     buf_printf(r->out, "JobId=%" PRId64 " ", json_int(r->row, "jobId", 0));
     if (json_int(r->row, "arrayJobId", 0) > 0) {
         buf_printf(r->out, "ArrayJobId=%" PRId64 " ", json_int(r->row, "arrayJobId", 0));
+        buf_add_text(r->out, "ArrayTaskId=");
         if (json_is_integer(index))
-            buf_printf(r->out, "ArrayTaskId=%" PRId64 " ", (int64_t)json_integer_value(index));
+            buf_printf(r->out, "%" PRId64, (int64_t)json_integer_value(index));
         else
-            show_waiting(r, text_or_empty(json_string_value(index)));
+            slurm_job_indexes_format(r->row, r->show->view, r->out);
+        buf_add_char(r->out, ' ');
         if (json_int(r->row, "arrayTaskLimit", 0) > 0)
             buf_printf(r->out, "ArrayTaskThrottle=%" PRId64 " ",
                        json_int(r->row, "arrayTaskLimit", 0));

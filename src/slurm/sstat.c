@@ -40,8 +40,7 @@ static const char pid_fields[] = "jobid,nodelist,pids";
 
 static void field_id(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
-    (void)v;
-    slurm_job_name_format(row, out);
+    slurm_job_name_format(row, v, out);
     buf_printf(out, ".%s", text_or_empty(json_text(row, "step")));
 }
 
@@ -353,7 +352,7 @@ static bool sstat_is_of(const json_t *row, struct str job)
     AUTO(buf_done) struct buf name = {0};
     AUTO_FREE char *number = mem_format("%" PRId64, json_int(row, "jobId", 0));
 
-    slurm_job_name_format(row, &name);
+    slurm_job_name_format(row, NULL, &name);
     return str_equal(job, (struct str){name.at, name.size}) || str_equal(job, str_of(number));
 }
 

@@ -16,7 +16,7 @@ const char slurm_step_format[] = "%.15i %.8j %.9P %.8u %.9M %N";
 
 static void step_name(const json_t *row, struct buf *out)
 {
-    slurm_job_name_format(row, out);
+    slurm_job_name_format(row, NULL, out);
     buf_printf(out, ".%" PRId64, json_int(row, "step", 0));
 }
 
@@ -162,7 +162,7 @@ static bool is_step_of(const json_t *row, const char *list)
     AUTO_FREE char *het = mem_format("%" PRId64, json_int(row, "hetJobId", 0));
     struct str rest = str_of(list);
 
-    slurm_job_name_format(row, &name);
+    slurm_job_name_format(row, NULL, &name);
     while (rest.at) {
         struct str job = {0};
         int64_t step = 0;

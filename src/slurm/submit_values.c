@@ -263,6 +263,8 @@ struct err *submit_array(struct slurm_submit *s, const struct submit_option *o, 
     json_put_text(to, "indexes", indexes);
     if (array.limit > 0)
         json_put_int(to, "limit", array.limit);
+    if (array.step > 1)
+        json_put_int(to, "step", array.step);
     return NULL;
 }
 
@@ -280,7 +282,7 @@ static struct err *read_nodes(struct str text, int64_t *ret)
     return NULL;
 }
 
-/* "N" or "N-M". */
+/* "N" or "N-M"; an M of 0 is any number. */
 struct err *submit_nodes(struct slurm_submit *s, const struct submit_option *o, const char *value)
 {
     struct str most = str_of(value);
@@ -296,7 +298,7 @@ struct err *submit_nodes(struct slurm_submit *s, const struct submit_option *o, 
     if (e)
         return err_new(ERR_BAD_REQUEST, "\"%s\" is not a valid node count\ninvalid node count '%s'",
                        value, value);
-    if (last < first)
+    if (last > 0 && last < first)
         return err_new(ERR_BAD_REQUEST,
                        "Maximum node count %" PRId64 " is less than minimum node count %" PRId64,
                        last, first);

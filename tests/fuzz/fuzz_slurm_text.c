@@ -73,7 +73,7 @@ static void try_array(struct str text)
 
     if (e)
         return;
-    written = slurm_array_format_indexes(&first.indexes);
+    written = slurm_array_format_indexes(&first.indexes, 0);
     e = slurm_array_parse(str_of(written), 4096, &second);
     assert(!e && first.indexes.count == second.indexes.count);
 }

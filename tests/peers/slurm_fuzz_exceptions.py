@@ -35,12 +35,7 @@ EXCEPTIONS = [
     ("*", r"ours refuses: .*want at most \d+ either way", "memory has a bound"),
     ("nodes", r"ours refuses: .*Node count specification invalid", "a job has 4096 nodes at most"),
     ("time limits", r"^-", MALFORMED),
-    ("arrays", r"ArrayTaskId: ours '[^']*', real '[^']*\.\.\.'", "a long list is not cut; 22.05 cuts it at 64 letters"),
-    ("arrays", r"ArrayTaskId: ours '\d+-\d+:\d+', real '\d+(,\d+)+'", "evenly spaced indexes are written with their step, also few of them"),
-    ("arrays", r":\d{4}.*\n.*ours accepts", "a step may be larger than the largest index"),
-    ("dependencies", r"after:<\d>\+\d.*\n", "minutes belong to their own id, as the manual says; 22.05 keeps them for the next ids"),
     ("gres", r"TresPerNode: ours 'gres/gpu(:\w+)?:1', real '(?i:gres/gpu(:\w+)?)'", "a count of one is written, and types are in lower case"),
     ("gres", r"TresPerNode: .*real 'gres/disk:\w+:0", "no disks are no request"),
-    ("nodes", r"^\d+-0\nours refuses", "a greatest number of 0 is refused; 22.05 takes it for any"),
     ("nodes", r"NumNodes: ours '1(-\d+)?', real '0", "a job has a node at least"),
 ]

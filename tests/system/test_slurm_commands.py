@@ -104,6 +104,12 @@ def runs_arrays(s):
     job = s.ok("sbatch", "--parsable", "--array=0-2%1", "-o", "a-%A_%a.out", "--wrap=echo $SLURM_ARRAY_TASK_ID").strip()
     wait(lambda: s.states(job) == {f"{job}_{i}": "COMPLETED" for i in range(3)}, "the array ended", 120)
     equal([s.text(f"a-{job}_{i}.out") for i in range(3)], ["0\n", "1\n", "2\n"])
+    long = "100,102,104,106,108,110,112,114,116,118,120,122,124,126,128,131,133"
+    job = s.submit("-H", f"--array={long}%2", "--wrap=true")  # the texts are those of Slurm 22.05
+    equal(s.ok("squeue", "-h", "-j", job, "-o", "%i"), f"{job}_[{long[:60]}...%2]\n")
+    check(f" ArrayTaskId={long[:60]}...%2 " in s.ok("scontrol", "-o", "show", "job", job), job)
+    equal(s.ok("squeue", "-h", "-j", job, "-o", "%K", env={"SLURM_BITSTR_LEN": "0"}.items()), f"{long}%2\n")
+    s.ok("scancel", job)
 
 
 def reads_from_stdin_and_variables(s):

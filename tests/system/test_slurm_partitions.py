@@ -116,6 +116,7 @@ def takes_jobs_by_the_rules(s, node):
     equal(s.ok("sinfo", "-h", "-n", node, "-p", "main", "-o", "%c"), "1\n")
     s.refused(failed + "Requested node configuration is not available\n", "sbatch", "-c", "2", "--wrap=true")
     s.refused(failed + "Invalid job array specification\n", "sbatch", "--array=0-21", "--wrap=true")
+    s.refused(failed + "Invalid job array specification\n", "sbatch", "--array=0-10:21", "--wrap=true")
     job = s.submit("-p", "gpu-research", "--wait")
     equal(s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%P %T %l %N"), f"gpu-research COMPLETED 2:00:00 {node}\n")
     equal(s.ok("sacct", "-X", "-n", "-j", job, "-r", "gpu-research", "-o", "partition%-20").strip(), "gpu-research")

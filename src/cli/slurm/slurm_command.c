@@ -3,11 +3,13 @@
 #include "cli/slurm/slurm_command.h"
 
 #include <pwd.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "cli/term/output.h"
 #include "cli/term/text_escape.h"
@@ -15,7 +17,8 @@
 
 enum {
     USER_TEXT_MAX = 16384,
-    MESSAGE_MAX = 2000 /* bytes of a line: messages repeat the user's words */
+    BITSTR_SIZE_MAX = 4096, /* the largest SLURM_BITSTR_LEN but 0 */
+    MESSAGE_MAX = 2000      /* bytes of a line: messages repeat the user's words */
 };
 
 const char *slurm_variable(const char *name)
@@ -42,6 +45,20 @@ char *slurm_user_name(void)
     return mem_format("uid:%u", (unsigned)geteuid());
 }
 
+/* SLURM_BITSTR_LEN: 4096 at most, 0 for all, the default where it is negative. */
+static size_t bitstr_size(void)
+{
+    const char *text = getenv("SLURM_BITSTR_LEN"); /* NOLINT(concurrency-mt-unsafe): one thread */
+    int64_t n = 0;
+
+    if (!text)
+        return 0;
+    err_free(num_parse_int64(str_of(text), INT64_MIN, INT64_MAX, &n)); /* malformed: 0, as Slurm */
+    if (n == 0)
+        return SIZE_MAX;
+    return n < 0 ? 0 : (size_t)(n < BITSTR_SIZE_MAX ? n : BITSTR_SIZE_MAX);
+}
+
 bool slurm_command_begin(struct slurm_command *s, struct cli *c, const struct slurm_option *options,
                          bool stops)
 {
@@ -49,7 +66,8 @@ bool slurm_command_begin(struct slurm_command *s, struct cli *c, const struct sl
 
     s->cli = c;
     s->name = c->in->command->name;
-    s->view = (struct slurm_view){.now_s = (int64_t)time(NULL), .zone = slurm_local_zone};
+    s->view = (struct slurm_view){
+        .now_s = (int64_t)time(NULL), .zone = slurm_local_zone, .indexes_size = bitstr_size()};
     e = slurm_words_parse(options, stops, c->in->arguments.n, c->in->arguments.at, &s->words);
     if (!e)
         return true;

@@ -50,7 +50,7 @@ static bool is_same_end(const struct srun_task *a, const struct srun_task *b)
 /* "task 3" or "tasks 0-2,5". */
 static char *tasks_text(const struct index_set *ranks)
 {
-    AUTO_FREE char *list = slurm_array_format_indexes(ranks);
+    AUTO_FREE char *list = slurm_array_format_ranges(ranks);
 
     return mem_format("task%s %s", ranks->count > 1 ? "s" : "", list);
 }

@@ -30,6 +30,7 @@ static const struct field array_fields[] = {
     F_STRING("indexes", "The indexes, as \"0-3,7\".", .is_required = true,
              .size_max = LINE_MAX_BYTES),
     F_COUNT("limit", "Elements that may run at once; 0: all."),
+    F_COUNT("step", "The largest step of the words of the indexes, below MaxArraySize."),
     F_END,
 };
 

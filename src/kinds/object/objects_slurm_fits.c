@@ -73,7 +73,7 @@ static struct err *spread_most(const struct change *c, int64_t n_nodes, bool *re
     int64_t most = json_int(spec, "nodesMax", n_nodes);
     struct slurm_ask ask;
 
-    if (most > n_nodes)
+    if (most == 0 || most > n_nodes) /* 0: any number */
         most = n_nodes;
     if (most > json_int(spec, "tasks", 1))
         most = json_int(spec, "tasks", 1);

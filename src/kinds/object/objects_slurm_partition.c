@@ -248,9 +248,12 @@ static struct err *check_array(const struct change *c, const json_t *settings)
     AUTO(err_freep) struct err *e = NULL;
     int64_t n = SLURM_ARRAY_MAX;
 
+    if (max)
+        err_free(num_parse_int64(str_of(max), 0, SLURM_ARRAY_MAX, &n)); /* larger: the bound */
+    if (json_int_at(c->after, "spec", "array", "step", NULL) >= n)
+        return err_new(ERR_INVALID, "Invalid job array specification");
     if (!indexes || !max)
         return NULL;
-    err_free(num_parse_int64(str_of(max), 0, SLURM_ARRAY_MAX, &n)); /* larger: SLURM_ARRAY_MAX */
     e = index_set_parse(str_of(indexes), SLURM_ARRAY_MAX, &set);
     for (size_t i = (size_t)n; !e && i < set.n_words * 64; i++)
         if (index_set_has(&set, i))

@@ -15,6 +15,9 @@ static void reads_all_forms(void **state)
         {"1-13:2", "1-13:2", 0}, {"7,1-2,2-3", "1-3,7", 0},
         {"5", "5", 0},           {"0-10:5,3%1", "0,3,5,10", 1},
         {"1-2", "1-2", 0},       {"0-4:4", "0,4", 0},
+        {"0-4:2", "0,2,4", 0},   {"0-12:3", "0,3,6,9,12", 0},
+        {"0-15:3", "0-15:3", 0}, {"0-11:2", "0,2,4,6,8,10", 0},
+        {"0-10:20", "0", 0},     {"0-12:2,13", "0,2,4,6,8,10,12-13", 0},
         {"1-3%0", "1-3", 0},     {"[1-3%2]", "1-3", 2},
     };
 
@@ -26,9 +29,59 @@ static void reads_all_forms(void **state)
 
         if (e)
             fail_msg("%s: %s", cases[i].text, err_message(e));
-        text = slurm_array_format_indexes(&a.indexes);
+        text = slurm_array_format_indexes(&a.indexes, 0);
         assert_string_equal(text, cases[i].indexes);
         assert_int_equal(a.limit, cases[i].limit);
+    }
+}
+
+/* The texts are those of Slurm 22.05 with SLURM_BITSTR_LEN. */
+static void cuts_long_lists(void **state)
+{
+    static const char list[] =
+        "100,102,104,106,108,110,112,114,116,118,120,122,124,126,128,131,133";
+    static const struct {
+        size_t size_max;
+        const char *text;
+    } cases[] = {
+        {64, "100,102,104,106,108,110,112,114,116,118,120,122,124,126,128,..."},
+        {62, "100,102,104,106,108,110,112,114,116,118,120,122,124,126,12..."},
+        {10, "100,10..."},
+        {4, "..."},
+        {3, ".."},
+        {2, "."},
+        {1, ""},
+        {sizeof(list) + 1, "100,102,104,106,108,110,112,114,116,118,120,122,124,126,128,131,1..."},
+        {sizeof(list) + 2, list},
+        {4096, list},
+        {0, list},
+    };
+    AUTO(slurm_array_done) struct slurm_array a = {0};
+    AUTO(err_freep) struct err *e = slurm_array_parse(str_of(list), 1000, &a);
+
+    (void)state;
+    assert_null(e);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_FREE char *text = slurm_array_format_indexes(&a.indexes, cases[i].size_max);
+
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void tells_the_largest_step(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t step;
+    } cases[] = {{"1-3", 1}, {"0-10:20", 20}, {"0-10:5,1-9:2", 5}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(slurm_array_done) struct slurm_array a = {0};
+        AUTO(err_freep) struct err *e = slurm_array_parse(str_of(cases[i].text), 1000, &a);
+
+        assert_null(e);
+        assert_int_equal(a.step, cases[i].step);
     }
 }
 
@@ -103,8 +156,8 @@ static void reads_names_of_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_all_forms),
-        cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(reads_all_forms),        cmocka_unit_test(cuts_long_lists),
+        cmocka_unit_test(tells_the_largest_step), cmocka_unit_test(says_what_is_wrong),
         cmocka_unit_test(reads_names_of_jobs),
     };
 

@@ -88,9 +88,10 @@ static void makes_the_spec(void **state)
         {"#!/bin/sh\n",
          {"--array=0-15:5%4", "--signal=B:USR2@30", "--nice", "-D", "sub", "--exclusive",
           "--no-requeue"},
-         "{\"array\":{\"indexes\":\"0,5,10,15\",\"limit\":4},\"signal\":{\"number\":12,"
+         "{\"array\":{\"indexes\":\"0,5,10,15\",\"limit\":4,\"step\":5},\"signal\":{\"number\":12,"
          "\"secondsBefore\":30,\"batch\":true},\"nice\":100,\"workDir\":\"/home/ann/sub\","
          "\"exclusive\":true,\"requeue\":false}"},
+        {"#!/bin/sh\n", {"-N", "2-0"}, "{\"nodesMin\":2,\"nodesMax\":0}"},
         {"#!/bin/sh\n",
          {"-b", "now+1hour", "-G", "h100:2", "--gpus-per-node=1", "--tres-per-task=cpu=3"},
          "{\"beginTime\":\"2026-11-24T12:30:00Z\",\"gpus\":\"h100:2\",\"gpusPerNode\":\"1\","
