@@ -218,6 +218,22 @@ static const struct review {
     {"tokenreviews", answer_token},
 };
 
+/* Is a form of the object itself, not of a table alone, in Accept? */
+static bool accepts_object(const struct call *c)
+{
+    struct str rest = str_of(request_header(&c->x->request, "accept"));
+
+    if (c->as != AS_TABLE)
+        return true;
+    while (rest.at && rest.size > 0) {
+        struct str one = str_cut(&rest, ',');
+
+        if (!memmem(one.at, one.size, "as=", 3))
+            return true;
+    }
+    return false;
+}
+
 struct err *handle_question(struct call *c)
 {
     AUTO(json_freep) json_t *review = NULL;
@@ -225,6 +241,8 @@ struct err *handle_question(struct call *c)
     struct objects_request r = {0};
     bool is_known = false;
 
+    if (!accepts_object(c))
+        return err_new(ERR_NOT_ACCEPTABLE, "a review has no table: want Accept: application/json");
     TRY(write_request(c, warnings, &r));
     TRY(body_parse(c, &review, &is_known));
     if (!is_known)

@@ -49,6 +49,7 @@ static int exit_code_of(const struct err *e)
         return EXIT_TIMED_OUT;
     case ERR_BAD_REQUEST:
     case ERR_INVALID:
+    case ERR_NOT_ACCEPTABLE:
     case ERR_EXPIRED:
     case ERR_TOO_LARGE:
     case ERR_BUSY:

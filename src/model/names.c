@@ -33,10 +33,9 @@ enum {
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "    \
     "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value', " \
     " or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-#define ENV_WORDS                                                                                 \
-    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', " \
-    "or '.', and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or "        \
-    "'MyEnvName1', regex used for validation is '[-._a-zA-Z][-._a-zA-Z0-9]*')"
+#define ENV_WORDS                                                                              \
+    "a valid environment variable name must consist only of printable ASCII characters other " \
+    "than '='"
 #define CONFIG_KEY_WORDS                                                                 \
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. " \
     "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
@@ -195,12 +194,11 @@ static bool has_only_words(const char *text)
 
 struct err *name_check_env(const char *name)
 {
-    if (!has_only_words(name) || is_digit(*name))
+    if (!*name)
         return err_new(ERR_INVALID, "%s", ENV_WORDS);
-    if (text_equal(name, ".") || text_equal(name, ".."))
-        return err_new(ERR_INVALID, "must not be '%s'", name);
-    if (text_starts_with(name, ".."))
-        return err_new(ERR_INVALID, "must not start with '..'");
+    for (const char *at = name; *at; at++)
+        if (*at < ' ' || *at > '~' || *at == '=')
+            return err_new(ERR_INVALID, "%s", ENV_WORDS);
     return NULL;
 }
 

@@ -11,5 +11,5 @@ struct err *name_check_subdomain(const char *name) MUST_CHECK; /* RFC 1123 subdo
 struct err *name_check_qualified(const char *name)
     MUST_CHECK; /* [prefix/]name: label keys, taints, resources */
 struct err *name_check_label_value(const char *value) MUST_CHECK; /* "" or 63 of [A-Za-z0-9._-] */
-struct err *name_check_env(const char *name) MUST_CHECK;
-struct err *name_check_config_key(const char *name) MUST_CHECK; /* keys of ConfigMap and Secret */
+struct err *name_check_env(const char *name) MUST_CHECK;          /* printable ASCII, no = */
+struct err *name_check_config_key(const char *name) MUST_CHECK;   /* keys of ConfigMap and Secret */

@@ -154,7 +154,7 @@ RIGHTS = [
     ("a job id of one's own choice", manifest({"labels": {"mete.dev/job-id": "1"}}), 422, "Invalid",
      "metadata.labels[mete.dev/job-id]: Forbidden"),
 ] + [(f"the variable {n!a}", env((n, "x")), 422, "Invalid", "spec.containers[0].env[0].name: ")
-     for n in ("A=B", "", "A B", "1A", "\u00c4", "A\n")] + [
+     for n in ("A=B", "", "\u00c4", "A\n")] + [
     ("a NUL in a variable", env(("A", "a\0b")), 400, "BadRequest", "\\u0000 is not allowed"),
 ]
 

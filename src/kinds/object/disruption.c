@@ -135,18 +135,26 @@ bool disruption_allows(const json_t *budget, const struct disruption *d, bool is
     return text_equal(policy, "AlwaysAllow") || (d->healthy >= d->desired && d->desired > 0);
 }
 
+/* Clients find the budget that refuses in the causes of the error. */
+static struct err *new_refusal(const json_t *budget, const struct disruption *d)
+{
+    AUTO_FREE char *why = mem_format(
+        "The disruption budget %s needs %" PRId64 " healthy pods and has %" PRId64 " currently",
+        json_text_at(budget, "metadata", "name", NULL), d->desired, d->healthy);
+    AUTO(json_freep)
+    json_t *causes = json_pack("[{s:s, s:s}]", "reason", "DisruptionBudget", "message", why);
+    struct err *e = err_new(
+        ERR_BUSY, "Cannot evict pod as it would violate the pod's disruption budget. %s", why);
+
+    return err_with_details(e, json_format(causes));
+}
+
 static struct err *check_budget(const struct store *s, const json_t *pod, const json_t *budget)
 {
     struct disruption d = {0};
 
     TRY(disruption_count(s, budget, &d));
-    if (disruption_allows(budget, &d, pod_is_ready(pod)))
-        return NULL;
-    return err_new(ERR_BUSY,
-                   "Cannot evict pod as it would violate the pod's disruption budget. The "
-                   "disruption budget %s needs %" PRId64 " healthy pods and has %" PRId64
-                   " currently",
-                   json_text_at(budget, "metadata", "name", NULL), d.desired, d.healthy);
+    return disruption_allows(budget, &d, pod_is_ready(pod)) ? NULL : new_refusal(budget, &d);
 }
 
 struct err *disruption_check(const struct store *s, const json_t *pod)

@@ -9,7 +9,8 @@
 #include "model/capability.h"
 
 enum {
-    ID_MAX = 65535 /* largest id in a user namespace */
+    ID_MAX = 65535, /* largest id in a user namespace */
+    SYSCTL_NAME_MAX = 253
 };
 
 static bool is_host(const json_t *container)
@@ -128,10 +129,51 @@ static bool has_host(const json_t *spec)
     return false;
 }
 
+/* Is this the form of a name, parts of [a-z0-9_-] between dots or slashes? */
+static bool is_sysctl_name(const char *name)
+{
+    static const char inner[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+
+    if (strlen(name) > SYSCTL_NAME_MAX)
+        return false;
+    for (;;) {
+        size_t size = strspn(name, inner);
+
+        if (size == 0 || strchr("-_", name[0]) || strchr("-_", name[size - 1]))
+            return false;
+        if (!name[size])
+            return true;
+        if (name[size] != '.' && name[size] != '/')
+            return false;
+        name += size + 1;
+    }
+}
+
+/* Adds the causes of names that are none; returns whether there are any. */
+static bool add_malformed(const json_t *list, const struct path *at, struct causes *causes)
+{
+    bool is_malformed = false;
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_text(json_array_get(list, i), "name");
+
+        if (!name || is_sysctl_name(name))
+            continue;
+        cause_invalid(causes, PATH(PATH_INDEX(at, i), "name"), name,
+                      "must be parts of lower case letters, digits, '-' and '_' between '.' or "
+                      "'/', each of which starts and ends with a letter or a digit, and at most "
+                      "253 characters");
+        is_malformed = true;
+    }
+    return is_malformed;
+}
+
 static void validate_sysctls(const json_t *context, const struct path *at, struct causes *causes)
 {
     const json_t *list = json_object_get(context, "sysctls");
 
+    if (add_malformed(list, PATH(at, "sysctls"), causes))
+        return; /* which of the others the node has not is said when all are names */
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *name = json_text(json_array_get(list, i), "name");
         const struct path *here = PATH(PATH_INDEX(PATH(at, "sysctls"), i), "name");

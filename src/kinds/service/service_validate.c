@@ -86,6 +86,9 @@ void service_set_defaults(json_t *service, const struct kind_context *c)
     (void)c;
     default_ports(spec);
     default_addresses(spec);
+    if (text_equal(json_text(spec, "sessionAffinity"), "None"))
+        (void)json_object_del(spec,
+                              "sessionAffinityConfig"); /* an update to None goes without it */
     if (text_equal(json_text(spec, "sessionAffinity"), "ClientIP") &&
         !json_at(spec, "sessionAffinityConfig", "clientIP", "timeoutSeconds", NULL))
         json_put_int(json_object_at(json_object_at(spec, "sessionAffinityConfig"), "clientIP"),
@@ -256,10 +259,6 @@ static void validate_policies(const json_t *service, const struct path *at, stru
     const json_t *spec = json_object_get(service, "spec");
     const char *external = json_text_filled(spec, "externalTrafficPolicy");
 
-    if (text_equal(json_text(spec, "sessionAffinity"), "None") &&
-        json_object_get(spec, "sessionAffinityConfig"))
-        cause_forbidden(causes, PATH(at, "sessionAffinityConfig"),
-                        "must not be set when session affinity is None");
     if (external && !service_has_node_ports(service))
         cause_invalid(causes, PATH(at, "externalTrafficPolicy"), external,
                       "may only be set for externally-accessible services");

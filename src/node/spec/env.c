@@ -10,6 +10,7 @@
 #include "kinds/slurm/slurm_env.h"
 #include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
+#include "model/names.h"
 #include "model/quantity.h"
 #include "node/pod/refs.h"
 
@@ -228,8 +229,9 @@ struct bulk {
 
 static bool is_env_name(const char *name)
 {
-    return name[0] && strcspn(name, "= \t\r\n") == strlen(name) &&
-           !(name[0] >= '0' && name[0] <= '9');
+    AUTO(err_freep) struct err *e = name_check_env(name);
+
+    return !e;
 }
 
 static struct err *put_bulk(void *arg, const char *key, struct str bytes)

@@ -31,10 +31,13 @@ static struct err *read_ours(const char *name, struct buf *ret)
     return e;
 }
 
-/* The lines of a pod with an address, as the kubelet writes them. */
+/* The lines of a pod with an address, as the kubelet writes them: programs know the file by its
+ * first line. */
 static void add_hosts(const struct etc_content *c, struct buf *ret)
 {
-    buf_printf(ret, "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n%s\t%s\n",
+    buf_printf(ret,
+               "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n"
+               "::1\tlocalhost ip6-localhost ip6-loopback\n%s\t%s\n",
                c->address, c->hostname);
 }
 

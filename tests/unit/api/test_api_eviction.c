@@ -83,6 +83,9 @@ static void an_eviction_leaves_what_the_budget_says(void **state)
     assert_non_null(strstr(json_text(second, "message"),
                            "Cannot evict pod as it would violate the pod's disruption budget."));
     assert_non_null(strstr(json_text(second, "message"), "needs 2 healthy pods and has 2"));
+    assert_string_equal(
+        json_text(json_array_get(json_at(second, "details", "causes", NULL), 0), "reason"),
+        "DisruptionBudget");
     api_world_done(&a);
 }
 
@@ -248,6 +251,7 @@ static void questions_about_others_are_for_administrators(void **state)
     };
     static const char path[] = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
     AUTO(json_freep) json_t *answer = NULL;
+    AUTO(json_freep) json_t *table = NULL;
     AUTO(json_freep) json_t *whoami = NULL;
     struct api_world a;
 
@@ -255,6 +259,12 @@ static void questions_about_others_are_for_administrators(void **state)
     begin(&a);
     answer = post(&a, 201, path, about_ann);
     assert_true(json_bool(json_object_get(answer, "status"), "allowed", false));
+    table = api_expect(&a, 406,
+                       (struct question){.method = "POST",
+                                         .target = path,
+                                         .accept = "application/json;as=Table;v=v1;g=meta.k8s.io",
+                                         .body = about_ann});
+    assert_string_equal(json_text(table, "reason"), "NotAcceptable");
     for (size_t i = 0; i < COUNT(strangers); i++) {
         AUTO_FREE char *body = mem_format("{'apiVersion':'authorization.k8s.io/v1','kind':"
                                           "'SubjectAccessReview','spec':{%s,'resourceAttributes':"

@@ -114,6 +114,10 @@ static void what_makes_no_sense_is_refused_from_everybody(void **state)
          "spec.securityContext.seccompProfile.type: Unsupported value: \"Localhost\""},
         {&root, OF_POD("'sysctls':[{'name':'net.core.somaxconn','value':'1'}]"), "", 422,
          "pods share the node's network"},
+        {&root,
+         OF_POD("'sysctls':[{'name':'vm.swappiness','value':'1'},{'name':'foo-','value':'1'},"
+                "{'name':'bar..','value':'1'}]"),
+         "", 422, "spec.securityContext.sysctls[1].name: Invalid value: \"foo-\""},
         {&root, OF_POD("'sysctls':[{'name':'vm.swappiness','value':'1'}]"), "", 422,
          "only kernel.shm_rmid_forced is allowed"},
         {&root, "'hostAliases':[{'ip':'10.0.0.300','hostnames':['a']}]", "", 422,

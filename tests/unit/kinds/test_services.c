@@ -67,6 +67,7 @@ static void types_take_and_give_back(void **state)
 {
     struct world w;
     AUTO(json_freep) json_t *first = NULL;
+    AUTO(json_freep) json_t *sticky = NULL;
     AUTO(json_freep) json_t *node = NULL;
     AUTO(json_freep) json_t *named_away = NULL;
     AUTO(json_freep) json_t *again = NULL;
@@ -75,7 +76,11 @@ static void types_take_and_give_back(void **state)
     (void)state;
     world_init(&w, 7);
     first = add_service(&w, "{'metadata':{'name':'s'},'spec':{'ports':[{'port':80}]}}");
-    world_must(world_patch(&w, named("s"), "{'spec':{'type':'NodePort'}}", &node));
+    world_must(world_patch(&w, named("s"), "{'spec':{'sessionAffinity':'ClientIP'}}", &sticky));
+    assert_non_null(json_at(sticky, "spec", "sessionAffinityConfig", "clientIP", NULL));
+    world_must(world_patch(&w, named("s"), "{'spec':{'sessionAffinity':'None','type':'NodePort'}}",
+                           &node));
+    assert_null(json_at(node, "spec", "sessionAffinityConfig", NULL));
     port = json_int(json_array_get(json_at(node, "spec", "ports", NULL), 0), "nodePort", 0);
     assert_in_range(port, NODE_PORT_MIN, NODE_PORT_MAX);
     assert_string_equal(address_of(node), address_of(first));

@@ -114,11 +114,13 @@ static void variables_and_keys_have_their_own_rules(void **state)
     static const struct name_case variables[] = {
         {"PATH", NULL},
         {"my.env-name_1", NULL},
-        {"1A", "a valid environment variable name must consist of"},
-        {"A=B", "a valid environment variable name"},
+        {"1A", NULL},
+        {"a b~", NULL},
+        {"..", NULL},
+        {"A=B", "a valid environment variable name must consist only of printable ASCII"},
         {"", "a valid environment variable name"},
-        {"..", "must not be '..'"},
-        {"..a", "must not start with '..'"},
+        {"a\tb", "a valid environment variable name"},
+        {"\xc3\xa9", "a valid environment variable name"},
     };
     static const struct name_case keys[] = {
         {"key.name", NULL},

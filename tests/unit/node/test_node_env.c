@@ -99,7 +99,7 @@ static const struct env_case env_cases[] = {
      "{}", 0},
     {"\"envFrom\":[{\"prefix\":\"P_\",\"configMapRef\":{\"name\":\"c\"}}],"
      "\"env\":[{\"name\":\"P_k\",\"value\":\"own\"}]",
-     "{\"P_k\":\"own\",\"P_z\":\"zz\"}", 0},
+     "{\"P_bad name\":\"x\",\"P_k\":\"own\",\"P_z\":\"zz\"}", 0},
     {"\"envFrom\":[{\"secretRef\":{\"name\":\"no\",\"optional\":true}}]", "{}", 0},
     {"\"envFrom\":[{\"secretRef\":{\"name\":\"no\"}}]", "Secret 'no' not found", 404},
 };
