@@ -4,6 +4,7 @@
  * Kubernetes' remotecommand has two forms. Over a WebSocket (v5.channel.k8s.io, v4.channel.k8s.io)
  * the first byte of each binary message is its channel: 0 stdin, 1 stdout, 2 stderr, 3 the final
  * status, 4 {"Width":W,"Height":H}, and since v5 255, whose one byte names the channel that ends.
+ * Before v4 (channel.k8s.io, or no protocol) channel 3 has only the text of a failure.
  * Over SPDY each channel is a stream (exec_spdy.c).
  *
  * Flow control: the server does not read from the client while input waits for the node, and gives
@@ -49,8 +50,10 @@ void exec_session_finish(struct exec_session *r, json_t *taken_status)
 
     if (r->is_spdy)
         exec_spdy_end(&r->streams, status);
-    else
+    else if (!r->has_status_text)
         session_conn_send(r->conn, CHANNEL_STATUS, str_of(text));
+    else if (json_text(status, "message"))
+        session_conn_send(r->conn, CHANNEL_STATUS, str_of(json_text(status, "message")));
     session_conn_finish(r->conn);
     exec_session_free(r);
 }
@@ -217,11 +220,13 @@ static struct err *begin_channels(struct call *c, const struct handshake *h, str
 
 static struct err *begin_session(struct call *c, const json_t *pod, bool is_attach)
 {
-    static const char *const channels[] = {"v5.channel.k8s.io", "v4.channel.k8s.io", NULL};
+    static const char *const channels[] = {"v5.channel.k8s.io",        "v4.channel.k8s.io",
+                                           "v4.base64.channel.k8s.io", "channel.k8s.io",
+                                           "base64.channel.k8s.io",    NULL};
     static const char *const spdy[] = {"v4.channel.k8s.io", "v3.channel.k8s.io",
                                        "v2.channel.k8s.io", "channel.k8s.io", NULL};
     static const struct session_protocols protocols = {
-        .channels = channels, .spdy = spdy, .is_unnamed_spdy = true};
+        .channels = channels, .spdy = spdy, .is_unnamed_socket = true, .is_unnamed_spdy = true};
     AUTO(json_freep) json_t *question = json_object();
     struct handshake h = {0};
     struct exec_session *r = NULL;
@@ -234,6 +239,8 @@ static struct err *begin_session(struct call *c, const json_t *pod, bool is_atta
                                .node = mem_strdup(json_text_at(pod, "spec", "nodeName", NULL)),
                                .is_spdy = h.is_spdy,
                                .is_v5 = h.protocol == channels[0],
+                               .has_status_text = !h.protocol || h.protocol == channels[3] ||
+                                                  h.protocol == channels[4],
                                .has_stdin = json_bool(question, "stdin", false)};
     if (h.is_spdy) {
         exec_spdy_begin(c, &h, r);

@@ -38,6 +38,7 @@ struct exec_session {
     bool is_spdy;
     struct exec_streams streams; /* is_spdy */
     bool is_v5;
+    bool has_status_text; /* channels before v4 */
     bool has_stdin;
     bool has_exit;
     int exit_code;

@@ -1,19 +1,23 @@
 /*
  * podlog.c - pods/log
  *
- * The node reads the log and sends it over its stream, at the client's pace.
+ * The node reads the log and sends it over its stream, at the client's pace. Over a WebSocket the
+ * log's bytes are binary messages, with the protocol base64.binary.k8s.io text in base64.
  */
 
 #include "api/handlers.h"
 #include "api/nodestream.h"
+#include "api/session_conn.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "http/handshake.h"
 #include "kinds/kind/cause.h"
 #include "kinds/object/objects.h"
 
 struct log_reader {
-    struct exchange *x;
+    struct exchange *x;        /* until a WebSocket has begun */
+    struct session_conn *conn; /* NULL: no WebSocket */
     struct node_stream *stream;
     size_t owed; /* bytes whose credit waits until the client has taken them */
     bool is_begun;
@@ -40,6 +44,13 @@ static void podlog_on_data(void *arg, struct str bytes)
 {
     struct log_reader *l = arg;
 
+    if (l->conn) {
+        session_conn_send_plain(l->conn, bytes);
+        l->owed += bytes.size;
+        if (!session_conn_is_full(l->conn))
+            give_credit(l);
+        return;
+    }
     log_begin(l);
     l->x->ops->piece(l->x, bytes);
     l->owed += bytes.size;
@@ -69,7 +80,11 @@ static void podlog_on_end(void *arg, int code, const char *message)
 {
     struct log_reader *l = arg;
 
-    if (code >= 300 && !l->is_begun) {
+    if (l->conn) {
+        if (code >= 300)
+            session_conn_send_plain(l->conn, str_of(message));
+        session_conn_finish(l->conn);
+    } else if (code >= 300 && !l->is_begun) {
         reply_failure(l->x, code, message);
     } else if (code >= 300) {
         l->x->ops->cut(l->x);
@@ -85,6 +100,8 @@ static void on_close(void *arg)
     struct log_reader *l = arg;
 
     node_stream_cancel(l->stream);
+    if (l->conn)
+        session_conn_free(l->conn);
     free(l);
 }
 
@@ -228,6 +245,31 @@ static struct err *make_question(const struct call *c, const json_t *pod, json_t
     return put_number(c, open, "limitBytes", 1);
 }
 
+static struct err *log_read_handshake(const struct call *c, struct handshake *ret)
+{
+    static const char *const words[] = {"binary.k8s.io", "base64.binary.k8s.io", NULL};
+    static const char *const none[] = {NULL};
+    static const struct session_protocols protocols = {
+        .channels = words, .spdy = none, .is_unnamed_socket = true};
+
+    return handshake_is_websocket(&c->x->request) ? session_read_handshake(c, &protocols, ret)
+                                                  : NULL;
+}
+
+/* The log goes to the client as an answer, or over its WebSocket. */
+static void log_take_client(struct log_reader *l, struct call *c, const struct handshake *h)
+{
+    const struct session_conn_options o = {.on_drain = on_drain, .on_close = on_close, .arg = l};
+
+    if (h->is_websocket) {
+        l->conn = session_conn_new(c, h, &o);
+        return;
+    }
+    l->x->arg = l;
+    l->x->on_close = on_close;
+    l->x->on_drain = on_drain;
+}
+
 struct err *handle_pod_log(struct call *c)
 {
     const struct store_object *o =
@@ -236,6 +278,7 @@ struct err *handle_pod_log(struct call *c)
     AUTO(json_freep) json_t *pod = NULL;
     struct node_stream_options options = {
         .open = open, .on_data = podlog_on_data, .on_end = podlog_on_end};
+    struct handshake h = {0};
     struct log_reader *l;
     struct err *e;
 
@@ -247,6 +290,7 @@ struct err *handle_pod_log(struct call *c)
     options.node = json_text_at(pod, "spec", "nodeName", NULL);
     if (!options.node || *options.node == '\0')
         return err_new(ERR_BAD_REQUEST, "pod %s does not have a host assigned", c->name);
+    TRY(log_read_handshake(c, &h));
     l = mem_alloc(sizeof(*l));
     l->x = c->x;
     options.arg = l;
@@ -255,8 +299,6 @@ struct err *handle_pod_log(struct call *c)
         free(l);
         return e;
     }
-    l->x->arg = l;
-    l->x->on_close = on_close;
-    l->x->on_drain = on_drain;
+    log_take_client(l, c, &h);
     return NULL;
 }

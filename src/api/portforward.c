@@ -60,7 +60,7 @@ static struct err *read_ports(const struct call *c, uint16_t *ports, size_t *ret
 
 static struct err *portforward_begin(struct call *c, const json_t *pod)
 {
-    static const char *const channels[] = {"v4.channel.k8s.io", NULL};
+    static const char *const channels[] = {"v4.channel.k8s.io", "v4.base64.channel.k8s.io", NULL};
     static const char *const spdy[] = {"portforward.k8s.io", NULL};
     static const struct session_protocols protocols = {.channels = channels,
                                                        .spdy = spdy,

@@ -7,9 +7,11 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "http/handshake.h"
+#include "kinds/kind/value.h"
 
 enum {
-    CLOSE_NORMAL = 1000
+    CLOSE_NORMAL = 1000,
+    BASE64_PIECE = 48 << 10 /* bytes of a message */
 };
 
 static const int64_t PING_NS = 30 * NS_PER_SEC;
@@ -21,9 +23,10 @@ struct session_conn {
     struct websocket *socket; /* NULL: plain SPDY */
     struct spdy *spdy;        /* NULL: channels */
     struct loop_timer *timer; /* pings, then the end */
-    struct err *failed;       /* failure of the SPDY session inside the WebSocket */
-    bool is_held;             /* the user paused reading */
-    bool is_behind;           /* paused because the client does not read */
+    struct err *failed;       /* a message of the WebSocket broke its protocol */
+    bool is_base64;
+    bool is_held;   /* the user paused reading */
+    bool is_behind; /* paused because the client does not read */
     bool is_paused;
     bool is_finishing; /* the user has finished */
 };
@@ -62,6 +65,7 @@ static struct err *read_websocket(const struct call *c, const struct session_pro
         return NULL;
     }
     h->protocol = choose(r, "sec-websocket-protocol", p->channels);
+    h->is_base64 = h->protocol && strstr(h->protocol, "base64.");
     if (h->protocol || (p->is_unnamed_socket && !request_header(r, "sec-websocket-protocol")))
         return NULL;
     return err_new(ERR_BAD_REQUEST, "want Sec-WebSocket-Protocol %s%s%s", words,
@@ -212,13 +216,32 @@ static void on_client_close(void *arg)
     conn_gone(arg);
 }
 
+/* A message of a base64 protocol: the channel's digit, then the bytes. */
+static void conn_take_base64(struct session_conn *s, struct str text)
+{
+    struct str coded = {text.at + 1, text.size - 1};
+    AUTO(buf_done) struct buf b = {0};
+    size_t bad = 0;
+
+    if (*text.at < '0' || *text.at > '9' || !base64_check(coded, &bad)) {
+        s->failed = err_new(ERR_BAD_REQUEST, "a message is no digit and base64");
+        return;
+    }
+    base64_decode(coded, &b);
+    s->o.message(s->o.arg, (unsigned)(*text.at - '0'), (struct str){b.at, b.size});
+}
+
 static void session_conn_on_message(void *arg, struct str bytes)
 {
     struct session_conn *s = arg;
 
-    if (s->spdy && !s->failed)
+    if (s->failed || bytes.size == 0)
+        return;
+    if (s->spdy)
         s->failed = spdy_take(s->spdy, bytes);
-    else if (!s->spdy && bytes.size > 0)
+    else if (s->o.message && s->is_base64)
+        conn_take_base64(s, bytes);
+    else if (s->o.message)
         s->o.message(s->o.arg, (unsigned char)bytes.at[0],
                      (struct str){bytes.at + 1, bytes.size - 1});
 }
@@ -286,9 +309,38 @@ static void on_spdy_send(void *arg, struct str bytes)
         s->channel->ops->write(s->channel, bytes);
 }
 
+/* Sends `bytes` in base64; `prefix` is the channel's digit, or "". */
+static void conn_send_base64(struct session_conn *s, const char *prefix, struct str bytes)
+{
+    AUTO(buf_done) struct buf b = {0};
+
+    do {
+        size_t size = bytes.size < BASE64_PIECE ? bytes.size : BASE64_PIECE;
+
+        buf_clear(&b);
+        buf_add_text(&b, prefix);
+        base64_encode((struct str){bytes.at, size}, &b);
+        websocket_send_text(s->socket, (struct str){b.at, b.size});
+        bytes = (struct str){bytes.at + size, bytes.size - size};
+    } while (bytes.size > 0);
+}
+
+void session_conn_send_plain(struct session_conn *s, struct str bytes)
+{
+    if (s->is_base64)
+        conn_send_base64(s, "", bytes);
+    else
+        websocket_send_binary(s->socket, bytes);
+}
+
 void session_conn_send(struct session_conn *s, unsigned channel, struct str bytes)
 {
-    websocket_send(s->socket, (unsigned char)channel, bytes);
+    const char digit[2] = {(char)('0' + channel % 10), '\0'};
+
+    if (s->is_base64)
+        conn_send_base64(s, digit, bytes);
+    else
+        websocket_send(s->socket, (unsigned char)channel, bytes);
 }
 
 struct spdy *session_conn_spdy(const struct session_conn *s)
@@ -332,6 +384,7 @@ struct session_conn *session_conn_new(struct call *c, const struct handshake *h,
                               .may_stand_still = true};
 
     s->o = *o;
+    s->is_base64 = h->is_base64;
     s->socket = h->is_websocket ? websocket_new(&wo) : NULL;
     s->spdy = h->is_spdy ? spdy_new(&so) : NULL;
     s->channel = c->x->ops->upgrade(c->x, &u);

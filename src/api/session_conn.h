@@ -1,8 +1,10 @@
 /*
- * session_conn.h - the client's connection of exec, attach and port-forward
+ * session_conn.h - the client's connection of exec, attach and port-forward, or of a log's
+ * WebSocket
  *
  * The connection has one of three forms. A WebSocket with channels: the first byte of each binary
- * message is its channel. Plain SPDY/3.1: each channel is a stream. SPDY/3.1 inside binary messages
+ * message is its channel; with a base64 protocol a message is text, the channel's digit and the
+ * bytes in base64. Plain SPDY/3.1: each channel is a stream. SPDY/3.1 inside binary messages
  * of a WebSocket ("SPDY/3.1+..."): kubectl since 1.30 forwards ports this way.
  *
  * Pings keep proxies from closing the connection. While a client does not read, the server does not
@@ -19,6 +21,7 @@ struct handshake {
     const char *protocol; /* the chosen protocol; NULL: the client named none */
     bool is_websocket;
     bool is_spdy; /* with is_websocket: SPDY inside the WebSocket */
+    bool is_base64;
 };
 
 /* The protocols of a subresource, by preference; each list is NULL-terminated. */
@@ -40,6 +43,7 @@ struct session_conn;
 /* The callbacks of streams are those of client/spdy.h. No callback comes after
  * session_conn_finish. */
 struct session_conn_options {
+    /* NULL: messages of the client are dropped. */
     void (*message)(void *arg, unsigned channel, struct str bytes);
     void (*opened)(void *arg, uint32_t stream, const struct spdy_header *headers, size_t n);
     void (*data)(void *arg, uint32_t stream, struct str bytes);
@@ -61,7 +65,8 @@ void session_conn_free(struct session_conn *s); /* only in on_close */
 void session_conn_finish(struct session_conn *s);
 
 void session_conn_send(struct session_conn *s, unsigned channel, struct str bytes);
-struct spdy *session_conn_spdy(const struct session_conn *s); /* NULL: channels */
+void session_conn_send_plain(struct session_conn *s, struct str bytes); /* without a channel */
+struct spdy *session_conn_spdy(const struct session_conn *s);           /* NULL: channels */
 /* A paused connection does not read, but still notices the client's end. */
 void session_conn_pause(struct session_conn *s, bool is_paused);
 /* Does the client read too slowly? Then give no credit for further output. */

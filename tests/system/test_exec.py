@@ -17,6 +17,7 @@ import termios
 import time
 import urllib.parse
 
+from door import PODS
 from harness import (KUBECTL, METE, Failure, Mete, arguments_of, check, equal, execute,
                      execute_as, own_python, wait)
 
@@ -469,7 +470,7 @@ class Raw:
         key = base64.b64encode(os.urandom(16)).decode()
         self.s.sendall((f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                         f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
-                        f"Sec-WebSocket-Protocol: {protocol}\r\n\r\n").encode())
+                        f"{f'Sec-WebSocket-Protocol: {protocol}' if protocol else 'X: none'}\r\n\r\n").encode())
         self.buffer = b""
         while b"\r\n\r\n" not in self.buffer:
             self.more()
@@ -514,6 +515,34 @@ def command(*words):
     return EXEC + "".join("&command=" + urllib.parse.quote(w, safe="") for w in words)
 
 
+def hears(m, path, protocol):
+    """The bytes of each channel up to the server's close; those of a log are one channel, None."""
+    w = Raw(m, path, protocol)
+    equal(w.status, 101)
+    channels = {}
+    while (got := w.message())[0] != 8:
+        text = got[1]
+        channel = None if "/log" in path else text[0] - 48 if "base64" in protocol else text[0]
+        text = text if channel is None else text[1:]
+        channels[channel] = channels.get(channel, b"") + (base64.b64decode(text) if "base64" in protocol else text)
+    w.close()
+    return channels
+
+
+def test_older_protocols():
+    """Those of Kubernetes' end-to-end tests, and of clients that name none."""
+    with Mete("none") as m:
+        start(m, "box", ["sh", "-c", "echo container is alive; exec sleep 3600"])
+        wait(lambda: m.kubectl("logs", "box").out == "container is alive\n", "the log")
+        for protocol in ("", "channel.k8s.io", "base64.channel.k8s.io"):
+            equal(hears(m, command("echo", "remote"), protocol), {1: b"remote\n"}, protocol)  # success says nothing
+            equal(hears(m, command("sh", "-c", "exit 3"), protocol), {3: b"command terminated with exit code 3"}, protocol)
+        for protocol in ("", "binary.k8s.io", "base64.binary.k8s.io"):
+            equal(hears(m, PODS + "/box/log?container=main", protocol), {None: b"container is alive\n"}, protocol)
+        equal(Raw(m, PODS + "/box/log?container=other", "binary.k8s.io").status, 400)
+        equal(Raw(m, PODS + "/box/log", "v9.k8s.io").status, 400)
+
+
 def rss(pid):
     with open(f"/proc/{pid}/status") as f:
         return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmRSS:"))
@@ -531,7 +560,7 @@ def test_hostile():
         input_that_nobody_reads_is_not_kept(m)
         who_vanishes_leaves_no_process(m)
         broken_frames_end_the_session(m)
-        base64_variants_are_refused(m)
+        other_protocols_are_refused(m)
         others_namespaces_are_closed(m)
         r = execute([METE, "exec", "box", "--", "echo", "still there"], env=m.env)
         equal(r.out, "still there\n", r)
@@ -630,8 +659,8 @@ def broken_frames_end_the_session(m):
         w.close()
 
 
-def base64_variants_are_refused(m):
-    for protocol in ("base64.channel.k8s.io", "channel.k8s.io", "v3.channel.k8s.io", "nonsense"):
+def other_protocols_are_refused(m):
+    for protocol in ("v3.channel.k8s.io", "v6.channel.k8s.io", "nonsense"):
         equal(Raw(m, command("true"), protocol).status, 400, protocol)
     equal(Raw(m, command("true"), "v3.channel.k8s.io, v4.channel.k8s.io").status, 101)
 

@@ -215,6 +215,61 @@ static void tells_success_and_failure(void **state)
     }
 }
 
+/* kubelet's oldest protocols, and clients that name none. */
+static void old_protocols_have_the_failures_text_alone(void **state)
+{
+    static const struct {
+        const char *protocols; /* of the client */
+        const char *protocol;
+        const char *input; /* "hi" on channel 0 */
+        const char *told;
+    } cases[] = {
+        {"channel.k8s.io", "channel.k8s.io", "\0hi",
+         "1:out|3:command terminated with exit code 7|"},
+        {"", NULL, "\0hi", "1:out|3:command terminated with exit code 7|"},
+        {"base64.channel.k8s.io", "base64.channel.k8s.io",
+         "0aGk=", "49:b3V0|51:Y29tbWFuZCB0ZXJtaW5hdGVkIHdpdGggZXhpdCBjb2RlIDc=|"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct exec_world w;
+        struct frame f;
+
+        exec_world_init(&w);
+        json_decref(begin(&w, EXEC "&stdin=true", cases[i].protocols));
+        if (cases[i].protocol)
+            assert_non_null(strstr(w.k->upgrade_headers.at, cases[i].protocol));
+        else
+            assert_null(strstr(w.k->upgrade_headers.at, "Protocol"));
+        websocket_send_binary(w.socket, (struct str){cases[i].input, i < 2 ? 3 : 5});
+        f = next_frame(&w, FRAME_DATA);
+        assert_memory_equal(f.payload.at, "\0\0\0\0\2hi", 7);
+        node_says(&w, RECORD_STDOUT, "out");
+        node_sends(&w, FRAME_DATA, (struct str){"\3\0\0\0\4\0\0\0\7", 9});
+        node_sends(&w, FRAME_END, STR("{\"code\":200}"));
+        assert_string_equal(client_hears(&w), cases[i].told);
+        exec_world_done(&w);
+    }
+}
+
+static void base64_that_is_none_ends_it(void **state)
+{
+    static const char *const cases[] = {"0a", "x", "0a*==", "9"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct exec_world w;
+
+        exec_world_init(&w);
+        json_decref(begin(&w, EXEC "&stdin=true", "base64.channel.k8s.io"));
+        websocket_send_text(w.socket, str_of(cases[i]));
+        assert_int_equal(w.k->is_over,
+                         i < 3); /* the last is empty, of a channel that is not there */
+        exec_world_done(&w);
+    }
+}
+
 static void a_client_that_does_not_read_stops_the_node(void **state)
 {
     struct exec_world w;
@@ -315,8 +370,9 @@ static void refuses_by_name(void **state)
          "container x is not valid for pod p"},
         {NULL, POD "exec?command=ls&stdout=1&user=root", "v5.channel.k8s.io", 400,
          "query parameter 'user' is not known for exec"},
-        {NULL, POD "exec?command=ls&stdout=1", "base64.channel.k8s.io", 400,
-         "want Sec-WebSocket-Protocol v5.channel.k8s.io, v4.channel.k8s.io"},
+        {NULL, POD "exec?command=ls&stdout=1", "v6.channel.k8s.io", 400,
+         "want Sec-WebSocket-Protocol v5.channel.k8s.io, v4.channel.k8s.io, "
+         "v4.base64.channel.k8s.io, channel.k8s.io, base64.channel.k8s.io"},
         {"POST", POD "exec?command=ls&stdout=1", NULL, 400,
          "exec needs a WebSocket or SPDY/3.1 by Upgrade; this client asked for none"},
         {NULL, POD "attach?stdout=1", NULL, 400,
@@ -361,6 +417,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asks_the_node_and_passes_everything_on),
         cmocka_unit_test(tells_success_and_failure),
+        cmocka_unit_test(old_protocols_have_the_failures_text_alone),
+        cmocka_unit_test(base64_that_is_none_ends_it),
         cmocka_unit_test(a_client_that_does_not_read_stops_the_node),
         cmocka_unit_test(a_node_that_does_not_read_stops_the_client),
         cmocka_unit_test(who_leaves_is_told_to_the_node),

@@ -101,6 +101,61 @@ static void carries_a_log_to_its_reader(void **state)
     api_world_done(&l.a);
 }
 
+static void goes_over_a_websocket_too(void **state)
+{
+    static const struct {
+        const char *protocols; /* of the client */
+        const char *sent;      /* frames of "hello" and of the end */
+    } cases[] = {
+        {"", "\x82\x05hello\x88\x02\x03\xe8"},
+        {"binary.k8s.io", "\x82\x05hello\x88\x02\x03\xe8"},
+        {"base64.binary.k8s.io", "\x81\x08aGVsbG8=\x88\x02\x03\xe8"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(asked_freep) struct asked *link = NULL;
+        AUTO(asked_freep) struct asked *k = NULL;
+        struct log_world l;
+        uint32_t stream;
+
+        log_world_init(&l);
+        link = connect_node(&l);
+        k = api_ask(&l.a, (struct question){.target = "/api/v1/namespaces/default/pods/p/log",
+                                            .websocket = cases[i].protocols});
+        assert_int_equal(k->status, 101);
+        stream = next_frame(&l, FRAME_OPEN).stream;
+        node_sends(&l, stream, FRAME_DATA, "hello");
+        (void)next_frame(&l, FRAME_CREDIT);
+        node_sends(&l, stream, FRAME_END, "{\"code\":200}");
+        assert_true(k->is_over);
+        assert_string_equal(k->body.at, cases[i].sent);
+        asked_close(link);
+        api_world_done(&l.a);
+    }
+}
+
+static void a_websocket_that_closes_ends_the_log(void **state)
+{
+    AUTO(asked_freep) struct asked *link = NULL;
+    AUTO(asked_freep) struct asked *k = NULL;
+    struct log_world l;
+    uint32_t stream;
+
+    (void)state;
+    log_world_init(&l);
+    link = connect_node(&l);
+    k = api_ask(&l.a, (struct question){.target = "/api/v1/namespaces/default/pods/p/log?follow=1",
+                                        .websocket = "binary.k8s.io"});
+    stream = next_frame(&l, FRAME_OPEN).stream;
+    k->channel.on_data(k->channel.arg, (struct str){"\x82\x82\0\0\0\0hi", 8}); /* dropped */
+    assert_false(k->is_over);
+    asked_close(k);
+    assert_int_equal(next_frame(&l, FRAME_CANCEL).stream, stream);
+    asked_close(link);
+    api_world_done(&l.a);
+}
+
 static void a_slow_reader_stops_its_own_stream_only(void **state)
 {
     AUTO(asked_freep) struct asked *link = NULL;
@@ -318,6 +373,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(carries_a_log_to_its_reader),
+        cmocka_unit_test(goes_over_a_websocket_too),
+        cmocka_unit_test(a_websocket_that_closes_ends_the_log),
         cmocka_unit_test(a_slow_reader_stops_its_own_stream_only),
         cmocka_unit_test(a_node_that_leaves_ends_its_streams),
         cmocka_unit_test(a_node_that_breaks_the_rules_is_disconnected),
