@@ -241,11 +241,7 @@ struct err *submit_switches(struct slurm_submit *s, const struct submit_option *
 {
     AUTO(err_freep) struct err *e = slurm_switches_read(str_of(value), s->spec);
 
-    if (e)
-        return invalid_option(o);
-    if (json_int(s->spec, "switches", 0) > 1)
-        submit_warn(s, o, "the job waits for one switch only, more are preferred");
-    return NULL;
+    return e ? invalid_option(o) : NULL;
 }
 
 struct err *submit_array(struct slurm_submit *s, const struct submit_option *o, const char *value)

@@ -83,7 +83,7 @@ struct sjob_pod {
     bool has_prolog_failed;  /* the job did not begin */
     bool has_epilog_failed;  /* the node is to be drained */
     bool is_held;            /* the pod has the annotation of a hold */
-    bool is_together;        /* it insists on one switch */
+    bool is_together;        /* it insists on few switches */
     int64_t created_ns;      /* realtime */
     bool is_ready;           /* its container runs: steps can start in it */
     int64_t limit_s;         /* of its spec; 0: none */
@@ -330,7 +330,9 @@ void sjob_add_made(struct sjob *j, const json_t *pod); /* before its watch event
 /* Drops pods that the status has counted already. */
 void sjob_drop_old_pods(struct sjob *j);
 
-/* slurm_switch.c: lets pods that have waited long enough go to nodes of several switches. */
+/* slurm_switch.c: slurm_element.switch_level of a job. */
+int64_t slurm_switch_level(const struct slurm_jobs *s, const json_t *job);
+/* Lets pods that have waited long enough go to nodes of more switches. */
 void sjob_loosen_pods(struct sjob *j);
 
 /* slurm_others.c: pods that belong to no SlurmJob, and nodes */

@@ -98,7 +98,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .partitions = partitions,
         .gpu_types = s->gpu_types,
         .weights = s->weights,
-        .has_switches = json_object_size(s->switches) > 0,
+        .switch_level = slurm_switch_level(s, j->object),
         .license = license,
         .billing = slurm_billing_of(s, own ? own : json_object_get(j->object, "spec")),
         .over_minutes = slurm_over_minutes(s, own ? own : json_object_get(j->object, "spec")),

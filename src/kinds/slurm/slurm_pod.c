@@ -214,7 +214,7 @@ bool slurm_pod_waits(const json_t *job)
 {
     const json_t *spec = json_object_get(job, "spec");
 
-    return json_int(spec, "switches", 0) == 1 && json_int(spec, "switchesWait", 0) > 0;
+    return json_int(spec, "switches", 0) > 0 && json_int(spec, "switchesWait", 0) > 0;
 }
 
 /* A pod of a changed request keeps the place of its job in the queue. */
@@ -230,6 +230,18 @@ static void put_revision(json_t *annotations, const struct slurm_element *e)
         return;
     stamp_format_micro(e->eligible_ns, since);
     json_put_text(annotations, QUEUE_SINCE, since);
+}
+
+/* The nearest switch is preferred within the one that the job waits for. */
+static void put_switches(json_t *annotations, const struct slurm_element *e)
+{
+    AUTO_FREE char *required = mem_format(SLURM_SWITCH_LABEL "%" PRId64, e->switch_level);
+    bool waits = slurm_pod_waits(e->job) && e->switch_level > 0;
+
+    if (waits)
+        json_put_text(annotations, TOPOLOGY_REQUIRED, required);
+    if (!waits || e->switch_level > 1)
+        json_put_text(annotations, TOPOLOGY_PREFERRED, SLURM_SWITCH_LABEL "1");
 }
 
 static void put_metadata(json_t *pod, const struct slurm_element *e, const struct slurm_ask *ask)
@@ -255,9 +267,8 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
         put_gang(labels, e);
     if (e->whole)
         put_component(metadata, e);
-    if (ask->nodes > 1 && e->has_switches)
-        json_put_text(annotations, slurm_pod_waits(e->job) ? TOPOLOGY_REQUIRED : TOPOLOGY_PREFERRED,
-                      SLURM_SWITCH_LABEL "1");
+    if (ask->nodes > 1 && e->switch_level >= 0)
+        put_switches(annotations, e);
     json_put_text(labels, QUEUE_LABEL, e->queue);
     json_put_text(annotations, POD_USER, user ? user : "");
     json_put_text(annotations, SLURM_ACCOUNT_ANNOTATION, facts);

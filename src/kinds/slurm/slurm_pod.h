@@ -39,7 +39,8 @@ struct slurm_element {
     const json_t *partitions; /* names, array: the pod has one's nodes; NULL: any nodes */
     const json_t *gpu_types;  /* that Slurm's files name, as keys; NULL: none */
     const json_t *weights;    /* of nodes, ascending: lower ones first; NULL: no order */
-    bool has_switches;        /* nodes are labelled with the switches above them */
+    int64_t switch_level;     /* whose switches hold no more nearest ones than the job accepts: 1 ..
+                               * SLURM_SWITCH_LEVELS; 0: all nodes do; -1: nodes have no switches */
     const char *license;      /* that it holds of alternatives, NAME:COUNT; NULL: as the job asks */
     const char *billing;      /* TRESBillingWeights of the partition; NULL: none */
     int64_t over_minutes;     /* OverTimeLimit; SLURM_OVER_ENDLESS: any time */
@@ -51,7 +52,7 @@ struct slurm_element {
 /* The name of the element's pod. The caller frees it. */
 char *slurm_pod_name(const struct slurm_element *e);
 
-/* Do the job's new pods insist on one switch, for a while? */
+/* Do the job's new pods insist on few switches, for a while? */
 bool slurm_pod_waits(const json_t *job);
 
 /* The pod, for cluster_create. New reference. */

@@ -324,6 +324,32 @@ static void a_job_waits_for_one_switch_for_a_while(void **state)
     assert_annotation("wait-n1", "kueue.x-k8s.io/podset-preferred-topology", "switch.mete.dev/1");
 }
 
+static void a_job_waits_for_the_widest_switches_that_are_few(void **state)
+{
+    static const char required[] = "kueue.x-k8s.io/podset-required-topology";
+    static const char preferred[] = "kueue.x-k8s.io/podset-preferred-topology";
+
+    (void)state;
+    world_add_node(&jw.w, "n2", 0);
+    configure("'nodes':[{'names':'n1','switches':'core/block1/r1'},"
+              "{'names':'n2','switches':'core/block1/r2'},"
+              "{'names':'n3','switches':'core/block2/r3'},"
+              "{'names':'n4','switches':'core/block2/r4'}]");
+    (void)submit("three", "'nodesMin':2,'switches':3,'switchesWait':60");
+    assert_annotation("three", required, "switch.mete.dev/2");
+    assert_annotation("three-n1", preferred, "switch.mete.dev/1");
+    jobs_world_run(&jw, 70);
+    assert_annotation("three", required, "none");
+    assert_annotation("three", preferred, "switch.mete.dev/1");
+    (void)submit("one", "'nodesMin':2,'switches':1,'switchesWait':60");
+    assert_annotation("one", required, "switch.mete.dev/1");
+    (void)submit("four", "'nodesMin':2,'switches':4,'switchesWait':60");
+    assert_annotation("four", required, "none");
+    assert_annotation("four", preferred, "switch.mete.dev/1");
+    (void)submit("now", "'nodesMin':2,'switches':2,'switchesWait':0");
+    assert_annotation("now", required, "none");
+}
+
 static void a_job_may_exceed_its_limit_where_the_site_says(void **state)
 {
     (void)state;
@@ -658,6 +684,7 @@ int main(void)
         CASE(licenses_are_counted_and_waited_for),
         CASE(of_alternatives_a_job_holds_the_first_free_license),
         CASE(a_job_waits_for_one_switch_for_a_while),
+        CASE(a_job_waits_for_the_widest_switches_that_are_few),
         CASE(a_job_may_exceed_its_limit_where_the_site_says),
         CASE(nodes_of_low_weight_and_with_wished_features_come_first),
         CASE(a_waiting_pod_is_held_and_its_limit_changes),

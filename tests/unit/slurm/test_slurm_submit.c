@@ -259,20 +259,17 @@ static void says_what_sbatch_says(void **state)
 
 static void warns_of_options_without_effect(void **state)
 {
-    static const char *const words[] = {"--cpu-freq=high", "--mail-type=end,FAIL,STAGE_OUT",
-                                        "--switches=2", NULL};
+    static const char *const words[] = {"--cpu-freq=high", "--mail-type=end,FAIL,STAGE_OUT", NULL};
     AUTO(slurm_submit_done) struct slurm_submit s = {0};
     AUTO(err_freep) struct err *e = submit("#!/bin/sh\n", no_variable, words, &s);
 
     (void)state;
     assert_null(e);
-    assert_int_equal(s.warnings.n, 3);
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there are three */
+    assert_int_equal(s.warnings.n, 2);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there are two */
     assert_string_equal(s.warnings.at[0], "--cpu-freq: the cpu frequency is not set");
     assert_string_equal(s.warnings.at[1],
                         "--mail-type: no mail is sent for STAGE_OUT and parts of the time limit");
-    assert_string_equal(s.warnings.at[2],
-                        "--switches: the job waits for one switch only, more are preferred");
     assert_string_equal(json_text(s.spec, "mailType"), "END,FAIL");
 }
 
