@@ -100,6 +100,8 @@ static void add_end(struct lister *l)
         AUTO_FREE char *text = token_format(&token);
 
         buf_printf(&l->b, ",\"continue\":\"%s\"", text);
+        if (l->list.has_more) /* without a selector, all of the rest */
+            buf_printf(&l->b, ",\"remainingItemCount\":%zu", l->list.n_after);
     }
     buf_add_text(&l->b, "}}\n");
     l->is_over = true;

@@ -207,6 +207,15 @@ struct index_cursor index_seek(const struct index *x, const struct store_key *ke
     return c;
 }
 
+size_t index_count(const struct index_cursor *from, const struct index_cursor *to)
+{
+    size_t n = to->at;
+
+    for (size_t i = from->leaf; i < to->leaf; i++)
+        n += from->index->leaves[i]->n;
+    return n - from->at;
+}
+
 const struct store_object *index_peek(const struct index_cursor *c)
 {
     if (c->leaf == c->index->n_leaves)

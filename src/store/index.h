@@ -38,6 +38,9 @@ struct index_cursor {
 /* Before the first object with a key not below `key`; `is_after`: with a key above it. */
 struct index_cursor index_seek(const struct index *x, const struct store_key *key, bool is_after);
 
+/* The number of objects from `from` up to `to`, not before it: one step a leaf. */
+size_t index_count(const struct index_cursor *from, const struct index_cursor *to);
+
 /* The next object, or NULL at the end. Borrowed. */
 const struct store_object *index_next(struct index_cursor *c);
 const struct store_object *index_peek(const struct index_cursor *c);

@@ -129,6 +129,25 @@ static struct start list_start(const struct store_range *range, const char *afte
     return key_compare(&after.key, &first.key) < 0 ? first : after;
 }
 
+/* The number of objects of the range that `c` and the entries of `past` from `at` on have left. */
+static size_t count_merged(const struct store *s, const struct index_cursor *c,
+                           const struct past_list *past, size_t at, const struct store_range *range)
+{
+    /* Names are ASCII: none is above this one. */
+    const struct store_key last = {.group = range->group,
+                                   .resource = range->resource,
+                                   .ns = range->ns ? range->ns : "\xff",
+                                   .name = "\xff"};
+    struct index_cursor end = index_seek(&s->objects, &last, true);
+    size_t n = index_count(c, &end);
+
+    for (; at < past->n; at++) {
+        n += past->at[at].object ? 1 : 0;
+        n -= index_find(&s->objects, past->at[at].key) ? 1 : 0;
+    }
+    return n;
+}
+
 /* Seven parameters, against the rule: most callers pass NULL or 0 for three. */
 /* NOLINTNEXTLINE(readability-function-size) */
 struct err *store_list(const struct store *s, const struct store_range *range, const char *after_ns,
@@ -154,6 +173,7 @@ struct err *store_list(const struct store *s, const struct store_range *range, c
     while ((o = next_merged(&cursor, &past, &at, range))) {
         if (limit > 0 && list.n == limit) {
             list.has_more = true;
+            list.n_after = range->resource ? 1 + count_merged(s, &cursor, &past, at, range) : 0;
             break;
         }
         add_object(&list, &room, o);

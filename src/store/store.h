@@ -165,6 +165,7 @@ struct store_list {
     size_t n;
     int64_t revision; /* the snapshot's */
     bool has_more;
+    size_t n_after; /* has_more, of a range that names a resource: objects after the last one */
 };
 
 /*

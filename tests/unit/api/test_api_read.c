@@ -104,6 +104,7 @@ static void pages_show_one_snapshot(void **state)
     first_names = names_of(first);
     assert_string_equal(first_names, "a,c");
     assert_non_null(json_text_at(first, "metadata", "continue", NULL));
+    assert_int_equal(json_int_at(first, "metadata", "remainingItemCount", NULL), 1);
 
     add_map(&a, "default", "d", "x"); /* after the snapshot */
     second = page(&a, "", json_text_at(first, "metadata", "continue", NULL));
@@ -128,6 +129,7 @@ static void pages_count_what_is_selected(void **state)
         add_map(&a, "default", (char[]){(char)c, '\0'},
                 c % 2 ? "odd" : "even"); /* a c e g are odd */
     first = page(&a, "&labelSelector=app%3Dodd", NULL);
+    assert_null(json_at(first, "metadata", "remainingItemCount", NULL)); /* nobody has counted */
     second =
         page(&a, "&labelSelector=app%3Dodd", json_text_at(first, "metadata", "continue", NULL));
     names = names_of(second);

@@ -153,6 +153,7 @@ static void check_list(struct world *w, const struct store_range *range, int64_t
     naive = naive_list(&w->naive, range, after_ns, after_name, at);
     CLAIM(w, list.has_more == (limit > 0 && naive.found.n > limit));
     CLAIM(w, list.n == (list.has_more ? limit : naive.found.n));
+    CLAIM(w, list.n_after == (list.has_more && range->resource ? naive.found.n - limit : 0));
     for (size_t i = 0; i < list.n; i++)
         CLAIM(w, same_object(naive.found.at[i], list.at[i]));
     vec_done(&naive.found);
