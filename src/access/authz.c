@@ -72,6 +72,7 @@ static const struct rule namespaced_rules[] = {
     {ROLE_EDIT, "pods", WRITE},
     {ROLE_EDIT, "pods/exec", "get create"},
     {ROLE_EDIT, "pods/attach", "get create"},
+    {ROLE_EDIT, "pods/ephemeralcontainers", "get update patch"},
     {ROLE_EDIT, "pods/portforward", "get create"},
     {ROLE_EDIT, "pods/proxy", "get create update patch delete"},
     {ROLE_EDIT, "services/proxy", "get create update patch delete"},

@@ -138,7 +138,8 @@ static bool pod_names(const json_t *pod, bool is_secret, const char *name)
             return true;
     }
     return containers_name(json_object_get(spec, "containers"), is_secret, name) ||
-           containers_name(json_object_get(spec, "initContainers"), is_secret, name);
+           containers_name(json_object_get(spec, "initContainers"), is_secret, name) ||
+           containers_name(json_object_get(spec, "ephemeralContainers"), is_secret, name);
 }
 
 /*

@@ -49,6 +49,7 @@ static const struct subresource subresources[] = {
     {"namespaces", "finalize", NULL, NULL, NULL, "update"},
     {"pods", "attach", "", "v1", "PodAttachOptions", "create get"},
     {"pods", "binding", "", "v1", "Binding", "create"},
+    {"pods", "ephemeralcontainers", NULL, NULL, NULL, "get patch update"},
     {"pods", "eviction", "policy", "v1", "Eviction", "create"},
     {"pods", "exec", "", "v1", "PodExecOptions", "create get"},
     {"pods", "log", NULL, NULL, NULL, "get"},

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "api/exec_private.h"
+#include "api/handlers.h"
 #include "base/mem.h"
 
 enum {
@@ -60,6 +61,10 @@ static struct err *choose_container(const struct call *c, const json_t *pod, con
     found = find_named(containers, name);
     if (!found)
         found = find_named(json_at(pod, "spec", "initContainers", NULL), name);
+    if (!found) {
+        found = find_named(json_at(pod, "spec", "ephemeralContainers", NULL), name);
+        TRY(call_check_debug_user(c, found));
+    }
     if (!found)
         return err_new(ERR_BAD_REQUEST, "container %.63s is not valid for pod %s", name, c->name);
     *ret = found;
@@ -72,6 +77,8 @@ static bool is_running(const json_t *pod, const char *name)
 
     if (!s)
         s = find_named(json_at(pod, "status", "initContainerStatuses", NULL), name);
+    if (!s)
+        s = find_named(json_at(pod, "status", "ephemeralContainerStatuses", NULL), name);
     return json_at(s, "state", "running", NULL) != NULL;
 }
 

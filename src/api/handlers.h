@@ -99,6 +99,10 @@ struct err *handle_pod_attach(struct call *c);
 /* pod_user.c */
 /* ERR_FORBIDDEN: the session would reach processes of another user of the machine. */
 struct err *call_check_pod_user(const struct call *c, const json_t *pod) MUST_CHECK;
+/* The same for an ephemeral container (NULL: passes), whose user may be another than the pod's. */
+struct err *call_check_debug_user(const struct call *c, const json_t *container) MUST_CHECK;
+/* Writes of pods/ephemeralcontainers. */
+struct err *handle_ephemeral_containers(struct call *c);
 
 /* portforward.c */
 struct err *handle_pod_portforward(struct call *c);

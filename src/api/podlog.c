@@ -150,7 +150,8 @@ static struct err *choose_container(const struct call *c, const json_t *pod, con
         name = json_text(json_array_get(containers, 0), "name");
     if (!name)
         return err_new(ERR_BAD_REQUEST, "a container name must be specified for pod %s", c->name);
-    if (!has_container(pod, "containers", name) && !has_container(pod, "initContainers", name))
+    if (!has_container(pod, "containers", name) && !has_container(pod, "initContainers", name) &&
+        !has_container(pod, "ephemeralContainers", name))
         return err_new(ERR_BAD_REQUEST, "container %.63s is not valid for pod %s", name, c->name);
     *ret = name;
     return NULL;
@@ -159,9 +160,10 @@ static struct err *choose_container(const struct call *c, const json_t *pod, con
 /* The container's restart count: the number of its present attempt. */
 static int64_t attempt_of(const json_t *pod, const char *container)
 {
-    static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
+    static const char *const lists[] = {"containerStatuses", "initContainerStatuses",
+                                        "ephemeralContainerStatuses"};
 
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < COUNT(lists); k++) {
         size_t i;
         json_t *status;
 

@@ -2,6 +2,7 @@
 
 #include "kinds/kind/template.h"
 
+#include "kinds/kind/cause.h"
 #include "kinds/kind/fields.h"
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_fields.h"
@@ -47,6 +48,9 @@ void template_validate(const json_t *template, const struct path *at, struct cau
     for (size_t i = 0; i < COUNT(maps); i++)
         validate_reserved(json_at(template, "metadata", maps[i], NULL),
                           PATH(PATH(at, "metadata"), maps[i]), causes);
+    if (json_array_size(json_at(template, "spec", "ephemeralContainers", NULL)) > 0)
+        cause_forbidden(causes, PATH(PATH(at, "spec"), "ephemeralContainers"),
+                        "ephemeral containers not allowed in pod template");
     topology_validate(template, at, causes);
     pod_validate_gpus(template, at, causes);
     pod_spec_validate(json_object_get(template, "spec"), PATH(at, "spec"), causes);

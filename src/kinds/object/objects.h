@@ -90,8 +90,8 @@ struct objects_request {
     const struct kind *kind;
     const char *ns;          /* "" for cluster-wide kinds */
     const char *name;        /* NULL for create: the body's, or generated from generateName */
-    const char *subresource; /* NULL, "status", "binding" (create only), "finalize" (namespaces,
-                                system only) */
+    const char *subresource; /* NULL, "status", "binding" (create only), "ephemeralcontainers"
+                                (pods), "finalize" (namespaces, system only) */
     struct kind_context who;
     enum field_validation validation;
     bool is_dry_run;

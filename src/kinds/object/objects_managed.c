@@ -45,7 +45,7 @@ static void ignore_unwritten(const struct change *c, struct managing *m)
 {
     static const char *const metadata[] = {"deletionTimestamp", "finalizers", "ownerReferences"};
 
-    if (!c->request->subresource) {
+    if (!c->request->subresource || is_of_ephemerals(c)) {
         if (c->kind->has_status)
             ignore(m, NULL, "status");
         return;

@@ -9,11 +9,14 @@
 
 #include "base/mem.h"
 #include "kinds/admission/admission_context.h"
+#include "kinds/kind/value.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_claims.h"
+#include "kinds/pod/pod_rules.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
+#include "kinds/slurm/slurm_job.h"
 
 enum {
     JOB_ID_BLOCK = 32
@@ -115,12 +118,11 @@ static struct err *check_groups(const struct change *c, const json_t *container)
     return NULL;
 }
 
-/* Containers of the image `host` run on the machine itself, as the calling user only. */
-static struct err *check_host_container(struct change *c, const json_t *container)
+/* Containers of the image `host` run on the machine itself, as the calling user only. `asked`:
+ * runAsUser; NULL: none. */
+static struct err *check_host_user(const struct change *c, const json_t *container,
+                                   const json_t *asked)
 {
-    const json_t *of_pod = json_at(c->after, "spec", "securityContext", "runAsUser", NULL);
-    const json_t *own = json_at(container, "securityContext", "runAsUser", NULL);
-    const json_t *asked = own ? own : of_pod;
     int64_t uid = change_host_uid(c);
 
     if (!asked && uid < 0)
@@ -137,9 +139,19 @@ static struct err *check_host_container(struct change *c, const json_t *containe
                              c->who.user ? c->who.user : "this user", (long long)uid);
         TRY(check_groups(c, container));
     }
+    return NULL;
+}
+
+static struct err *check_host_container(struct change *c, const json_t *container)
+{
+    const json_t *of_pod = json_at(c->after, "spec", "securityContext", "runAsUser", NULL);
+    const json_t *own = json_at(container, "securityContext", "runAsUser", NULL);
+    const json_t *asked = own ? own : of_pod;
+
+    TRY(check_host_user(c, container, asked));
     if (!asked)
         json_put_int(json_object_at(json_object_at(c->after, "spec"), "securityContext"),
-                     "runAsUser", uid);
+                     "runAsUser", change_host_uid(c));
     return NULL;
 }
 
@@ -230,6 +242,8 @@ struct err *pod_create_rules(struct change *c)
         if (json_object_get(annotations, ledger_keys[i]))
             return field_forbidden(c, "metadata.annotations", "devices are given by the ledger");
     }
+    if (json_array_size(json_at(c->after, "spec", "ephemeralContainers", NULL)) > 0)
+        return field_forbidden(c, "spec.ephemeralContainers", "cannot be set on create");
     if (pod_has_claims(c->after) && *pod_node(c->after))
         return field_forbidden(c, "spec.nodeName",
                                "the scheduler chooses the node of a pod with resourceClaims: not "
@@ -321,9 +335,74 @@ static void keep_disruption(struct change *c)
                                     json_deep_copy(was)); /* fresh: cannot fail */
 }
 
+/* ---- ephemeral containers ---- */
+
+bool is_of_ephemerals(const struct change *c)
+{
+    return is_pod(c->kind) && text_equal(c->request->subresource, "ephemeralcontainers");
+}
+
+/* A directory of the machine that the pod may only read, or that only the pod's user owns, is not
+ * opened to another container. */
+static struct err *check_debug_mounts(const struct change *c, const json_t *container)
+{
+    const json_t *mounts = json_object_get(container, "volumeMounts");
+    const json_t *volumes = json_at(c->after, "spec", "volumes", NULL);
+
+    for (size_t i = 0; i < json_array_size(mounts); i++) {
+        const char *name = json_text(json_array_get(mounts, i), "name");
+
+        if (json_object_get(value_find_named(volumes, name), "hostPath"))
+            return forbidden(c, "container %s: volume %s of the machine is for administrators",
+                             json_text(container, "name"), name);
+    }
+    return NULL;
+}
+
+/* May the caller add this container? Its user is the caller, whoever made the pod. */
+static struct err *check_debug(struct change *c, json_t *container)
+{
+    AUTO(json_freep) json_t *spec = json_pack("{s:[O]}", "containers", container);
+    const json_t *asked = json_at(container, "securityContext", "runAsUser", NULL);
+
+    TRY(pod_check_security(c, spec));
+    if (!is_trusted(c))
+        TRY(check_debug_mounts(c, container));
+    if (!is_host(container))
+        return NULL;
+    TRY(check_host_user(c, container, asked));
+    if (!asked)
+        json_put_int(json_object_at(container, "securityContext"), "runAsUser", change_host_uid(c));
+    return NULL;
+}
+
+static struct err *ephemeral_rules(struct change *c)
+{
+    const json_t *annotations = json_at(c->before, "metadata", "annotations", NULL);
+    const json_t *was = json_at(c->before, "spec", "ephemeralContainers", NULL);
+    const json_t *is = json_at(c->after, "spec", "ephemeralContainers", NULL);
+
+    if (!is_of_ephemerals(c))
+        return NULL;
+    if (json_object_get(annotations, HOST_PROCESS_ANNOTATION) ||
+        json_object_get(annotations, BATCH_CONTAINER_ANNOTATION))
+        return field_forbidden(c, "spec.ephemeralContainers",
+                               "the pod is a job of Slurm, whose processes are the machine's: look "
+                               "at it with `srun --jobid` or on its node");
+    TRY(pod_validate_ephemeral_update(c->before, c->after));
+    for (size_t i = 0; i < json_array_size(is); i++) {
+        json_t *container = json_array_get(is, i);
+
+        if (!value_find_named(was, json_text(container, "name")))
+            TRY(check_debug(c, container));
+    }
+    return NULL;
+}
+
 struct err *pod_update_rules(struct change *c)
 {
     TRY(check_fixed(c));
+    TRY(ephemeral_rules(c));
     TRY(check_images(c));
     keep_disruption(c);
     return check_phase(c);

@@ -148,6 +148,8 @@ struct err *pod_check_host_paths(const struct change *c, const json_t *spec,
 /* objects_pod.c */
 struct err *pod_create_rules(struct change *c) MUST_CHECK;
 struct err *pod_update_rules(struct change *c) MUST_CHECK;
+/* Is this a write of pods/ephemeralcontainers? */
+bool is_of_ephemerals(const struct change *c);
 /* The same for a template's spec, whose writer answers for its pods. Fills runAsUser. */
 struct err *pod_template_rules(struct change *c, json_t *template) MUST_CHECK;
 /* Put the job number and the user onto a submitted object, unless it has them. */

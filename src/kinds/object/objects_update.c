@@ -21,6 +21,8 @@ struct err *change_check_subresource(const struct change *c)
         return no_such_resource();
     if (!sub || (text_equal(sub, "status") && c->kind->has_status))
         return NULL;
+    if (is_of_ephemerals(c))
+        return NULL;
     if (!text_equal(sub, "finalize") || !is_namespace(c->kind))
         return no_such_resource();
     if (!c->who.is_system)
@@ -54,11 +56,11 @@ static void keep_all_but_status(struct change *c)
     c->after = after;
 }
 
-static void keep_all_but_finalizers(struct change *c)
+static void keep_all_but(struct change *c, const char *member)
 {
     json_t *after = json_deep_copy(c->before);
 
-    copy_member(json_object_get(c->after, "spec"), json_object_at(after, "spec"), "finalizers");
+    copy_member(json_object_get(c->after, "spec"), json_object_at(after, "spec"), member);
     json_decref(c->after);
     c->after = after;
 }
@@ -70,7 +72,11 @@ static void keep_what_is_not_written(struct change *c)
         return;
     }
     if (text_equal(c->request->subresource, "finalize")) {
-        keep_all_but_finalizers(c);
+        keep_all_but(c, "finalizers");
+        return;
+    }
+    if (is_of_ephemerals(c)) {
+        keep_all_but(c, "ephemeralContainers");
         return;
     }
     if (c->kind->has_status)

@@ -109,44 +109,62 @@ static const struct field mount_item = F_OBJECT(NULL, mount_fields, "A mount of 
 
 static const char *const sidecar_policies[] = {"Always", NULL};
 
+/* What containers and ephemeral containers have. */
+#define CONTAINER_FIELDS                                                                          \
+    F_STRING("name", "The container's name, unique in the pod.", .is_required = true,             \
+             .check = name_check_label),                                                          \
+        F_STRING("image", "The image; `host` is the node's own root file system.",                \
+                 .is_required = true, .size_max = 4096),                                          \
+        F_LIST("command", &string_item,                                                           \
+               "The program and its first arguments; default: the image's.", .items_max = 4096),  \
+        F_LIST("args", &string_item, "Arguments; default: the image's.", .items_max = 4096),      \
+        F_STRING("workingDir", "The working directory; default: the image's.", .size_max = 4095), \
+        F_LIST("ports", &port_item, "Ports of the container.", .merge_key = "containerPort",      \
+               .items_max = 128, .list_keys = {"containerPort", "protocol"}),                     \
+        F_LIST("envFrom", &env_from_item, "Variables from whole objects.", .items_max = 64),      \
+        F_LIST("env", &env_item, "Variables, in their order.", .merge_key = "name"),              \
+        F_OBJECT("resources", resources_fields, "Requests and limits.", .fallback = "{}"),        \
+        F_ANY("resizePolicy", "The policy for changes of resources.", .support = FIELD_IGNORED),  \
+        F_STRING("restartPolicy", "Always: the init container is a sidecar.",                     \
+                 .values = sidecar_policies),                                                     \
+        F_REFUSED("restartPolicyRules", "Restarts by exit code."),                                \
+        F_LIST("volumeMounts", &mount_item, "Mounts of volumes.", .merge_key = "mountPath",       \
+               .items_max = 128),                                                                 \
+        F_REFUSED("volumeDevices", "Raw block devices."),                                         \
+        F_OBJECT("livenessProbe", probe_fields, "The container restarts when this probe fails."), \
+        F_OBJECT("readinessProbe", probe_fields,                                                  \
+                 "The container is ready while this probe succeeds."),                            \
+        F_OBJECT(                                                                                 \
+            "startupProbe", probe_fields,                                                         \
+            "The container has started when this probe succeeds; other probes wait for it. The "  \
+            "container restarts when it fails."),                                                 \
+        F_OBJECT("lifecycle", lifecycle_fields, "Hooks at start and end."),                       \
+        F_STRING("terminationMessagePath",                                                        \
+                 "The file with the termination message, at most 4 KiB.",                         \
+                 .fallback = "\"/dev/termination-log\"", .size_max = 4095),                       \
+        F_STRING("terminationMessagePolicy", "The source of the termination message.",            \
+                 .fallback = "\"File\"", .values = message_policies),                             \
+        F_STRING("imagePullPolicy", "When to pull the image.", .values = pull_policies),          \
+        F_OBJECT("securityContext", container_security_fields, "Privileges of the container."),   \
+        F_BOOL("stdin", "Whether stdin stays open, for attach."),                                 \
+        F_BOOL("stdinOnce", "Whether stdin closes after the first session."),                     \
+        F_BOOL("tty", "Whether the container gets a terminal.")
+
 static const struct field container_fields[] = {
-    F_STRING("name", "The container's name, unique in the pod.", .is_required = true,
-             .check = name_check_label),
-    F_STRING("image", "The image; `host` is the node's own root file system.", .is_required = true,
-             .size_max = 4096),
-    F_LIST("command", &string_item, "The program and its first arguments; default: the image's.",
-           .items_max = 4096),
-    F_LIST("args", &string_item, "Arguments; default: the image's.", .items_max = 4096),
-    F_STRING("workingDir", "The working directory; default: the image's.", .size_max = 4095),
-    F_LIST("ports", &port_item, "Ports of the container.", .merge_key = "containerPort",
-           .items_max = 128, .list_keys = {"containerPort", "protocol"}),
-    F_LIST("envFrom", &env_from_item, "Variables from whole objects.", .items_max = 64),
-    F_LIST("env", &env_item, "Variables, in their order.", .merge_key = "name"),
-    F_OBJECT("resources", resources_fields, "Requests and limits.", .fallback = "{}"),
-    F_ANY("resizePolicy", "The policy for changes of resources.", .support = FIELD_IGNORED),
-    F_STRING("restartPolicy", "Always: the init container is a sidecar.",
-             .values = sidecar_policies),
-    F_REFUSED("restartPolicyRules", "Restarts by exit code."),
-    F_LIST("volumeMounts", &mount_item, "Mounts of volumes.", .merge_key = "mountPath",
-           .items_max = 128),
-    F_REFUSED("volumeDevices", "Raw block devices."),
-    F_OBJECT("livenessProbe", probe_fields, "The container restarts when this probe fails."),
-    F_OBJECT("readinessProbe", probe_fields, "The container is ready while this probe succeeds."),
-    F_OBJECT("startupProbe", probe_fields,
-             "The container has started when this probe succeeds; other probes wait for it. The "
-             "container restarts when it fails."),
-    F_OBJECT("lifecycle", lifecycle_fields, "Hooks at start and end."),
-    F_STRING("terminationMessagePath", "The file with the termination message, at most 4 KiB.",
-             .fallback = "\"/dev/termination-log\"", .size_max = 4095),
-    F_STRING("terminationMessagePolicy", "The source of the termination message.",
-             .fallback = "\"File\"", .values = message_policies),
-    F_STRING("imagePullPolicy", "When to pull the image.", .values = pull_policies),
-    F_OBJECT("securityContext", container_security_fields, "Privileges of the container."),
-    F_BOOL("stdin", "Whether stdin stays open, for attach."),
-    F_BOOL("stdinOnce", "Whether stdin closes after the first session."),
-    F_BOOL("tty", "Whether the container gets a terminal."),
+    CONTAINER_FIELDS,
     F_END,
 };
 
 const struct field container_item =
     F_OBJECT(NULL, container_fields, "A container: a program with its files and limits.");
+
+static const struct field ephemeral_container_fields[] = {
+    CONTAINER_FIELDS,
+    F_STRING("targetContainerName",
+             "The container whose processes and devices the ephemeral container sees.",
+             .check = name_check_label),
+    F_END,
+};
+
+const struct field ephemeral_container_item =
+    F_OBJECT(NULL, ephemeral_container_fields, "A container added to a running pod.");

@@ -129,6 +129,7 @@ void pod_spec_set_defaults(json_t *spec)
 {
     set_containers(spec, "containers");
     set_containers(spec, "initContainers");
+    set_containers(spec, "ephemeralContainers");
     set_volumes(spec);
 }
 

@@ -4,6 +4,7 @@
 #include "kinds/kind/kind.h"
 
 extern const struct field container_item;              /* pod_container_fields.c */
+extern const struct field ephemeral_container_item;    /* pod_container_fields.c */
 extern const struct field toleration_item;             /* pod_spec_fields.c */
 extern const struct field volume_item;                 /* pod_volume_fields.c */
 extern const struct field pod_affinity_fields[];       /* pod_affinity_fields.c */

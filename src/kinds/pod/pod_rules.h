@@ -13,6 +13,9 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
 struct err *pod_validate_update(const json_t *before, const json_t *after,
                                 const struct kind_context *c) MUST_CHECK; /* pod_update.c */
 
+/* The same for the subresource ephemeralcontainers: containers are only added. */
+struct err *pod_validate_ephemeral_update(const json_t *before, const json_t *after) MUST_CHECK;
+
 /* affinity and topologySpreadConstraints (pod_affinity.c) */
 void pod_validate_affinity(const json_t *spec, const struct path *at, struct causes *causes);
 /* Does a term about other pods select other namespaces, or could it? */

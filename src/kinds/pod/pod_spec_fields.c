@@ -2,6 +2,7 @@
 
 #include "kinds/kind/fields.h"
 #include "kinds/pod/pod_fields.h"
+#include "kinds/pod/pod_view.h"
 #include "model/names.h"
 
 static const char *const restart_policies[] = {"Always", "OnFailure", "Never", NULL};
@@ -85,7 +86,9 @@ const struct field pod_spec_fields[] = {
            .merge_key = "name", .is_unique = true, .items_max = 64),
     F_LIST("containers", &container_item, "The containers, which run together.",
            .merge_key = "name", .is_unique = true, .is_required = true, .items_max = 64),
-    F_REFUSED("ephemeralContainers", "Containers added to a running pod."),
+    F_LIST("ephemeralContainers", &ephemeral_container_item,
+           "Containers added to a running pod, by its subresource ephemeralcontainers.",
+           .merge_key = "name", .is_unique = true, .items_max = POD_EPHEMERAL_MAX),
     F_STRING("restartPolicy", "When to restart containers that ended.", .fallback = "\"Always\"",
              .values = restart_policies),
     F_INT("terminationGracePeriodSeconds", "Seconds between SIGTERM and SIGKILL.", .fallback = "30",

@@ -2,6 +2,7 @@
 
 #include "kinds/kind/fields.h"
 #include "kinds/pod/pod_fields.h"
+#include "kinds/pod/pod_view.h"
 
 static const char *const phases[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown", NULL};
 
@@ -96,8 +97,8 @@ const struct field pod_status_fields[] = {
            .items_max = 64),
     F_LIST("containerStatuses", &container_status_item, "The states of the containers.",
            .items_max = 64),
-    F_LIST("ephemeralContainerStatuses", &container_status_item, "Kept, not used.",
-           .items_max = 64),
+    F_LIST("ephemeralContainerStatuses", &container_status_item,
+           "The states of the ephemeral containers.", .items_max = POD_EPHEMERAL_MAX),
     F_STRING("qosClass", "Guaranteed, Burstable or BestEffort.", .size_max = 64),
     F_STRING("resize", "Kept, not used.", .size_max = 64),
     F_ANY("resourceClaimStatuses", "Kept, not used."),

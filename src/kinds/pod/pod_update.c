@@ -1,6 +1,8 @@
 /* pod_update.c - the changes that an existing pod allows */
 
+#include "base/mem.h"
 #include "kinds/kind/cause.h"
+#include "kinds/kind/value.h"
 #include "kinds/pod/pod_rules.h"
 
 static const char rule[] =
@@ -83,4 +85,24 @@ struct err *pod_validate_update(const json_t *before, const json_t *after,
     if (!json_equal(spec, was))
         cause_forbidden(&causes, at, rule);
     return causes_err(&causes, "Pod", name ? name : "");
+}
+
+struct err *pod_validate_ephemeral_update(const json_t *before, const json_t *after)
+{
+    AUTO(causes_done) struct causes causes = {0};
+    const json_t *was = json_at(before, "spec", "ephemeralContainers", NULL);
+    const json_t *is = json_at(after, "spec", "ephemeralContainers", NULL);
+    const struct path *at = PATH(PATH(NULL, "spec"), "ephemeralContainers");
+
+    for (size_t i = 0; i < json_array_size(was); i++) {
+        const json_t *old = json_array_get(was, i);
+        const char *name = value_text(old, "name");
+        const json_t *now = value_find_named(is, name);
+        AUTO_FREE char *text = mem_format("existing ephemeral containers \"%s\" may not be %s",
+                                          name, now ? "changed" : "removed");
+
+        if (!now || !json_equal(old, now))
+            cause_forbidden(&causes, at, text);
+    }
+    return causes_err(&causes, "Pod", text_or_empty(json_text_at(after, "metadata", "name", NULL)));
 }

@@ -239,6 +239,81 @@ static void validate_containers(const json_t *spec, const char *which, const str
     }
 }
 
+/* ---- ephemeral containers ---- */
+
+static const char not_ephemeral[] = "cannot be set for an Ephemeral Container";
+
+static void validate_absent(const json_t *container, const struct path *at, struct causes *causes)
+{
+    static const char *const refused[] = {"ports",         "resizePolicy",   "restartPolicy",
+                                          "livenessProbe", "readinessProbe", "startupProbe",
+                                          "lifecycle"};
+    const json_t *mounts = json_object_get(container, "volumeMounts");
+
+    for (size_t i = 0; i < COUNT(refused); i++) {
+        const json_t *value = json_object_get(container, refused[i]);
+
+        if (value && !(json_is_array(value) && json_array_size(value) == 0))
+            cause_forbidden(causes, PATH(at, refused[i]), not_ephemeral);
+    }
+    if (json_object_size(json_object_get(container, "resources")) > 0)
+        cause_forbidden(causes, PATH(at, "resources"), not_ephemeral);
+    for (size_t i = 0; i < json_array_size(mounts); i++) {
+        const struct path *here = PATH_INDEX(PATH(at, "volumeMounts"), i);
+
+        if (*value_text(json_array_get(mounts, i), "subPath"))
+            cause_forbidden(causes, PATH(here, "subPath"), not_ephemeral);
+        if (*value_text(json_array_get(mounts, i), "subPathExpr"))
+            cause_forbidden(causes, PATH(here, "subPathExpr"), not_ephemeral);
+    }
+}
+
+/* An image's processes have a user namespace, and cannot enter the process namespace of one that
+ * has none. */
+static void validate_target(const json_t *container, const json_t *spec, const struct path *at,
+                            struct causes *causes)
+{
+    const char *name = value_text(container, "targetContainerName");
+    const json_t *target = value_find_named(json_object_get(spec, "containers"), name);
+    const struct path *here = PATH(at, "targetContainerName");
+
+    if (!*name)
+        return;
+    if (!target)
+        target = value_find_named(json_object_get(spec, "initContainers"), name);
+    if (!target)
+        cause_not_found(causes, here, name);
+    else if (text_equal(value_text(target, "image"), "host") &&
+             !text_equal(value_text(container, "image"), "host"))
+        cause_forbidden(causes, here,
+                        "the target runs as a user of the machine, with the image host: only an "
+                        "ephemeral container with the image host can see its processes");
+}
+
+static void validate_ephemerals(const json_t *spec, const struct path *up, struct causes *causes)
+{
+    const json_t *containers = json_object_get(spec, "ephemeralContainers");
+    const struct path *at = PATH(up, "ephemeralContainers");
+
+    for (size_t i = 0; i < json_array_size(containers); i++) {
+        const json_t *container = json_array_get(containers, i);
+        const char *name = json_text(container, "name");
+        const struct path *here = PATH_INDEX(at, i);
+
+        if (value_find_named(json_object_get(spec, "containers"), name) ||
+            value_find_named(json_object_get(spec, "initContainers"), name))
+            cause_duplicate(causes, PATH(here, "name"), name);
+        validate_image(container, here, causes);
+        validate_working_dir(container, here, causes);
+        validate_env(container, spec, here, causes);
+        validate_env_from(container, here, causes);
+        container_validate_mounts(container, spec, here, causes);
+        container_validate_security(container, spec, here, causes);
+        validate_absent(container, here, causes);
+        validate_target(container, spec, here, causes);
+    }
+}
+
 void toleration_validate(const json_t *toleration, const struct path *at, struct causes *causes)
 {
     const char *key = value_text(toleration, "key");
@@ -277,6 +352,7 @@ void pod_spec_validate(const json_t *spec, const struct path *at, struct causes 
                             causes);
     validate_containers(spec, "initContainers", at, causes);
     validate_containers(spec, "containers", at, causes);
+    validate_ephemerals(spec, at, causes);
     for (size_t i = 0; i < json_array_size(tolerations); i++)
         toleration_validate(json_array_get(tolerations, i), PATH_INDEX(PATH(at, "tolerations"), i),
                             causes);

@@ -12,7 +12,8 @@
 #include "base/json.h"
 
 enum {
-    POD_STATUS_TEXT_SIZE = 128
+    POD_STATUS_TEXT_SIZE = 128,
+    POD_EPHEMERAL_MAX = 32 /* ephemeral containers of a pod; none is ever removed */
 };
 
 /* status.phase, or "Pending". Borrowed. */

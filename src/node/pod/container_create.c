@@ -148,12 +148,13 @@ static void strike(const struct pod *p, struct striking what)
 /* Removes mounts that only the creation needed: the container has its own now. */
 static void strike_mounts(const struct pod *p, const struct container *c)
 {
+    const struct container *target = container_target(p, c);
     const struct pods_options *o = &p->set->o;
 
     if (stage_has_binds(p->object, pod_container_spec(p, c)))
         strike(p, (struct striking){container_stage_dir(p, c), o->strike_stage});
-    if (c->image_id && (json_array_size(c->gpus) > 0 ||
-                        container_seen_count(p->object, pod_container_spec(p, c)) > 0))
+    if (c->image_id && (json_array_size(target->gpus) > 0 ||
+                        container_seen_count(p->object, pod_container_spec(p, target)) > 0))
         strike(p, (struct striking){container_root_dir(p, c, c->attempt), o->strike_driver});
 }
 
@@ -241,7 +242,10 @@ static void create_in(struct pod *p, struct container *c, const struct container
     AUTO_FREE char *logs = pod_log_dir(p);
     AUTO_FREE char *log_path = mem_format("%s/%s/%" PRId64 ".log", logs, c->name, c->attempt);
     AUTO(err_freep) struct err *e = container_build(p, c, place, &config);
-    struct runtime_create create = {.id = id, .config = config, .log_path = log_path};
+    const struct container *target = container_target(p, c);
+    AUTO_FREE char *joined = target != c ? container_id(p, target, target->attempt) : NULL;
+    struct runtime_create create = {
+        .id = id, .config = config, .log_path = log_path, .joined = joined};
 
     if (!e)
         e = pod_host_process(p, &host);

@@ -38,8 +38,11 @@ struct container *pod_container(struct pod *p, const char *name)
 
 const json_t *pod_container_spec(const struct pod *p, const struct container *c)
 {
-    const json_t *list =
-        json_at(p->object, "spec", c->is_init ? "initContainers" : "containers", NULL);
+    const json_t *list = json_at(p->object, "spec",
+                                 c->is_init        ? "initContainers"
+                                 : c->is_ephemeral ? "ephemeralContainers"
+                                                   : "containers",
+                                 NULL);
     const json_t *item = NULL;
     size_t i = 0;
 
@@ -52,6 +55,22 @@ const json_t *pod_container_spec(const struct pod *p, const struct container *c)
 bool container_is_live(const struct container *c)
 {
     return c->state != CONTAINER_WAITING && c->state != CONTAINER_ENDED;
+}
+
+bool container_is_main(const struct container *c)
+{
+    return !c->is_init && !c->is_ephemeral;
+}
+
+const struct container *container_target(const struct pod *p, const struct container *c)
+{
+    const char *name =
+        c->is_ephemeral ? json_text(pod_container_spec(p, c), "targetContainerName") : NULL;
+
+    for (size_t i = 0; name && i < p->n_containers; i++)
+        if (text_equal(p->containers[i].name, name))
+            return &p->containers[i];
+    return c;
 }
 
 bool pod_has_ended(const struct pod *p)
@@ -238,7 +257,7 @@ static bool wants_restart(const struct pod *p, const struct container *c)
 
     if (c->is_sidecar)
         return true;
-    if (text_equal(policy, "Never"))
+    if (c->is_ephemeral || text_equal(policy, "Never"))
         return false;
     if (c->is_to_end)
         return true;
@@ -298,25 +317,25 @@ static bool container_step(struct pod *p, struct container *c)
     return false;
 }
 
-/* Have all containers but init containers and sidecars ended for good? */
+/* Have all main containers ended for good? */
 static bool mains_are_over(const struct pod *p)
 {
     for (size_t i = 0; i < p->n_containers; i++) {
         const struct container *c = &p->containers[i];
 
-        if (!c->is_init && (c->state != CONTAINER_ENDED || wants_restart(p, c)))
+        if (container_is_main(c) && (c->state != CONTAINER_ENDED || wants_restart(p, c)))
             return false;
     }
     return true;
 }
 
-/* Did a container start that is no init container? */
+/* Did a main container start? */
 static bool mains_have_begun(const struct pod *p)
 {
     for (size_t i = 0; i < p->n_containers; i++) {
         const struct container *c = &p->containers[i];
 
-        if (!c->is_init && (c->state != CONTAINER_WAITING || c->attempt > 0))
+        if (container_is_main(c) && (c->state != CONTAINER_WAITING || c->attempt > 0))
             return true;
     }
     return false;
@@ -330,13 +349,33 @@ static bool sidecar_step(struct pod *p, struct container *c)
     return container_has_started(c) || mains_have_begun(p);
 }
 
+/* Ephemeral containers do not wait for their turn, as in the kubelet: they may be there to find out
+ * why an init container does not end. */
+static void step_ephemerals(struct pod *p)
+{
+    for (size_t i = 0; i < p->n_containers; i++) {
+        struct container *c = &p->containers[i];
+        const struct container *target = container_target(p, c);
+
+        if (!c->is_ephemeral)
+            continue;
+        if (target != c && target->state != CONTAINER_RUNNING && c->state == CONTAINER_WAITING)
+            container_wait(c, "ContainerCreating", "the target container does not run");
+        else
+            (void)container_step(p, c);
+    }
+}
+
 static void step_run(struct pod *p)
 {
     bool is_failed = false;
 
+    step_ephemerals(p);
     for (size_t i = 0; i < p->n_containers && !is_failed; i++) {
         struct container *c = &p->containers[i];
-        bool is_done = c->is_sidecar ? sidecar_step(p, c) : container_step(p, c);
+        bool is_done = c->is_sidecar     ? sidecar_step(p, c)
+                       : c->is_ephemeral ? true
+                                         : container_step(p, c);
 
         if (c->is_init && !is_done)
             return;

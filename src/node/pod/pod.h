@@ -29,6 +29,7 @@ struct container_end {
 struct container {
     char *name;
     bool is_init;
+    bool is_ephemeral; /* added to the running pod: it holds no devices and never restarts */
     bool
         is_sidecar; /* an init container that runs beside the others; known with the pod's object */
     json_t *gpus;   /* array of uuids */
@@ -100,8 +101,9 @@ struct pod {
     int64_t retry_ns; /* of the preparation */
     int64_t retry_at_ns;
 
-    struct container *containers; /* init first, in order */
+    struct container *containers; /* init first, in order; ephemeral ones last */
     size_t n_containers;
+    size_t room; /* for so many, once the object is known */
 
     int64_t kill_at_ns;  /* monotonic: SIGKILL from then on */
     int64_t drain_to_ns; /* monotonic: until then Services lead elsewhere; 0: not begun */
@@ -204,6 +206,11 @@ void pod_tell_started(const struct pod *p, const struct container *c);
 struct container *pod_container(struct pod *p, const char *name);
 const json_t *pod_container_spec(const struct pod *p, const struct container *c);
 bool container_is_live(const struct container *c);
+/* Neither an init container nor an ephemeral one? */
+bool container_is_main(const struct container *c);
+/* The container whose devices `c` has, and whose processes it sees: an ephemeral container's
+ * target; else `c`. */
+const struct container *container_target(const struct pod *p, const struct container *c);
 void container_wait(struct container *c, const char *reason, const char *message);
 void container_changed(struct pod *p, struct container *c, const struct runtime_container *found);
 void pod_free(struct pod *p);
@@ -279,6 +286,8 @@ const char *config_reason(const struct err *e);
 void container_refuse(struct pod *p, struct container *c, const char *reason, const char *message);
 /* NULL: the image `host`. */
 const char *container_image(const json_t *spec);
+/* Does a container run an image? `of_spec`: other than an ephemeral one. */
+bool pod_has_images(const struct pod *p, bool of_spec);
 
 /* pod_volumes.c: input for volumes and variables */
 struct env_input pod_env_input(const struct pod *p, const json_t *container);

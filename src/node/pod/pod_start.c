@@ -131,8 +131,11 @@ static void on_made(void *message, const struct err *e)
 
     if (!e)
         remember_users(m->set, m->preparation);
-    if (p && !e) {
+    if (p && !e && m->preparation->n_users == p->n_containers) {
         take_made(p, m->preparation);
+    } else if (p && !e) { /* an ephemeral container has come since */
+        preparation_free(m->preparation);
+        p->preparation = PREP_NONE;
     } else {
         preparation_free(m->preparation);
         if (p)
@@ -153,10 +156,11 @@ const char *container_image(const json_t *spec)
     return text_equal(image, "host") ? NULL : image ? image : "";
 }
 
-static bool has_images(const struct pod *p)
+bool pod_has_images(const struct pod *p, bool of_spec)
 {
     for (size_t i = 0; i < p->n_containers; i++)
-        if (container_image(pod_container_spec(p, &p->containers[i])))
+        if (container_image(pod_container_spec(p, &p->containers[i])) &&
+            !(of_spec && p->containers[i].is_ephemeral))
             return true;
     return false;
 }
@@ -165,13 +169,13 @@ static bool has_images(const struct pod *p)
  * host. */
 struct err *pod_find_userns(struct pod *p, bool *ret_has, uint32_t *ret_base)
 {
-    *ret_has = has_images(p) && !json_bool_at(p->object, "spec", "hostUsers", NULL);
+    *ret_has = pod_has_images(p, false) && !json_bool_at(p->object, "spec", "hostUsers", NULL);
     return *ret_has ? userns_take(p->set->ranges, p->uid, ret_base) : NULL;
 }
 
 static struct err *plan_userns(struct pod *p, struct preparation *ret)
 {
-    if (has_images(p))
+    if (pod_has_images(p, false))
         ret->hosts = spec_hosts(p->object);
     return pod_find_userns(p, &ret->has_userns, &ret->uid_base);
 }

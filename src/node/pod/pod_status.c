@@ -140,7 +140,10 @@ static json_t *container_format(const struct pod *p, const struct container *c)
     (void)json_object_at(status, "lastState");
     if (c->last.is_set)
         json_put(json_object_at(status, "lastState"), "terminated", end_format(p, c, &c->last));
-    json_put_bool(status, "ready", c->is_init && !c->is_sidecar ? is_done : is_ready(c));
+    json_put_bool(status, "ready",
+                  c->is_ephemeral                ? false
+                  : c->is_init && !c->is_sidecar ? is_done
+                                                 : is_ready(c));
     json_put_bool(status, "started", container_has_started(c));
     json_put_int(status, "restartCount",
                  c->state == CONTAINER_WAITING && c->last.is_set ? c->last.attempt : c->attempt);
@@ -174,6 +177,8 @@ static struct tally tally_of(const struct pod *p)
         const struct container *c = &p->containers[i];
         bool is_ended = c->state == CONTAINER_ENDED;
 
+        if (c->is_ephemeral)
+            continue;
         if (c->is_sidecar) {
             t.is_initialized = t.is_initialized && container_has_started(c);
             t.is_ready = t.is_ready && is_ready(c);
@@ -190,7 +195,7 @@ static struct tally tally_of(const struct pod *p)
     }
     /* A main container that ran proves that the init containers succeeded. */
     for (size_t i = 0; i < p->n_containers; i++)
-        if (!p->containers[i].is_init && t.has_run && !t.has_init_failed)
+        if (container_is_main(&p->containers[i]) && t.has_run && !t.has_init_failed)
             t.is_initialized = true;
     return t;
 }
@@ -250,7 +255,7 @@ static char *unready_text(const struct pod *p, bool is_init)
         const struct container *c = &p->containers[i];
         bool is_done = c->state == CONTAINER_ENDED && c->end.code == 0;
 
-        if (is_init != c->is_init && !c->is_sidecar)
+        if (c->is_ephemeral || (is_init != c->is_init && !c->is_sidecar))
             continue;
         if (!is_init ? is_ready(c) : c->is_sidecar ? container_has_started(c) : is_done)
             continue;
@@ -361,9 +366,11 @@ static json_t *make_status(const struct pod *p)
     for (size_t i = 0; i < p->n_containers; i++) {
         const struct container *c = &p->containers[i];
 
-        (void)json_array_append_new(
-            json_array_at(status, c->is_init ? "initContainerStatuses" : "containerStatuses"),
-            container_format(p, c));
+        (void)json_array_append_new(json_array_at(status, c->is_init ? "initContainerStatuses"
+                                                          : c->is_ephemeral
+                                                              ? "ephemeralContainerStatuses"
+                                                              : "containerStatuses"),
+                                    container_format(p, c));
     }
     return status;
 }

@@ -32,6 +32,8 @@ static bool find_common_uid(const struct pod *p, uint32_t uid_base, uid_t *ret)
         const json_t *asked = json_is_integer(own) ? own : of_pod;
         uid_t uid = (uid_t)json_integer_value(asked) + (container_image(spec) ? uid_base : 0);
 
+        if (p->containers[i].is_ephemeral)
+            continue;
         if (!json_is_integer(asked) || (i > 0 && uid != common))
             return false;
         common = uid;
@@ -40,16 +42,18 @@ static bool find_common_uid(const struct pod *p, uint32_t uid_base, uid_t *ret)
     return p->n_containers > 0;
 }
 
+/* Volumes are those of the pod's own containers: an ephemeral container changes no owner. */
 struct err *pod_plan_volumes(const struct pod *p, uint32_t uid_base, struct volumes *ret)
 {
+    uint32_t base = pod_has_images(p, true) ? uid_base : 0;
     AUTO_FREE char *dir = mem_format("%s/pods/%s/volumes", p->set->o.dir, p->uid);
     struct volume_input in = {.env = pod_env_input(p, NULL),
                               .dir = dir,
                               .node_dir = p->set->o.dir,
                               .roots = p->set->o.host_roots,
                               .mask_dir = p->set->o.mask_dir,
-                              .uid_base = uid_base};
+                              .uid_base = base};
 
-    in.has_common_uid = find_common_uid(p, uid_base, &in.common_uid);
+    in.has_common_uid = find_common_uid(p, base, &in.common_uid);
     return volume_plan(&in, ret);
 }

@@ -162,11 +162,12 @@ static int64_t backoff_of(int64_t attempt)
 
 static const json_t *container_status(const json_t *object, const char *name)
 {
-    static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
+    static const char *const lists[] = {"containerStatuses", "initContainerStatuses",
+                                        "ephemeralContainerStatuses"};
     const json_t *item = NULL;
     size_t i = 0;
 
-    for (size_t k = 0; k < 2; k++)
+    for (size_t k = 0; k < COUNT(lists); k++)
         json_array_foreach (json_at(object, "status", lists[k], NULL), i, item)
             if (text_equal(json_text(item, "name"), name))
                 return item;
@@ -231,12 +232,14 @@ static void take_container(struct container *to, struct container *from)
     char *name = to->name;
     bool is_init = to->is_init;
     bool is_sidecar = to->is_sidecar;
+    bool is_ephemeral = to->is_ephemeral;
     json_t *gpus = to->gpus;
 
     *to = *from;
     to->name = name;
     to->is_init = is_init;
     to->is_sidecar = is_sidecar;
+    to->is_ephemeral = is_ephemeral;
     to->gpus = gpus;
     free(from->name);
     json_decref(from->gpus);
@@ -256,30 +259,60 @@ static void free_found(struct container *found, size_t n)
     free(found);
 }
 
+static const char *const container_lists[] = {"initContainers", "containers",
+                                              "ephemeralContainers"};
+
+enum {
+    LIST_INIT,
+    LIST_EPHEMERAL = 2
+};
+
+/* Adds a container of the list `k`; its place has been allocated. */
+static struct container *add_container(struct pod *p, size_t k, const json_t *item)
+{
+    struct container *c = &p->containers[p->n_containers++];
+
+    *c = (struct container){.name = mem_strdup(text_or_empty(json_text(item, "name"))),
+                            .is_init = k == LIST_INIT,
+                            .is_ephemeral = k == LIST_EPHEMERAL,
+                            .is_sidecar = k == LIST_INIT && container_is_sidecar(item)};
+    if (!c->is_ephemeral)
+        c->gpus = gpus_of(p->object, c->name);
+    return c;
+}
+
+/*
+ * The room for a pod's containers. Probes, hooks and pulls point to containers, which therefore
+ * never move: ephemeral containers that come later have their room from the start.
+ */
+static size_t container_room(const struct pod *p)
+{
+    const json_t *spec = json_object_get(p->object, "spec");
+
+    return json_array_size(json_object_get(spec, container_lists[0])) +
+           json_array_size(json_object_get(spec, container_lists[1])) +
+           (pod_is_host_process(p) ? 1 : POD_EPHEMERAL_MAX);
+}
+
 /* Makes the containers of the spec, init containers first; adopted containers keep their state. */
 static void set_containers(struct pod *p)
 {
-    static const char *const lists[] = {"initContainers", "containers"};
     const json_t *spec = json_object_get(p->object, "spec");
     struct container *found = p->containers;
     size_t n_found = p->n_containers;
     const json_t *item = NULL;
     size_t i = 0;
 
-    p->containers = mem_alloc((json_array_size(json_object_get(spec, lists[0])) +
-                               json_array_size(json_object_get(spec, lists[1])) + 1) *
-                              sizeof(*p->containers));
+    p->room = container_room(p);
+    p->containers = mem_alloc(p->room * sizeof(*p->containers));
     p->n_containers = 0;
-    for (size_t k = 0; k < 2; k++)
-        json_array_foreach (json_object_get(spec, lists[k]), i, item) {
-            struct container *c = &p->containers[p->n_containers++];
-            const char *name = json_text(item, "name");
+    for (size_t k = 0; k < COUNT(container_lists); k++)
+        json_array_foreach (json_object_get(spec, container_lists[k]), i, item) {
+            struct container *c = p->n_containers < p->room ? add_container(p, k, item) : NULL;
             bool was_found = false;
 
-            *c = (struct container){.name = mem_strdup(name ? name : ""),
-                                    .is_init = k == 0,
-                                    .is_sidecar = k == 0 && container_is_sidecar(item)};
-            c->gpus = gpus_of(p->object, c->name);
+            if (!c)
+                continue;
             for (size_t f = 0; f < n_found; f++)
                 if (text_equal(found[f].name, c->name)) {
                     take_container(c, &found[f]);
@@ -291,6 +324,23 @@ static void set_containers(struct pod *p)
                 container_read_words(p, c);
         }
     free_found(found, n_found);
+}
+
+/* Adds new ephemeral containers. The pod is prepared anew: they may name other Secrets and users.
+ */
+static void add_ephemerals(struct pod *p)
+{
+    const json_t *item = NULL;
+    size_t i = 0;
+
+    json_array_foreach (json_at(p->object, "spec", container_lists[LIST_EPHEMERAL], NULL), i,
+                        item) {
+        if (pod_container(p, text_or_empty(json_text(item, "name"))) || p->n_containers == p->room)
+            continue;
+        (void)add_container(p, LIST_EPHEMERAL, item);
+        if (p->preparation == PREP_DONE)
+            p->preparation = PREP_NONE;
+    }
 }
 
 /* ---- adoption ---- */
@@ -388,15 +438,14 @@ static struct err *check_names(const json_t *object)
     const char *uid = json_text(meta, "uid");
     const char *ns = json_text(meta, "namespace");
     const char *name = json_text(meta, "name");
-    static const char *const lists[] = {"initContainers", "containers"};
     const json_t *item = NULL;
     size_t i = 0;
 
     TRY(name_check_label(uid ? uid : ""));
     TRY(name_check_label(ns ? ns : ""));
     TRY(name_check_subdomain(name ? name : ""));
-    for (size_t k = 0; k < 2; k++)
-        json_array_foreach (json_at(object, "spec", lists[k], NULL), i, item) {
+    for (size_t k = 0; k < COUNT(container_lists); k++)
+        json_array_foreach (json_at(object, "spec", container_lists[k], NULL), i, item) {
             const char *container = json_text(item, "name");
 
             TRY(name_check_label(container ? container : ""));
@@ -559,6 +608,8 @@ void pods_put(struct pods *set, const json_t *object)
         pod_known(p);
     else if (is_limit_new)
         pod_read_deadline(p);
+    if (!is_new)
+        add_ephemerals(p);
     if (is_new)
         pod_end_again(p);
     if (is_relabelled)

@@ -114,6 +114,8 @@ struct err *refs_collect(const json_t *pod, json_t *paths)
         TRY(collect_container(item, paths));
     json_array_foreach (json_object_get(spec, "containers"), i, item)
         TRY(collect_container(item, paths));
+    json_array_foreach (json_object_get(spec, "ephemeralContainers"), i, item)
+        TRY(collect_container(item, paths));
     return NULL;
 }
 

@@ -80,7 +80,8 @@ struct crun_attempt *attempt_new(struct crun *r, const char *id, const json_t *i
 {
     struct crun_attempt *b = mem_alloc(sizeof(*b));
 
-    *b = (struct crun_attempt){.r = r, .pidfd = -1, .sync_fd = -1, .outputs = {-1, -1}};
+    *b = (struct crun_attempt){
+        .r = r, .pidfd = -1, .sync_fd = -1, .outputs = {-1, -1}, .join = JOIN_NONE};
     b->sync_text.cap = SYNC_TEXT_MAX;
     b->id = mem_strdup(id);
     b->kind = oci_kind_of(json_text(intent, "runtime"));
@@ -107,6 +108,7 @@ void attempt_free(struct crun_attempt *b)
     vec_done(&b->removals);
     for (size_t i = 0; i < COUNT(b->outputs); i++)
         fd_close(b->outputs[i]);
+    join_done(&b->join);
     free(b->log_path);
     free(b->bundle);
     free(b->id);
@@ -118,6 +120,7 @@ void attempt_finish(struct crun_attempt *b, const struct err *e)
     runtime_done_fn done = b->done;
 
     b->done = NULL;
+    join_done(&b->join);
     if (done)
         done(b->done_arg, e);
 }

@@ -27,6 +27,7 @@
 #include "base/map.h"
 #include "base/proc.h"
 #include "base/vec.h"
+#include "node/runtime/join_linux.h"
 #include "node/runtime/oci.h"
 #include "node/runtime/runtime.h"
 #include "node/session/exec_linux.h"
@@ -102,6 +103,7 @@ struct crun_attempt {
     bool has_files; /* streams are files of a user, and conmon passes them on */
     int outputs[2]; /* these files until the creation's end; -1: none */
     gid_t groups[2];
+    struct join join; /* namespaces of another container, until the creation's end */
     json_t *intent;
     enum runtime_state state;
     struct runtime_exit exit;

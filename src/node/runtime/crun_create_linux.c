@@ -429,6 +429,16 @@ static int64_t hook_uid_of(const json_t *config)
     return json_object_get(config, "hooks") ? json_int(map, "hostID", -1) : -1;
 }
 
+static struct err *attempt_join(struct crun *r, const char *id, struct join *ret)
+{
+    const struct crun_attempt *target = crun_find(r, id);
+    pid_t pid = target && target->state == RUNTIME_RUNNING ? attempt_first_process(target) : 0;
+
+    if (pid == 0)
+        return err_new(ERR_UNAVAILABLE, "the target container does not run");
+    return join_open(pid, id, ret);
+}
+
 void crun_create(void *self, const struct runtime_create *c, runtime_done_fn done, void *arg)
 {
     struct crun *r = self;
@@ -436,12 +446,16 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
     struct err *e = check_create(c);
     struct creation *p = NULL;
     const char *slash = strrchr(c->log_path, '/');
+    int64_t hook_uid = hook_uid_of(c->config);
+    struct join join = JOIN_NONE;
     AUTO(json_freep) json_t *intent = NULL;
 
     if (!e && b && b->state != RUNTIME_INTENDED)
         e = err_new(ERR_EXISTS, "attempt %s exists already", c->id);
     if (!e && b && b->is_being_removed)
         e = err_new(ERR_CONFLICT, "attempt %s is being removed", c->id);
+    if (!e && c->joined)
+        e = attempt_join(r, c->joined, &join);
     if (e) {
         crun_defer(r, done, arg, e);
         return;
@@ -465,6 +479,9 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
     b->is_stdin_once = c->is_stdin_once;
     b->has_terminal = c->has_terminal;
     b->has_files = c->batch != NULL;
+    b->join = join;
+    if (c->joined)
+        join_put(&join, c->config);
     p = mem_alloc(sizeof(*p));
     *p = (struct creation){.r = r,
                            .id = mem_strdup(c->id),
@@ -473,7 +490,7 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
                            .intent_path = attempt_intent_path(b),
                            .intent = json_format(intent),
                            .config = json_format(c->config),
-                           .hook_uid = hook_uid_of(c->config),
+                           .hook_uid = hook_uid,
                            .log_dir = mem_strndup(c->log_path, (size_t)(slash - c->log_path)),
                            .batch = c->batch ? json_format(c->batch) : NULL,
                            .streams = {-1, -1, -1},

@@ -61,6 +61,8 @@ struct runtime_create {
     const char *log_path; /* CRI format; the directory is created */
     const json_t *batch;  /* value of BATCH_CONTAINER_ANNOTATION: there is no log, the streams are
                              files of a user; NULL: a log */
+    const char *joined;   /* a running attempt whose process, IPC and user namespaces (the last if
+                             the config has one) the new attempt shares; NULL: none */
     bool has_stdin;       /* stdin stays open, for attach */
     bool is_stdin_once;   /* stdin ends with the first attached client */
     bool has_terminal;

@@ -17,8 +17,9 @@
 #include "node/spec/share_edits.h"
 #include "node/volume/etc.h"
 
-const struct driver_root *container_driver(const struct pod *p, const struct container *c)
+const struct driver_root *container_driver(const struct pod *p, const struct container *asking)
 {
+    const struct container *c = container_target(p, asking);
     const struct pods_options *o = &p->set->o;
     const json_t *spec = pod_container_spec(p, c);
     const struct gpu_asks asks = container_gpu_asks(p->object, spec);
@@ -398,6 +399,17 @@ static struct err *parts_collect(const struct pod *p, const struct container *c,
     return container_edits(p, c, place, &x->edits);
 }
 
+/* The container whose limits hold for `c`. An ephemeral container has none of its own: it may use
+ * as much as its target, or as the pod's first container. */
+static const json_t *container_sizes(const struct pod *p, const struct container *c)
+{
+    const struct container *target = container_target(p, c);
+
+    if (target == c && c->is_ephemeral)
+        return json_array_get(json_at(p->object, "spec", "containers", NULL), 0);
+    return pod_container_spec(p, target);
+}
+
 struct err *container_build(const struct pod *p, const struct container *c,
                             const struct container_place *place, json_t **ret)
 {
@@ -407,6 +419,7 @@ struct err *container_build(const struct pod *p, const struct container *c,
     TRY(parts_collect(p, c, place, &x));
     in = (struct spec_input){.pod = p->object,
                              .container = pod_container_spec(p, c),
+                             .sizes = container_sizes(p, c),
                              .image = x.image,
                              .user = x.user,
                              .env = x.env,

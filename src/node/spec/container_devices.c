@@ -160,9 +160,10 @@ static struct err *devices_add_seen(const struct pod *p, const json_t *container
     return NULL;
 }
 
-struct err *container_devices_find(const struct pod *p, const struct container *c,
+struct err *container_devices_find(const struct pod *p, const struct container *asking,
                                    struct container_devices *ret)
 {
+    const struct container *c = container_target(p, asking);
     const struct gpu_asks asks = container_gpu_asks(p->object, pod_container_spec(p, c));
     AUTO(container_devices_done) struct container_devices found = {0};
     const int64_t asked =

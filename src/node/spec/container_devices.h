@@ -22,8 +22,9 @@ struct container_devices {
 void container_devices_done(struct container_devices *d);
 
 /*
- * Finds the container's devices: as many as it asks for, all on this machine, and none in conflict
- * with a device of another container that runs. ERR_UNAVAILABLE: not yet, or not any more.
+ * Finds the container's devices (an ephemeral container has those of its target): as many as it
+ * asks for, all on this machine, and none in conflict with a device of another container that runs.
+ * ERR_UNAVAILABLE: not yet, or not any more.
  */
 struct err *container_devices_find(const struct pod *p, const struct container *c,
                                    struct container_devices *ret) MUST_CHECK;

@@ -114,7 +114,8 @@ static struct err *mount_part(const struct spec_input *in, json_t *spec)
 static struct err *spec_resource(const struct spec_input *in, const char *list, const char *name,
                                  int64_t *ret_milli)
 {
-    const json_t *value = json_at(in->container, "resources", list, name, NULL);
+    const json_t *value =
+        json_at(in->sizes ? in->sizes : in->container, "resources", list, name, NULL);
     char number[32];
     const char *text = json_string_value(value);
     struct quantity q = {0};

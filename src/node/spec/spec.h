@@ -26,6 +26,7 @@ struct spec_mount {
 struct spec_input {
     const json_t *pod;
     const json_t *container;
+    const json_t *sizes;       /* the container whose `resources` hold; NULL: `container` */
     const struct image *image; /* NULL: the image `host` */
     /* The user that the container runs as, with groups: of the host or of the image. */
     const struct host_user *user;

@@ -594,6 +594,71 @@ static void shares_of_a_gpu_run_side_by_side(void **state)
     node_world_done(&w);
 }
 
+#define DEBUGGER \
+    "{\"name\":\"d\",\"image\":\"host\",\"command\":[\"true\"],\"targetContainerName\":\"m\"}"
+
+static void put_debugged(struct node_world *w, const char *device)
+{
+    AUTO(json_freep) json_t *pod = node_world_pod(ONE_GPU, "{}");
+    AUTO_FREE char *devices = mem_format("{\"containers\":{\"m\":[\"%s\"]}}", device);
+    json_t *spec = json_object_at(pod, "spec");
+
+    json_put_text(json_object_at(json_object_at(pod, "metadata"), "annotations"),
+                  "mete.dev/devices", devices);
+    (void)json_array_append_new(json_array_at(spec, "ephemeralContainers"),
+                                json_loads(DEBUGGER, 0, NULL));
+    node_world_put(w, pod);
+}
+
+static const json_t *debugger_state(const struct node_world *w, const char *part)
+{
+    const json_t *list = json_object_get(node_world_status(w), "ephemeralContainerStatuses");
+
+    return json_at(json_array_get(list, 0), "state", part, NULL);
+}
+
+/* An ephemeral container that comes to a running pod has the share of its target, holds nothing of
+ * its own, never restarts and ends with the pod. */
+static void an_ephemeral_container_shares_what_its_target_has(void **state)
+{
+    struct node_world w;
+
+    (void)state;
+    node_world_init(&w);
+    put_gpu_pod(&w, "u1", "GPU-2/share:600,1073741824");
+    put_debugged(&w, "GPU-2/share:600,1073741824");
+    assert_null(node_world_container(&w, "u1-d-1"));
+    assert_int_equal(node_world_container(&w, "u1-d-0")->n_starts, 1);
+    assert_string_equal(mounted_at(&w, "u1-d-0", "/run/mete/share/limits"),
+                        "/data/node/pods/u1/share/limits");
+    put_gpu_pod(&w, "u2", "GPU-2/share:400,1073741824"); /* the rest of the gpu */
+    assert_int_equal(node_world_container(&w, "u2-m-0")->n_starts, 1);
+    node_world_end(&w, "u1-d-0", 3);
+    assert_int_equal(node_world_container(&w, "u1-d-0")->n_starts, 1);
+    assert_null(node_world_container(&w, "u1-d-1"));
+    node_world_end(&w, "u1-m-0", 0);
+    node_world_end(&w, "u2-m-0", 0);
+    node_world_done(&w);
+}
+
+static void an_ephemeral_container_ends_with_its_pod(void **state)
+{
+    struct node_world w;
+
+    (void)state;
+    node_world_init(&w);
+    put_gpu_pod(&w, "u1", "GPU-2");
+    put_debugged(&w, "GPU-2");
+    assert_non_null(debugger_state(&w, "running"));
+    node_world_end(&w, "u1-m-0", 0);
+    assert_string_equal(phase(&w), "Running"); /* not before all its processes have ended */
+    assert_int_equal(node_world_container(&w, "u1-d-0")->n_terms, 1);
+    node_world_end(&w, "u1-d-0", 143);
+    assert_string_equal(phase(&w), "Succeeded");
+    assert_int_equal(json_int(debugger_state(&w, "terminated"), "exitCode", 0), 143);
+    node_world_done(&w);
+}
+
 static void gives_exactly_the_gpus_of_the_ledger(void **state)
 {
     struct node_world w;
@@ -835,6 +900,8 @@ int main(void)
         cmocka_unit_test(keeps_the_conditions_of_others),
         cmocka_unit_test(a_gpu_in_use_here_is_not_given_again),
         cmocka_unit_test(shares_of_a_gpu_run_side_by_side),
+        cmocka_unit_test(an_ephemeral_container_shares_what_its_target_has),
+        cmocka_unit_test(an_ephemeral_container_ends_with_its_pod),
         cmocka_unit_test(gives_exactly_the_gpus_of_the_ledger),
         cmocka_unit_test(without_its_gpus_a_container_does_not_start),
         cmocka_unit_test(waits_until_the_gpus_are_known),
