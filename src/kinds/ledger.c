@@ -57,8 +57,7 @@ static json_t *device_list(const struct ledger_container *c)
     return list;
 }
 
-/* The value of the annotation mete.dev/devices; NULL without devices. The caller frees the text. */
-static char *devices_text(const struct ledger_pod *pod)
+char *ledger_devices_format(const struct ledger_pod *pod)
 {
     AUTO(json_freep) json_t *devices = json_object();
     json_t *containers = json_object_at(devices, "containers");
@@ -425,7 +424,7 @@ static struct err *binding_check_pod(const struct ledger_pod *pod, const json_t 
 static void pod_project(const struct binding *b, const struct ledger_pod *pod, json_t *tree)
 {
     json_t *metadata = json_object_at(tree, "metadata");
-    AUTO_FREE char *devices = devices_text(pod);
+    AUTO_FREE char *devices = ledger_devices_format(pod);
 
     json_put_text(json_object_at(tree, "spec"), "nodeName", pod->node);
     if (devices)

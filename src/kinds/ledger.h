@@ -62,6 +62,9 @@ struct ledger_placement {
 size_t ledger_deal(struct arena *a, const struct pod_part *parts, size_t n_parts,
                    const struct device *devices, size_t n_devices, struct ledger_container **ret);
 
+/* The pod's annotation mete.dev/devices; NULL: it has no devices. The caller frees the text. */
+char *ledger_devices_format(const struct ledger_pod *pod);
+
 /*
  * Binds all pods or none. ERR_CONFLICT names the gpu and its holder, the pod that is bound, gone or
  * being deleted, or the node that is gone or lacks the gpu. Two containers of a pod may name the

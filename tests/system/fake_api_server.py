@@ -3,6 +3,7 @@
 import http.server
 import json
 import queue
+import re
 import socketserver
 import threading
 import urllib.parse
@@ -21,6 +22,7 @@ class FakeApiServer:
         self.refine = lambda o: o
         self.claim_versions = claim_versions
         self.is_away = False
+        self.lists = {"resourceslices", "nodes"}  # the kinds that it has
         fake = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -76,12 +78,12 @@ class FakeApiServer:
 
     def tell(self, path, kind, o):
         for start, events in self.watches:
-            if path.startswith(start + "/"):
+            if is_below(path, start):
                 events.put({"type": kind, "object": o})
 
     def below(self, path):
         with self.lock:
-            return [json.loads(json.dumps(o)) for p, o in sorted(self.objects.items()) if p.startswith(path + "/")]
+            return [json.loads(json.dumps(o)) for p, o in sorted(self.objects.items()) if is_below(p, path)]
 
     def serve(self, h, method):
         url = urllib.parse.urlsplit(h.path)
@@ -100,10 +102,12 @@ class FakeApiServer:
             return 200, {"kind": "APIGroup", "versions": [{"version": v} for v in self.claim_versions]}
         path = path.removesuffix("/status")
         there = self.objects.get(path)
+        if method == "POST" and path.endswith("/binding"):
+            return self.bind(path.removesuffix("/binding"), body)
         if method == "POST":
             path += "/" + body["metadata"]["name"]
             return (409, refusal(409, "AlreadyExists")) if path in self.objects else (201, self.put(path, body))
-        if method == "GET" and not there and path.rsplit("/", 1)[-1] in ("resourceslices", "nodes"):
+        if method == "GET" and not there and path.rsplit("/", 1)[-1] in self.lists:
             return 200, {"kind": "List", "metadata": {"resourceVersion": str(self.version)}, "items": self.below(path)}
         if not there:
             return 404, refusal(404, "NotFound")
@@ -112,10 +116,22 @@ class FakeApiServer:
                 return 409, refusal(409, "Conflict")
             return 200, self.put(path, body)
         if method == "PATCH":
+            if body.get("metadata", {}).get("resourceVersion") not in (None, there["metadata"]["resourceVersion"]):
+                return 409, refusal(409, "Conflict")
             return 200, self.put(path, merge(json.loads(json.dumps(there)), body))
         if method == "DELETE":
             return 200, self.remove(path)
         return 200, there
+
+    def bind(self, path, body):
+        """A pod gets its node, and the annotations of the Binding."""
+        pod = json.loads(json.dumps(self.objects[path]))
+        if pod["spec"].get("nodeName"):
+            return 409, refusal(409, "Conflict")
+        pod["spec"]["nodeName"] = body["target"]["name"]
+        pod["metadata"].setdefault("annotations", {}).update(body["metadata"].get("annotations", {}))
+        self.put(path, pod)
+        return 201, {"kind": "Status", "status": "Success"}
 
     def answer(self, h, status, o):
         text = json.dumps(o).encode()
@@ -143,6 +159,11 @@ class FakeApiServer:
         except OSError:
             pass
         h.close_connection = True
+
+
+def is_below(path, collection):
+    """Is the object of the collection, perhaps that of all namespaces?"""
+    return path.startswith(collection + "/") or re.sub("/namespaces/[^/]+(?=/)", "", path).startswith(collection + "/")
 
 
 def merge(o, patch):

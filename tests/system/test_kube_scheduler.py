@@ -10,10 +10,12 @@ import select
 import socket
 import ssl
 import subprocess
+import tempfile
 import threading
 import urllib.request
 
 import kube_objects
+from fake_api_server import FakeApiServer
 from harness import METE, ROOT, Mete, check, equal, execute, patience, pod, wait
 from test_door import bare_kubeconfig
 
@@ -194,6 +196,59 @@ def test_kube_scheduler_calls_what_its_role_allows():
         equal(recorder.calls - allowed, set(), "calls without a right")
         reads = {r for r in allowed if r[0] in ("list", "watch")}
         equal(reads - recorder.calls, set(), "rights that are not used")
+
+
+def test_kube_scheduler_gives_claims_their_devices_and_calls_what_its_role_allows():
+    api = FakeApiServer()
+    api.lists |= {"pods", "deviceclasses", "resourceclaims"}
+    claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/"
+    pods = "/api/v1/namespaces/default/pods/"
+    cel = 'device.attributes["gpu.nvidia.com"].type == "gpu"'
+    try:
+        api.put("/apis/resource.k8s.io/v1/deviceclasses/gpu.nvidia.com",
+                {"metadata": {"name": "gpu.nvidia.com"}, "spec": {"selectors": [{"cel": {"expression": cel}}],
+                 "config": [{"opaque": {"driver": "gpu.nvidia.com", "parameters": {"of": "the class"}}}]}})
+        api.put("/api/v1/nodes/n1", {"kind": "Node", "metadata": {"name": "n1"}, "status": {
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}, "conditions": [{"type": "Ready", "status": "True"}]}})
+        api.put("/apis/resource.k8s.io/v1/resourceslices/s1", {"metadata": {"name": "s1"}, "spec": {
+            "driver": "gpu.nvidia.com", "nodeName": "n1", "pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "gpu-0", "attributes": {"type": {"string": "gpu"}, "uuid": {"string": "GPU-0"},
+                                                         "productName": {"string": "NVIDIA H100 80GB HBM3"}}}]}})
+        api.put(claims + "one", {"metadata": {"namespace": "default", "name": "one"}, "spec": {"devices": {
+            "requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "allocationMode": "ExactCount", "count": 1}}]}}})
+        with tempfile.TemporaryDirectory() as d, claim_scheduler(api, d):
+            api.put(pods + "p", {"kind": "Pod", "metadata": {"namespace": "default", "name": "p"}, "spec": {
+                "schedulerName": NAME, "resourceClaims": [{"name": "c", "resourceClaimName": "one"}],
+                "containers": [{"name": "main", "image": "x", "resources": {"claims": [{"name": "c"}]}}]}})
+            wait(lambda: api.objects[pods + "p"]["spec"].get("nodeName") == "n1", "the pod's node")
+            claim = api.objects[claims + "one"]
+            equal(claim["metadata"]["finalizers"], ["resource.kubernetes.io/delete-protection"])
+            equal(claim["status"]["reservedFor"], [{"resource": "pods", "name": "p", "uid": api.objects[pods + "p"]["metadata"]["uid"]}])
+            equal(claim["status"]["allocation"], {
+                "devices": {"results": [{"request": "gpu", "driver": "gpu.nvidia.com", "pool": "n1", "device": "gpu-0"}],
+                            "config": [{"source": "FromClass", "requests": ["gpu"],
+                                        "opaque": {"driver": "gpu.nvidia.com", "parameters": {"of": "the class"}}}]},
+                "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}})
+        with Mete("emulated:1xH100") as m:
+            called = {call_of(*c) for c in api.calls}
+            equal(called - rights(m), set(), "calls without a right")
+            check({("patch", "resource.k8s.io", "resourceclaims"), ("patch", "resource.k8s.io", "resourceclaims/status")} <= called, called)
+    finally:
+        api.stop()
+
+
+@contextlib.contextmanager
+def claim_scheduler(api, directory):
+    """The scheduler on an API server that is not Mete's."""
+    p = subprocess.Popen([METE, "kube", "scheduler", "--kubeconfig", api.kubeconfig(os.path.join(directory, "kubeconfig")),
+                          "--scheduler-name", NAME, "--lease", ""], stdout=subprocess.PIPE, text=True)
+    try:
+        equal(p.stdout.readline(), "ready\n")
+        yield p
+    finally:
+        p.terminate()
+        p.wait(60 * patience())
+        p.stdout.close()
 
 
 def openssl(*words):

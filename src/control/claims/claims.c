@@ -53,15 +53,33 @@ struct cluster_answer claims_answer(struct claims *c, const char *key)
 
 /* ---- objects ---- */
 
-static void object_free(struct claims_kind *k, struct claims_object *o)
+void claims_object_free(struct claims_kind *k, struct claims_object *o)
 {
     map_remove(handle, k->all, o);
     json_decref(o->tree);
     json_decref(o->devices);
+    free(o->text);
     free(o->key);
     free(o->ns);
     free(o->name);
     free(o);
+}
+
+struct claims_object *claims_object_put(struct claims_kind *k, const char *ns, const char *name,
+                                        const json_t *tree)
+{
+    struct claims_object *o = claims_find(k->claims, (int)(k - k->claims->kinds), ns, name);
+
+    if (!o) {
+        o = mem_alloc(sizeof(*o));
+        o->key = mem_format("%s/%s", ns, name);
+        o->ns = mem_strdup(ns);
+        o->name = mem_strdup(name);
+        map_add(handle, k->all, o->key, strlen(o->key), o);
+    }
+    json_decref(o->tree);
+    o->tree = json_incref((json_t *)(uintptr_t)tree);
+    return o;
 }
 
 /* The slices of the slice's node are to be looked at. */
@@ -108,15 +126,7 @@ static void put_object(void *arg, const char *ns, const char *name, const json_t
 
     if (k == &c->kinds[CLAIMS_PODS] && !pod_has_claims(tree))
         return;
-    if (!o) {
-        o = mem_alloc(sizeof(*o));
-        o->key = mem_format("%s/%s", ns, name);
-        o->ns = mem_strdup(ns);
-        o->name = mem_strdup(name);
-        map_add(handle, k->all, o->key, strlen(o->key), o);
-    }
-    json_decref(o->tree);
-    o->tree = json_incref((json_t *)(uintptr_t)tree);
+    o = claims_object_put(k, ns, name, tree);
     if (is_same)
         return;
     json_decref(TAKE(o->devices));
@@ -136,7 +146,7 @@ static void remove_object(void *arg, const char *ns, const char *name, const jso
         return;
     if (k == &k->claims->kinds[CLAIMS_SLICES])
         slice_changed(k->claims, o);
-    object_free(k, o);
+    claims_object_free(k, o);
     kind_changed(k);
 }
 
@@ -225,7 +235,7 @@ void claims_free(struct claims *c)
         cluster_unwatch(c->options.cluster, c->kinds[i].watch);
         while (c->kinds[i].all)
             /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it goes out of the map */
-            object_free(&c->kinds[i], c->kinds[i].all);
+            claims_object_free(&c->kinds[i], c->kinds[i].all);
     }
     json_decref(c->inventory);
     loop_timer_free(c->timer);

@@ -56,10 +56,12 @@ static enum scheduler_start start_with(const struct claims *c, const struct clai
 char *claims_alternatives_choose(struct claims *c, const struct claims_object *pod,
                                  const struct claims_alternatives *all)
 {
-    const char *was = json_text_at(pod->tree, "metadata", "annotations", POD_CLAIMS, NULL);
+    const char *was = c->is_kube
+                          ? pod->text
+                          : json_text_at(pod->tree, "metadata", "annotations", POD_CLAIMS, NULL);
     bool is_there = false;
 
-    if (all->all.n == 1)
+    if (all->all.n == 1 || !c->options.scheduler)
         return annotation_of(&all->all.at[0]);
     c->has_choice = true;
     VEC_EACH (&all->all, one) {

@@ -101,7 +101,7 @@ static struct err *match_with(const struct claims *c, struct arena *a,
 
             if (e)
                 return err_wrap(e, "device %s of node %s", json_text(device, "name"), node);
-            if (yes)
+            if (yes && !claims_is_tainted(device, o->ask))
                 vec_add(&o->matches, (struct claims_match){device, node});
         }
     }

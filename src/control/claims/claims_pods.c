@@ -66,11 +66,10 @@ static char *make_claim(struct reading *r, const json_t *entry, const char *name
 
 /* ---- shared claims ---- */
 
-static bool names_claim(const struct claims *c, const struct claims_object *pod, const char *name)
+static bool names_claim(const struct claims_object *pod, const char *name)
 {
     const json_t *entries = json_at(pod->tree, "spec", "resourceClaims", NULL);
 
-    (void)c;
     for (size_t i = 0; i < json_array_size(entries); i++)
         if (text_equal(json_text(json_array_get(entries, i), "resourceClaimName"), name))
             return true;
@@ -85,17 +84,24 @@ static int compare_age(const struct claims_object *a, const struct claims_object
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-/* An older waiting pod that names the claim; NULL: none. */
-static const struct claims_object *older_pod(const struct reading *r, const char *claim)
+static bool has_scheduler_of(const struct claims_object *a, const struct claims_object *b)
 {
-    struct claims_object *pod;
+    return text_equal(json_text_at(a->tree, "spec", "schedulerName", NULL),
+                      json_text_at(b->tree, "spec", "schedulerName", NULL));
+}
+
+const struct claims_object *claims_older_pod(const struct claims *c,
+                                             const struct claims_object *pod, const char *claim)
+{
+    struct claims_object *other;
     struct claims_object *next;
 
-    map_each (handle, r->claims->kinds[CLAIMS_PODS].all, pod, next) {
-        if (pod != r->pod && text_equal(pod->ns, r->pod->ns) && !*pod_node(pod->tree) &&
-            !pod_is_deleting(pod->tree) && !pod_is_terminal(pod->tree) &&
-            names_claim(r->claims, pod, claim) && compare_age(pod, r->pod) < 0)
-            return pod;
+    map_each (handle, c->kinds[CLAIMS_PODS].all, other, next) {
+        if (other != pod && text_equal(other->ns, pod->ns) && !*pod_node(other->tree) &&
+            !pod_is_deleting(other->tree) && !pod_is_terminal(other->tree) &&
+            names_claim(other, claim) && has_scheduler_of(other, pod) &&
+            compare_age(other, pod) < 0)
+            return other;
     }
     return NULL;
 }
@@ -153,7 +159,8 @@ static char *read_claim(struct reading *r, const json_t *entry, struct claims_al
     AUTO_FREE char *claim_name = NULL;
     const struct claims_object *claim = claims_of_pod(r->claims, r->pod, entry, &claim_name);
     const struct claims_object *user = claim ? claims_user(r->claims, claim) : NULL;
-    const struct claims_object *older = claim ? older_pod(r, claim_name) : NULL;
+    const struct claims_object *older =
+        claim ? claims_older_pod(r->claims, r->pod, claim_name) : NULL;
 
     if (!claim)
         return make_claim(r, entry, claim_name);

@@ -16,8 +16,11 @@ struct claims_object {
     char *ns;
     char *name;
     json_t *tree;
-    json_t *devices; /* of a node: claims_devices_of_node; NULL: to be read */
-    bool is_due;     /* of a node: its slices are to be made; of a slice: is it wanted? */
+    json_t *devices;  /* of a node: claims_devices_of_node; NULL: to be read */
+    bool is_due;      /* of a node: its slices are to be made; of a slice: is it wanted? Of a pod in
+                         claims_kube.c: its claims are to be read */
+    bool has_amounts; /* claims_kube.c, of a node: its gpus are not for claims */
+    char *text;       /* claims_kube.c: an annotation that is told with it; NULL: none */
 };
 
 /* The kept objects of one kind. */
@@ -46,6 +49,7 @@ struct claims {
     json_t *inventory; /* of claims_inventory; NULL: to be put together again */
     bool is_all_due;   /* a write failed: look at all nodes and slices */
     bool has_choice;   /* a waiting pod's claims can be met in several ways */
+    bool is_kube;      /* claims_kube.c: others publish the devices and make the claims */
 };
 
 /* A device of the inventory that meets a request. Borrowed. */
@@ -79,6 +83,10 @@ struct claims_alternatives {
 
 struct claims_object *claims_find(const struct claims *c, int kind, const char *ns,
                                   const char *name);
+/* The object with this tree in the map of its kind; made if it is not there. */
+struct claims_object *claims_object_put(struct claims_kind *k, const char *ns, const char *name,
+                                        const json_t *tree);
+void claims_object_free(struct claims_kind *k, struct claims_object *o);
 /* Runs the loop again, after a second: a write failed or was taken back. */
 void claims_retry(struct claims *c);
 /* Passes on the error of a write, which it takes and logs. */
@@ -101,6 +109,10 @@ const char *claims_device_name(const json_t *devices, const struct device *d);
 /* claims_slices.c */
 /* Makes the ResourceSlices of the nodes that are due those of the inventory. */
 void claims_publish(struct claims *c);
+
+/* claims_offers.c */
+/* Has the device a taint that the request does not tolerate? */
+bool claims_is_tainted(const json_t *device, const json_t *ask);
 
 /* claims_match.c */
 /* Fills class and matches of an option. ERR_NOT_FOUND: its class is missing; ERR_INVALID: an
@@ -141,9 +153,14 @@ const struct claims_object *claims_of_pod(const struct claims *c, const struct c
 bool claims_uses(const struct claims_object *pod, const json_t *claim);
 /* [{request, device}] of the claim that the pod uses, with texts of devices. A new array. */
 json_t *claims_devices_of(const struct claims_object *pod, const json_t *claim);
+/* A selector of one node, as in allocations. A new object. */
+json_t *claims_node_selector(const char *node);
 /* The first pod that uses the claim; NULL: none. */
 const struct claims_object *claims_user(const struct claims *c, const struct claims_object *claim);
 
 /* claims_pods.c */
+/* An older waiting pod of the same scheduler that names the claim; NULL: none. */
+const struct claims_object *claims_older_pod(const struct claims *c,
+                                             const struct claims_object *pod, const char *claim);
 /* Writes what its claims ask for into a waiting pod, and makes its claims of templates. */
 void claims_write_pod(struct claims *c, const struct claims_object *pod);

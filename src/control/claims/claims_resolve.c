@@ -22,13 +22,13 @@ enum {
 
 /* The devices that match a request, by kind. */
 struct chosen {
-    json_t *gpus;  /* uuids of whole gpus, and the parents of slices: {uuid: bits of starts} */
-    json_t *nodes; /* {name: true} */
-    size_t n;      /* devices */
+    json_t *gpus; /* uuids of whole gpus, and the parents of slices: {uuid: bits of starts} */
+    size_t n;     /* devices */
     const char *profile;       /* of the slices */
     const char *other_profile; /* another one; NULL: all slices have one */
     bool has_gpus;
     bool has_slices;
+    bool is_any; /* all devices match: no need to name them */
 };
 
 /* A request, and the ways to meet it. */
@@ -103,7 +103,6 @@ static void chosen_add(struct chosen *c, const struct claims_match *m)
     if (!uuid)
         return;
     json_put_int(c->gpus, uuid, json_int(c->gpus, uuid, 0) | INT64_C(1) << (start & 15));
-    json_put_bool(c->nodes, m->node, true);
     c->n++;
     c->has_gpus = c->has_gpus || !is_slice;
     c->has_slices = c->has_slices || is_slice;
@@ -182,9 +181,11 @@ static struct err *read_ask(const struct resolved *d, struct gpu_ask *ret)
     const struct claims_option *o = d->option;
     struct claim_sharing sharing = {0};
 
-    TRY(read_configs(json_at(o->class, "spec", "config", NULL), o->request, &sharing));
-    TRY(read_configs(json_at(d->r->claim, "spec", "devices", "config", NULL), o->request,
-                     &sharing));
+    if (!d->r->claims->is_kube) { /* there, parameters are the driver's affair */
+        TRY(read_configs(json_at(o->class, "spec", "config", NULL), o->request, &sharing));
+        TRY(read_configs(json_at(d->r->claim, "spec", "devices", "config", NULL), o->request,
+                         &sharing));
+    }
     *ret = (struct gpu_ask){.count = json_int(o->ask, "count", 1)};
     if (is_for_all(o->ask))
         ret->count = (int64_t)d->chosen.n;
@@ -214,7 +215,7 @@ static struct err *check_kinds(const struct chosen *c)
         return err_new(ERR_INVALID,
                        "the selectors match slices of %s and of %s: select one profile", c->profile,
                        c->other_profile);
-    if (json_object_size(c->gpus) > CLAIM_GPUS_MAX)
+    if (!c->is_any && json_object_size(c->gpus) > CLAIM_GPUS_MAX)
         return err_new(ERR_INVALID, "the selectors match %zu gpus, at most %d can be told apart",
                        json_object_size(c->gpus), CLAIM_GPUS_MAX);
     return NULL;
@@ -233,9 +234,6 @@ static struct err *check_choice(const struct resolved *d, int64_t count)
     if ((size_t)count > c->n)
         return err_new(ERR_INVALID, "asks for %" PRId64 " devices, %zu of class %s match", count,
                        c->n, class);
-    if (is_for_all(d->option->ask) && json_object_size(c->nodes) > 1)
-        return err_new(ERR_INVALID, "allocationMode All matches devices of several nodes: not "
-                                    "implemented yet");
     return NULL;
 }
 
@@ -252,8 +250,11 @@ static void add_line(const struct resolved *d, const struct gpu_ask *ask, uint16
     gpu_ask_format(ask, text);
     buf_printf(out, "%s %s %s %s ", d->r->name, d->option->request,
                text_or_empty(json_text_at(d->r->claim, "metadata", "uid", NULL)), text);
-    json_object_foreach (d->chosen.gpus, uuid, n)
-        buf_printf(out, "%s%s", i++ > 0 ? "," : "", uuid);
+    if (d->chosen.is_any)
+        buf_add_char(out, '*');
+    else
+        json_object_foreach (d->chosen.gpus, uuid, n)
+            buf_printf(out, "%s%s", i++ > 0 ? "," : "", uuid);
     if (starts)
         buf_printf(out, "@%u", (unsigned)starts);
     buf_add_char(out, '\n');
@@ -277,6 +278,17 @@ static void add_seen_line(const struct resolved *d, int64_t count, struct buf *o
     buf_add_char(out, '\n');
 }
 
+static size_t count_devices(const struct claims *c)
+{
+    const char *node;
+    json_t *devices;
+    size_t n = 0;
+
+    json_object_foreach (c->inventory, node, devices)
+        n += json_array_size(devices);
+    return n;
+}
+
 static struct err *resolve_chosen(struct resolved *d, struct buf *out)
 {
     struct gpu_ask ask = {0};
@@ -286,6 +298,8 @@ static struct err *resolve_chosen(struct resolved *d, struct buf *out)
         if (is_accepted(d, m))
             chosen_add(&d->chosen, m);
     }
+    d->chosen.is_any = d->r->claims->is_kube && !d->chosen.has_slices &&
+                       d->chosen.n == count_devices(d->r->claims);
     TRY(read_ask(d, &ask));
     TRY(check_choice(d, ask.count));
     if (is_admin(d->option->ask)) {
@@ -301,12 +315,10 @@ static struct err *resolve_chosen(struct resolved *d, struct buf *out)
 static struct err *resolve_request(const struct resolving *r, const struct claims_option *o,
                                    struct buf *out)
 {
-    struct resolved d = {
-        .r = r, .option = o, .chosen = {.gpus = json_object(), .nodes = json_object()}};
+    struct resolved d = {.r = r, .option = o, .chosen = {.gpus = json_object()}};
     struct err *e = resolve_chosen(&d, out);
 
     json_decref(d.chosen.gpus);
-    json_decref(d.chosen.nodes);
     return e ? err_wrap(e, "request %s of ResourceClaim %s", o->request,
                         json_text_at(r->claim, "metadata", "name", NULL))
              : NULL;
@@ -350,17 +362,27 @@ static bool node_has_label(const json_t *node, const json_t *selector)
     return true;
 }
 
-/* Devices for monitoring are not chosen by the scheduler: each node is a way of its own. */
+/* Do all devices of some node meet the request, and not those of all nodes? */
+static bool is_for_all_of_node(const struct claims_option *o)
+{
+    VEC_EACH (&o->matches, m)
+        if (is_for_all(o->ask) && !text_equal(m->node, o->matches.at[0].node))
+            return true;
+    return false;
+}
+
+/* The scheduler does not choose devices for monitoring, nor all devices of a node: each node is a
+ * way of its own. */
 static void resolve_nodes(struct resolving *r)
 {
     const json_t *selector = json_at(r->pod, "spec", "nodeSelector", NULL);
-    bool has_admin = false;
+    bool is_by_node = false;
     const char *node;
     json_t *devices;
 
     for (size_t i = 0; i < r->n_requests; i++)
-        has_admin = has_admin || is_admin(r->picked[i]->ask);
-    if (!has_admin) {
+        is_by_node = is_by_node || is_admin(r->picked[i]->ask) || is_for_all_of_node(r->picked[i]);
+    if (!is_by_node) {
         resolve_way(r);
         return;
     }

@@ -114,7 +114,7 @@ json_t *claims_devices_of(const struct claims_object *pod, const json_t *claim)
     return l.all;
 }
 
-static json_t *node_selector(const char *node)
+json_t *claims_node_selector(const char *node)
 {
     return json_pack("{s:[{s:[{s:s, s:s, s:[s]}]}]}", "nodeSelectorTerms", "matchFields", "key",
                      "metadata.name", "operator", "In", "values", node);
@@ -165,7 +165,7 @@ static json_t *allocation_of(const struct claims *c, const struct claims_object 
                                               "pool", node, "device", name ? name : d.gpu));
     }
     add_seen(c, user, uid_of(claim), results);
-    json_put(allocation, "nodeSelector", node_selector(node));
+    json_put(allocation, "nodeSelector", claims_node_selector(node));
     return allocation;
 }
 

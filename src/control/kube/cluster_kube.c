@@ -13,6 +13,7 @@ static void over_kube_free(void *self)
     struct over_kube *c = self;
 
     kube_binds_free(c);
+    claims_kube_free(c->claims);
     kube_calls_end(c);
     kube_devices_free(c->devices);
     loop_timer_free(c->drain_timer);
@@ -33,6 +34,17 @@ static const struct cluster_ops ops = {
     .free = over_kube_free,
 };
 
+static void claims_begin(struct over_kube *c)
+{
+    c->claims = claims_kube_new(&(struct claims_kube_options){.loop = c->o.loop,
+                                                              .cluster = &c->cluster,
+                                                              .ready = kube_claims_ready,
+                                                              .pod_changed = kube_claims_pod,
+                                                              .node_changed = kube_claims_node,
+                                                              .held_changed = kube_claims_held,
+                                                              .arg = c});
+}
+
 struct cluster *cluster_kube_new(const struct cluster_kube_options *o)
 {
     struct over_kube *c = mem_alloc(sizeof(*c));
@@ -40,7 +52,10 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *o)
     *c = (struct over_kube){.cluster = {.ops = &ops, .self = c},
                             .o = *o,
                             .source = {.list = over_kube_list, .get = over_kube_get, .arg = c},
-                            .devices = kube_devices_new()};
+                            .devices = kube_devices_new(),
+                            .knows_claims = !o->has_claims};
+    if (o->has_claims)
+        claims_begin(c);
     return &c->cluster;
 }
 
@@ -65,6 +80,14 @@ void cluster_kube_drain(struct cluster *cluster, int64_t limit_ns,
     c->drain_timer = loop_timer_new(c->o.loop, on_drain, c);
     kube_unsent_end(c);
     loop_timer_set(c->drain_timer, 0);
+}
+
+void cluster_kube_set_scheduler(struct cluster *c, struct scheduler *s)
+{
+    struct over_kube *over = c->self;
+
+    if (over->claims)
+        claims_kube_set_scheduler(over->claims, s);
 }
 
 const struct views_source *cluster_kube_source(struct cluster *c)

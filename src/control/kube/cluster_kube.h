@@ -8,6 +8,11 @@
  * lost is asked for. The ledger is no object here: the pods' annotations say what is held, and
  * kube_devices.h names the devices of pods that other schedulers bound.
  *
+ * The ResourceClaims of a pod get their devices and the pod as a user before its binding, each at
+ * the version that was read; of a gang, all claims come before the first binding. When the pod
+ * cannot be bound, what was written of its claims is taken back. Another scheduler may give a
+ * device of a claim a second time meanwhile; then the driver on the node refuses one of both.
+ *
  * A resource that the server does not have is empty, and is looked for again each 30 s.
  */
 #pragma once
@@ -18,6 +23,7 @@
 struct cluster_kube_options {
     struct loop *loop;
     struct client *client; /* borrowed */
+    bool has_claims;       /* pods may have ResourceClaims (control/claims/claims_kube.h) */
     /* The server cannot be read: once for each cause. May be NULL. */
     void (*on_problem)(void *arg, const char *resource, const struct err *e);
     void *arg;
@@ -32,6 +38,10 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *o);
  */
 void cluster_kube_drain(struct cluster *c, int64_t limit_ns, void (*done)(void *arg, bool is_empty),
                         void *arg);
+
+/* The scheduler over the cluster, for claims that can be met in several ways; NULL: it ends. */
+struct scheduler;
+void cluster_kube_set_scheduler(struct cluster *c, struct scheduler *s);
 
 /*
  * The objects of watched core resources, as their listeners were told: for reports

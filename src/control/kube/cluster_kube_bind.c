@@ -1,20 +1,26 @@
 /*
  * cluster_kube_bind.c - placements, bound pod by pod
  *
- * A pod goes through ASKED (its binding was sent), LOST (the answer was lost: the pod is read),
- * BOUND or REFUSED. Once no pod is under way, a placement with a refused pod undoes the bound ones:
- * UNDOING (deleted, not gone yet), GONE.
+ * A pod goes through CLAIMING (its claims get devices), CLAIMED, ASKED (its binding was sent), LOST
+ * (the answer was lost: the pod is read), BOUND or REFUSED; a refused pod with claims first through
+ * RELEASING (they give back what they got). No binding is sent before all claims have their
+ * devices. Once no pod is under way, a placement with a refused pod undoes the bound ones: UNDOING
+ * (deleted, not gone yet), GONE; what their claims have is kube-controller-manager's to take back.
  */
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "control/kube/cluster_kube_private.h"
+#include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 
 #define ASK_AGAIN_NS (1 * NS_PER_SEC)
 
 enum kube_step {
+    KUBE_CLAIMED,
+    KUBE_CLAIMING,
+    KUBE_RELEASING,
     KUBE_ASKED,
     KUBE_LOST,
     KUBE_BOUND,
@@ -28,7 +34,9 @@ struct kube_bound {
     char *name;
     char *uid;
     char *node;
-    char *devices; /* text of the annotation; NULL: none */
+    char *devices; /* texts of the annotations; NULL: none */
+    char *claims;
+    struct kube_claiming *claiming; /* NULL: no claims */
     enum kube_step step;
     struct kube_call *call;
     struct loop_timer *timer; /* asks again */
@@ -59,11 +67,13 @@ static void kube_bind_free(struct kube_bind *b)
 
         if (p->call)
             kube_call_free(p->call);
+        kube_claiming_free(p->claiming);
         loop_timer_free(p->timer);
         free(p->name);
         free(p->uid);
         free(p->node);
         free(p->devices);
+        free(p->claims);
     }
     loop_timer_free(b->done_timer);
     err_free(b->failure);
@@ -104,10 +114,28 @@ static bool bind_has(const struct kube_bind *b, enum kube_step step)
     return false;
 }
 
+static void bound_refuse(struct kube_bound *p, const struct err *e);
+
+/* All claims have their devices, or one of them never will. */
+static void bind_claimed(struct kube_bind *b)
+{
+    for (size_t i = 0; i < b->n_pods; i++) {
+        if (b->pods[i].step != KUBE_CLAIMED)
+            continue;
+        if (b->failure)
+            bound_refuse(&b->pods[i], b->failure);
+        else
+            kube_bound_ask(&b->pods[i]);
+    }
+}
+
 /* Looks where the placement stands. */
 static void kube_bind_step(struct kube_bind *b)
 {
-    if (bind_has(b, KUBE_ASKED) || bind_has(b, KUBE_LOST))
+    if (bind_has(b, KUBE_CLAIMING))
+        return;
+    bind_claimed(b);
+    if (bind_has(b, KUBE_ASKED) || bind_has(b, KUBE_LOST) || bind_has(b, KUBE_RELEASING))
         return;
     for (size_t i = 0; b->failure && i < b->n_pods; i++)
         if (b->pods[i].step == KUBE_BOUND)
@@ -116,11 +144,33 @@ static void kube_bind_step(struct kube_bind *b)
         loop_timer_set(b->done_timer, 0);
 }
 
+static void on_released(void *arg, const struct err *e)
+{
+    struct kube_bound *p = arg;
+
+    (void)e; /* logged */
+    p->step = KUBE_REFUSED;
+    kube_bind_step(p->of);
+}
+
 static void bound_refuse(struct kube_bound *p, const struct err *e)
 {
-    p->step = KUBE_REFUSED;
+    p->step = p->claiming ? KUBE_RELEASING : KUBE_REFUSED;
     if (!p->of->failure)
         p->of->failure = err_new(err_code(e), "pod %s/%s: %s", p->of->ns, p->name, err_message(e));
+    if (p->claiming)
+        kube_claiming_undo(p->claiming, on_released);
+}
+
+static void on_claimed(void *arg, const struct err *e)
+{
+    struct kube_bound *p = arg;
+
+    if (e)
+        bound_refuse(p, e);
+    else
+        p->step = KUBE_CLAIMED;
+    kube_bind_step(p->of);
 }
 
 /* ---- lost answers ---- */
@@ -172,20 +222,13 @@ static void on_bound_timer(void *arg)
 
 /* ---- bindings ---- */
 
-/* The server may or may not have taken the binding. */
-static bool is_lost(const struct err *e)
-{
-    return err_code(e) == ERR_UNAVAILABLE || err_code(e) == ERR_TIMEOUT ||
-           err_code(e) == ERR_INTERNAL || err_code(e) == ERR_BUSY;
-}
-
 static void on_bound(void *arg, const struct err *e, const json_t *answer)
 {
     struct kube_bound *p = arg;
 
     (void)answer;
     p->call = NULL;
-    if (e && is_lost(e)) {
+    if (e && kube_is_lost(e)) {
         LOG(WARN, "the answer of a binding was lost", S("pod", p->name), E(e));
         p->step = KUBE_LOST;
         loop_timer_set(p->timer, ASK_AGAIN_NS);
@@ -212,6 +255,8 @@ static json_t *binding_make(const struct kube_bound *p)
     json_put_text(metadata, "uid", p->uid);
     if (p->devices)
         json_put_text(annotations, POD_DEVICES, p->devices);
+    if (p->claims)
+        json_put_text(annotations, POD_CLAIMS, p->claims);
     if (p->of->n_pods > 1)
         json_put_text(annotations, POD_PLACEMENT, p->of->workload);
     json_put_text(target, "apiVersion", "v1");
@@ -281,27 +326,6 @@ void kube_bind_gone(struct over_kube *c, const char *uid)
 
 /* ---- placements ---- */
 
-/* The text of mete.dev/devices: {"containers":{"NAME":["GPU-...", ...]}}; NULL: no devices. */
-static char *devices_format(const struct ledger_pod *pod)
-{
-    AUTO(json_freep) json_t *all = json_object();
-    json_t *containers = json_object_at(all, "containers");
-
-    for (size_t i = 0; i < pod->n_containers; i++) {
-        const struct ledger_container *c = &pod->containers[i];
-        json_t *list = json_array();
-
-        for (size_t k = 0; k < c->n_devices; k++) {
-            char text[DEVICE_TEXT_SIZE];
-
-            device_format(&c->devices[k], text);
-            (void)json_array_append_new(list, json_string(text)); /* ASCII */
-        }
-        json_put(containers, c->name, list);
-    }
-    return json_object_size(containers) > 0 ? json_format(all) : NULL;
-}
-
 /* Refuses what would give a device twice, by what the watch has told. */
 static struct err *bind_check(const struct over_kube *c, const struct ledger_pod *pod)
 {
@@ -313,35 +337,57 @@ static struct err *bind_check(const struct over_kube *c, const struct ledger_pod
     return NULL;
 }
 
+/* Fills in a pod of the placement. */
+static struct err *bound_init(struct kube_bind *b, const struct ledger_pod *pod,
+                              struct kube_bound *p)
+{
+    struct over_kube *c = b->cluster;
+    struct kube_claiming_options o = {
+        .ns = b->ns, .pod = pod->name, .uid = pod->uid, .done = on_claimed, .arg = p};
+    struct claims_placed placed = {0};
+
+    TRY(bind_check(c, pod));
+    if (c->claims)
+        TRY(claims_kube_plan(c->claims, b->ns, pod, &placed));
+    *p = (struct kube_bound){.of = b,
+                             .name = mem_strdup(pod->name),
+                             .uid = mem_strdup(pod->uid),
+                             .node = mem_strdup(pod->node),
+                             .devices = placed.plans ? placed.devices : ledger_devices_format(pod),
+                             .claims = placed.claims,
+                             .step = KUBE_CLAIMED};
+    p->timer = loop_timer_new(c->o.loop, on_bound_timer, p);
+    if (!placed.plans)
+        return NULL;
+    o.plans = placed.plans;
+    o.n_plans = placed.n_plans;
+    p->step = KUBE_CLAIMING;
+    p->claiming = kube_claiming_new(c, &o);
+    return NULL;
+}
+
 struct err *over_kube_bind(void *self, const struct ledger_placement *placement,
                            struct cluster_answer a)
 {
     struct over_kube *c = self;
-    struct kube_bind *b = NULL;
+    struct kube_bind *b = mem_alloc(sizeof(*b));
 
-    for (size_t i = 0; i < placement->n_pods; i++)
-        TRY(bind_check(c, &placement->pods[i]));
-    b = mem_alloc(sizeof(*b));
     *b = (struct kube_bind){.cluster = c,
                             .ns = mem_strdup(placement->ns),
                             .workload = mem_strdup(placement->workload),
                             .answer = a,
-                            .pods = mem_alloc(placement->n_pods * sizeof(*b->pods) + 1),
-                            .n_pods = placement->n_pods};
+                            .pods = mem_alloc(placement->n_pods * sizeof(*b->pods) + 1)};
     b->done_timer = loop_timer_new(c->o.loop, on_bind_done, b);
     LIST_ADD(c->binds, b);
-    for (size_t i = 0; i < b->n_pods; i++) {
-        const struct ledger_pod *pod = &placement->pods[i];
-        struct kube_bound *p = &b->pods[i];
+    for (size_t i = 0; i < placement->n_pods; i++) {
+        struct err *e = bound_init(b, &placement->pods[i], &b->pods[i]);
 
-        *p = (struct kube_bound){.of = b,
-                                 .name = mem_strdup(pod->name),
-                                 .uid = mem_strdup(pod->uid),
-                                 .node = mem_strdup(pod->node),
-                                 .devices = devices_format(pod)};
-        p->timer = loop_timer_new(c->o.loop, on_bound_timer, p);
+        if (e) {
+            kube_bind_free(b);
+            return e;
+        }
+        b->n_pods++;
     }
-    for (size_t i = 0; i < b->n_pods; i++)
-        kube_bound_ask(&b->pods[i]);
+    kube_bind_step(b);
     return NULL;
 }

@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "base/vec.h"
 #include "client/informer.h"
+#include "control/claims/claims_kube.h"
 #include "control/kube/cluster_kube.h"
 #include "control/kube/kube_devices.h"
 #include "control/report/views.h"
@@ -13,12 +14,14 @@ struct over_kube {
     struct cluster cluster;
     struct cluster_kube_options o;
     struct kube_devices *devices;
+    struct claims_kube *claims; /* NULL: claims are not read */
     struct kube_watch *watches;
     struct kube_bind *binds;
     struct kube_call *calls; /* under way */
     struct kube_call *unsent;
     size_t n_calls; /* in `calls` */
     struct views_source source;
+    bool knows_claims;              /* or does not read them: nodes may be read */
     bool knows_nodes;               /* the nodes have been listed: pods may be read */
     struct loop_timer *drain_timer; /* NULL: not draining */
     int64_t drain_end_ns;           /* monotonic */
@@ -32,6 +35,8 @@ struct err *over_kube_watch(void *self, const char *group, const char *resource,
                             const struct cluster_listener *l,
                             struct cluster_watch **ret) MUST_CHECK;
 void over_kube_unwatch(void *self, struct cluster_watch *w);
+/* The pod with its devices and with what its claims ask for. A new reference. */
+json_t *kube_pod_told(struct over_kube *c, const json_t *pod);
 /* Tells the pods that have made room for a pod that names its gpus (kube_devices.h). */
 void kube_moved_tell(struct over_kube *c);
 /* The version of a watched kind that the server has; `k`: not known. */
@@ -39,6 +44,33 @@ const struct kind *kube_served(const struct over_kube *c, const struct kind *k);
 /* For struct views_source: of core resources, sorted by namespace and name. */
 json_t *over_kube_list(void *self, const char *resource, const char *ns);
 json_t *over_kube_get(void *self, const char *resource, const char *ns, const char *name);
+
+/* claims_kube.h tells: the listeners get the object again, or an object of the ledger. */
+void kube_claims_ready(void *over_kube);
+void kube_claims_pod(void *over_kube, const char *key);
+void kube_claims_node(void *over_kube, const char *key);
+void kube_claims_held(void *over_kube, const char *uuid, const json_t *entry);
+
+/* ---- cluster_kube_claims.c ---- */
+
+/*
+ * The claims of a pod on its way to a node: each gets its devices and the pod as a user, one after
+ * the other, at the version that was read. `done` is told once, later: NULL, or why not. After a
+ * failure too, kube_claiming_undo takes back what was written, and tells.
+ */
+struct kube_claiming_options {
+    const char *ns;
+    const char *pod;
+    const char *uid;
+    struct claims_plan *plans; /* taken */
+    size_t n_plans;
+    void (*done)(void *arg, const struct err *e);
+    void *arg;
+};
+struct kube_claiming;
+struct kube_claiming *kube_claiming_new(struct over_kube *c, const struct kube_claiming_options *o);
+void kube_claiming_undo(struct kube_claiming *k, void (*done)(void *arg, const struct err *e));
+void kube_claiming_free(struct kube_claiming *k); /* accepts NULL */
 
 /* ---- cluster_kube_bind.c ---- */
 
@@ -49,6 +81,9 @@ void kube_bind_gone(struct over_kube *c, const char *uid);
 void kube_binds_free(struct over_kube *c);
 
 /* ---- cluster_kube_write.c ---- */
+
+/* The server may or may not have carried out the request. */
+bool kube_is_lost(const struct err *e);
 
 /* The path of a resource ("pods", "jobs.batch") or of one object of it; `ns` NULL or "": of all
  * namespaces; `name` NULL: of the list. The caller frees it. */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "control/kube/cluster_kube_private.h"
+#include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 
 #define LOOK_AGAIN_NS (30 * NS_PER_SEC) /* for a resource that is not there */
@@ -25,6 +26,7 @@ struct kube_watch {
     struct kube_call *probe;
     struct loop_timer *timer;
     struct informer *informer;
+    bool is_ledger; /* of mete.dev: the devices that claims have */
     bool is_synced;
     bool is_told; /* the problem has been logged */
 };
@@ -86,6 +88,35 @@ static json_t *object_own(const struct kube_watch *w, const json_t *object)
     return NULL;
 }
 
+/* A copy of the object with one more annotation; a new reference to it if `text` is NULL. */
+static json_t *with_annotation(const json_t *object, const char *key, const char *text)
+{
+    json_t *copy;
+
+    if (!text)
+        return json_incref((json_t *)(uintptr_t)object);
+    copy = json_deep_copy(object);
+    json_put_text(json_object_at(json_object_at(copy, "metadata"), "annotations"), key, text);
+    return copy;
+}
+
+json_t *kube_pod_told(struct over_kube *c, const json_t *pod)
+{
+    const char *text = c->claims ? claims_kube_pod_text(c->claims, pod) : NULL;
+    AUTO(json_freep) json_t *with_claims = with_annotation(pod, POD_CLAIMS, text);
+
+    return kube_devices_put_pod(c->devices, with_claims);
+}
+
+static json_t *node_told(struct over_kube *c, const json_t *node)
+{
+    const char *name = json_text_at(node, "metadata", "name", NULL);
+    const char *text = c->claims ? claims_kube_node_text(c->claims, name) : NULL;
+    AUTO(json_freep) json_t *with_gpus = with_annotation(node, NODE_GPUS, text);
+
+    return kube_devices_put_node(c->devices, with_gpus);
+}
+
 /* The object as the listeners know it: with gpus and devices. A new reference; NULL: it does not
  * count. */
 static json_t *object_told(const struct kube_watch *w, const json_t *object)
@@ -97,9 +128,9 @@ static json_t *object_told(const struct kube_watch *w, const json_t *object)
     if (text_equal(w->kind->group, OWN_GROUP))
         return object_own(w, whole);
     if (watch_is_of(w, "nodes"))
-        return kube_devices_put_node(w->cluster->devices, whole);
+        return node_told(w->cluster, whole);
     if (watch_is_of(w, "pods"))
-        return kube_devices_put_pod(w->cluster->devices, whole);
+        return kube_pod_told(w->cluster, whole);
     return TAKE(whole);
 }
 
@@ -127,38 +158,104 @@ static struct kube_watch *watch_find(struct over_kube *c, const char *resource)
 
 static void on_kube_put(void *arg, const json_t *object);
 
-/* Takes the key. */
-static void put_again(struct over_kube *c, char *key)
+static void put_again(struct over_kube *c, const char *resource, const char *key)
 {
-    struct kube_watch *w = watch_find(c, "pods");
+    struct kube_watch *w = watch_find(c, resource);
     const json_t *object = w ? informer_find(w->informer, key) : NULL;
 
     if (object)
         on_kube_put(w, object);
-    free(key);
 }
 
 void kube_moved_tell(struct over_kube *c)
 {
     char *key;
 
-    while ((key = kube_devices_moved(c->devices)))
-        put_again(c, key);
+    while ((key = kube_devices_moved(c->devices))) {
+        put_again(c, "pods", key);
+        free(key);
+    }
 }
 
 static void filled_tell(struct over_kube *c)
 {
     char *key;
 
-    while ((key = kube_devices_filled(c->devices)))
-        put_again(c, key);
+    while ((key = kube_devices_filled(c->devices))) {
+        put_again(c, "pods", key);
+        free(key);
+    }
 }
+
+/* ---- claims ---- */
+
+static void claims_note(const struct kube_watch *w, const json_t *object)
+{
+    struct claims_kube *claims = w->cluster->claims;
+
+    if (claims && watch_is_of(w, "nodes"))
+        claims_kube_put_node(claims, object, kube_devices_has_gpus(object));
+    if (claims && watch_is_of(w, "pods"))
+        claims_kube_put_pod(claims, object);
+}
+
+static void claims_forget(const struct kube_watch *w, const json_t *object)
+{
+    struct claims_kube *claims = w->cluster->claims;
+
+    if (claims && watch_is_of(w, "nodes"))
+        claims_kube_remove_node(claims, name_of(object));
+    if (claims && watch_is_of(w, "pods"))
+        claims_kube_remove_pod(claims, ns_of(object), name_of(object));
+}
+
+void kube_claims_ready(void *over_kube)
+{
+    struct over_kube *c = over_kube;
+
+    c->knows_claims = true;
+}
+
+void kube_claims_pod(void *over_kube, const char *key)
+{
+    put_again(over_kube, "pods", key);
+}
+
+void kube_claims_node(void *over_kube, const char *key)
+{
+    put_again(over_kube, "nodes", key);
+}
+
+static void ledger_tell(void *arg, const char *uuid, const json_t *entry)
+{
+    struct kube_watch *w = arg;
+
+    if (entry)
+        w->listener.put(w->listener.arg, "", uuid, entry);
+    else
+        w->listener.removed(w->listener.arg, "", uuid, NULL);
+}
+
+void kube_claims_held(void *over_kube, const char *uuid, const json_t *entry)
+{
+    struct over_kube *c = over_kube;
+    struct kube_watch *w;
+
+    LIST_EACH (c->watches, w) {
+        if (w->is_ledger && w->is_synced)
+            ledger_tell(w, uuid, entry);
+    }
+}
+
+/* ---- events ---- */
 
 static void on_kube_put(void *arg, const json_t *object)
 {
     struct kube_watch *w = arg;
-    AUTO(json_freep) json_t *told = object_told(w, object);
+    AUTO(json_freep) json_t *told = NULL;
 
+    claims_note(w, object);
+    told = object_told(w, object);
     kube_moved_tell(w->cluster);
     if (told)
         w->listener.put(w->listener.arg, ns_of(object), name_of(object), told);
@@ -170,6 +267,7 @@ static void on_kube_removed(void *arg, const json_t *object)
     struct kube_watch *w = arg;
     AUTO(json_freep) json_t *told = object_told(w, object);
 
+    claims_forget(w, object);
     if (watch_is_of(w, "nodes"))
         kube_devices_remove_node(w->cluster->devices, name_of(object));
     if (watch_is_of(w, "pods"))
@@ -254,17 +352,27 @@ static void on_probe(void *arg, const struct err *e, const json_t *answer)
     loop_timer_set(w->timer, TRY_AGAIN_NS);
 }
 
+/* Pods are on nodes, and nodes have gpus for claims. */
+static bool must_wait(const struct kube_watch *w)
+{
+    if (watch_is_of(w, "pods"))
+        return !w->cluster->knows_nodes;
+    return (w->is_ledger || watch_is_of(w, "nodes")) && !w->cluster->knows_claims;
+}
+
 static void on_watch_timer(void *arg)
 {
     struct kube_watch *w = arg;
     AUTO_FREE char *path = NULL;
 
-    if (!w->kind) {
-        watch_synced(w);
+    if (must_wait(w)) {
+        loop_timer_set(w->timer, WAIT_NODES_NS);
         return;
     }
-    if (watch_is_of(w, "pods") && !w->cluster->knows_nodes) {
-        loop_timer_set(w->timer, WAIT_NODES_NS);
+    if (!w->kind) {
+        if (w->is_ledger && w->cluster->claims)
+            claims_kube_each_held(w->cluster->claims, ledger_tell, w);
+        watch_synced(w);
         return;
     }
     path = mem_format("%s?limit=1", w->path);
@@ -282,6 +390,7 @@ struct err *over_kube_watch(void *self, const char *group, const char *resource,
     *w = (struct kube_watch){.cluster = c, .kind = kind_find(group, resource), .listener = *l};
     if (w->kind)
         watch_set_version(w, w->kind);
+    w->is_ledger = text_equal(group, OWN_GROUP) && text_equal(resource, "ledger");
     w->timer = loop_timer_new(c->o.loop, on_watch_timer, w);
     loop_timer_set(w->timer, 0);
     LIST_ADD(c->watches, w);

@@ -56,6 +56,12 @@ const struct kind *kube_kind(const char *resource)
     return kind_find(dot ? dot + 1 : "", plural);
 }
 
+bool kube_is_lost(const struct err *e)
+{
+    return err_code(e) == ERR_UNAVAILABLE || err_code(e) == ERR_TIMEOUT ||
+           err_code(e) == ERR_INTERNAL || err_code(e) == ERR_BUSY;
+}
+
 static void on_reply(void *arg, const struct err *failed, const struct client_reply *reply);
 
 static void call_send(struct kube_call *call)
@@ -327,7 +333,7 @@ static void on_read(void *arg, const struct err *e, const json_t *answer)
     struct kube_read *r = arg;
     const struct cluster_reader reader = r->reader;
     AUTO(json_freep)
-    json_t *pod = r->is_pod && answer ? kube_devices_put_pod(r->cluster->devices, answer) : NULL;
+    json_t *pod = r->is_pod && answer ? kube_pod_told(r->cluster, answer) : NULL;
 
     if (pod)
         kube_moved_tell(r->cluster);

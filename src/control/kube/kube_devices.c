@@ -196,6 +196,14 @@ static json_t *annotate(const json_t *object, const char *key, const char *text)
     return copy;
 }
 
+bool kube_devices_has_gpus(const json_t *node)
+{
+    struct kube_amount amount;
+
+    return json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL) ||
+           node_amount(node, &amount);
+}
+
 json_t *kube_devices_put_node(struct kube_devices *d, const json_t *node)
 {
     const char *name = text_or_empty(json_text_at(node, "metadata", "name", NULL));

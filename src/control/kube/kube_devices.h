@@ -25,6 +25,8 @@ void kube_devices_free(struct kube_devices *d); /* accepts NULL */
  * first.
  */
 json_t *kube_devices_put_node(struct kube_devices *d, const json_t *node);
+/* Does the node's status or annotation say that it has gpus? */
+bool kube_devices_has_gpus(const json_t *node);
 void kube_devices_remove_node(struct kube_devices *d, const char *name);
 
 /* The pod with its devices, in the same way. A pod that has ended holds none. Then

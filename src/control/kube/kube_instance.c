@@ -29,13 +29,15 @@ static void instance_rest(struct kube_instance *i)
     if (i->control && !i->has_rested)
         i->o.rests(i->o.arg);
     i->has_rested = true;
+    if (i->cluster)
+        cluster_kube_set_scheduler(i->cluster, NULL);
     control_scheduler_free(TAKE(i->control));
 }
 
 static struct err *instance_work(struct kube_instance *i)
 {
-    i->cluster =
-        cluster_kube_new(&(struct cluster_kube_options){.loop = i->o.loop, .client = i->o.client});
+    i->cluster = cluster_kube_new(&(struct cluster_kube_options){
+        .loop = i->o.loop, .client = i->o.client, .has_claims = true});
     TRY(control_scheduler_new(&(struct control_scheduler_options){.loop = i->o.loop,
                                                                   .cluster = i->cluster,
                                                                   .scheduler_names = i->names,
@@ -43,6 +45,7 @@ static struct err *instance_work(struct kube_instance *i)
                                                                   .binds_one_by_one = true,
                                                                   .answer_ns = ANSWER_NS},
                               &i->control));
+    cluster_kube_set_scheduler(i->cluster, i->control->scheduler);
     return i->o.works(i->o.arg, i->cluster, i->control);
 }
 

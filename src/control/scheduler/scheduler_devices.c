@@ -47,12 +47,14 @@ static const char *const *uuids_of(struct arena *a, struct str list, size_t *ret
 static const char *const *models_of(const struct scheduler *s, struct arena *a,
                                     const struct gpu_ask *ask, size_t *ret_n)
 {
-    const struct sched_models *models = &s->models[ask->vendor];
+    const struct sched_models *models =
+        ask->claim.size > 0 ? &s->claim_models : &s->models[ask->vendor];
     const char **list = arena_alloc(a, (models->names.n + 1) * sizeof(*list));
     size_t n = 0;
 
     *ret_n = 0;
-    if (ask->claim.size > 0 || (ask->vendor == GPU_NVIDIA && !sched_has_vendors(s)))
+    if ((ask->claim.size > 0 && models->names.n == 0) ||
+        (ask->vendor == GPU_NVIDIA && !sched_has_vendors(s)))
         return NULL;
     VEC_EACH (&models->names, name)
         list[n++] = arena_strdup(a, *name);

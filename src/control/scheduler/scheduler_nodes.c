@@ -99,6 +99,18 @@ static void read_health(const json_t *gpu, json_t *kept)
     json_put_text(kept, "outText", text);
 }
 
+/* The engine knows gpus that only claims give by models of their own. */
+static void read_model(const json_t *gpu, json_t *kept)
+{
+    const char *model = json_text(gpu, "model");
+    AUTO_FREE char *by_claims = mem_format("%s (claims)", text_or_empty(model));
+    bool is_by_claims = json_bool(gpu, "byClaims", false);
+
+    json_put_text(kept, "model", is_by_claims ? by_claims : model);
+    if (is_by_claims)
+        json_put_bool(kept, "byClaims", true);
+}
+
 static json_t *read_gpus(const json_t *node, const char *name)
 {
     const char *text = json_text_at(node, "metadata", "annotations", NODE_GPUS, NULL);
@@ -116,7 +128,7 @@ static json_t *read_gpus(const json_t *node, const char *name)
         json_t *kept = json_object();
 
         json_put_text(kept, "uuid", json_text(gpu, "uuid"));
-        json_put_text(kept, "model", json_text(gpu, "model"));
+        read_model(gpu, kept);
         if (json_text(gpu, "resource"))
             json_put_text(kept, "resource", json_text(gpu, "resource"));
         json_put_int(kept, "memoryBytes", ledger_gpu_of(gpu).memory_bytes);
@@ -325,8 +337,8 @@ static void note_replicas(struct scheduler *s, const json_t *facts)
     }
 }
 
-/* Notes the models of each vendor. Once there is a gpu of another vendor than NVIDIA, waiting
- * workloads have to say which models they mean. */
+/* Notes the models of each vendor. Once there is a gpu of another vendor than NVIDIA, or one for
+ * claims only, waiting workloads have to say which models they mean. */
 static void note_models(struct scheduler *s, const json_t *facts)
 {
     json_t *gpu;
@@ -335,14 +347,16 @@ static void note_models(struct scheduler *s, const json_t *facts)
     json_array_foreach (json_object_get(facts, "gpus"), i, gpu) {
         const char *model = text_or_empty(json_text(gpu, "model"));
         enum gpu_vendor vendor = GPU_NVIDIA;
+        struct sched_models *models;
         bool is_known = false;
 
         (void)gpu_vendor_of(json_text(gpu, "resource"), &vendor); /* absent: NVIDIA */
-        VEC_EACH (&s->models[vendor].names, name)
+        models = json_bool(gpu, "byClaims", false) ? &s->claim_models : &s->models[vendor];
+        VEC_EACH (&models->names, name)
             is_known = is_known || text_equal(*name, model);
         if (is_known || !*model)
             continue;
-        vec_add(&s->models[vendor].names, mem_strdup(model));
+        vec_add(&models->names, mem_strdup(model));
         s->are_asks_old = s->are_asks_old || sched_has_vendors(s);
     }
 }
@@ -352,7 +366,7 @@ bool sched_has_vendors(const struct scheduler *s)
     for (size_t v = GPU_NVIDIA + 1; v < GPU_VENDORS; v++)
         if (s->models[v].names.n > 0)
             return true;
-    return false;
+    return s->claim_models.names.n > 0;
 }
 
 enum gpu_vendor sched_vendor_of(const struct scheduler *s, const char *model)
@@ -364,13 +378,18 @@ enum gpu_vendor sched_vendor_of(const struct scheduler *s, const char *model)
     return GPU_NVIDIA;
 }
 
+static void models_done(struct sched_models *models)
+{
+    VEC_EACH (&models->names, name)
+        free(*name);
+    vec_done(&models->names);
+}
+
 void sched_models_free(struct scheduler *s)
 {
-    for (size_t v = 0; v < GPU_VENDORS; v++) {
-        VEC_EACH (&s->models[v].names, name)
-            free(*name);
-        vec_done(&s->models[v].names);
-    }
+    for (size_t v = 0; v < GPU_VENDORS; v++)
+        models_done(&s->models[v]);
+    models_done(&s->claim_models);
 }
 
 static struct sched_node *find_node(const struct scheduler *s, const char *name)

@@ -281,6 +281,7 @@ struct scheduler {
     bool has_shrunk;
     bool has_replicas; /* gpus are offered in replicas that serve for whole ones, too */
     struct sched_models models[GPU_VENDORS]; /* of the gpus seen so far */
+    struct sched_models claim_models;        /* of those that only claims give */
     bool are_asks_old;   /* waiting workloads asked before `has_replicas` or `models` changed */
     bool has_unevicted;  /* some pods of evicted workloads are not marked for deletion yet */
     unsigned n_unsynced; /* watches that are being read, and the start itself */
@@ -327,7 +328,7 @@ size_t sched_devices_chosen(struct arena *a, const struct mete_pod_placement *p,
 bool sched_pod_has_device(const struct sched_pod *p, const struct device *d);
 
 /* scheduler_nodes.c */
-/* Is there a gpu of another vendor than NVIDIA? */
+/* Is there a gpu of another vendor than NVIDIA, or one that only claims give? */
 bool sched_has_vendors(const struct scheduler *s);
 /* The vendor of a model; NVIDIA's is also that of models that no node has reported. */
 enum gpu_vendor sched_vendor_of(const struct scheduler *s, const char *model);

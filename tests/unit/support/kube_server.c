@@ -24,6 +24,9 @@ static const char *const served[][2] = {
     {"scheduling.x-k8s.io", "podgroups"},
     {"mete.dev", "queues"},
     {"coordination.k8s.io", "leases"},
+    {"resource.k8s.io", "resourceslices"},
+    {"resource.k8s.io", "deviceclasses"},
+    {"resource.k8s.io", "resourceclaims"},
 };
 
 struct kube_object {
@@ -423,9 +426,12 @@ static void serve_patch(struct kube_request_of *r, const struct target_of *t, si
     struct kube_server *s = r->server;
     const json_t *tree = s->objects.at[i].tree;
     const char *uid = json_text_at(r->body, "metadata", "uid", NULL);
+    const char *version = json_text_at(r->body, "metadata", "resourceVersion", NULL);
     json_t *after = NULL;
 
-    if (uid && !text_equal(uid, json_text_at(tree, "metadata", "uid", NULL))) {
+    if ((uid && !text_equal(uid, json_text_at(tree, "metadata", "uid", NULL))) ||
+        (version &&
+         !text_equal(version, json_text_at(tree, "metadata", "resourceVersion", NULL)))) {
         answer_status(r, 409, "Conflict");
         return;
     }

@@ -1,0 +1,403 @@
+/*
+ * claims_kube.c - ResourceClaims over a kube-apiserver: what it watches, and what it tells
+ *
+ * Objects mark what depends on them as old; a turn of the loop makes it new. A pod is looked at
+ * again when its claims have changed, or other pods of theirs; all pods are when devices or classes
+ * have.
+ */
+
+#include "control/claims/claims_kube.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "base/stamp.h"
+#include "control/claims/claims_kube_private.h"
+#include "kinds/pod/pod_claims.h"
+#include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
+
+/* The most pods that may use a claim. */
+#define RESERVED_MAX 256
+
+#define UNREAD POD_CLAIMS_WAIT "waits until its resource claims are read"
+
+static void kube_soon(struct claims_kube *k)
+{
+    loop_timer_set(k->timer, 0);
+}
+
+static struct claims_kube *kube_of(struct claims *c)
+{
+    return (struct claims_kube *)c; /* its first member */
+}
+
+/* ---- what a waiting pod needs ---- */
+
+/* The lines of a claim that has devices. Returns what the pod waits for, the caller's. */
+static char *join_claim(const struct claims_kube *k, const json_t *pod, const char *name,
+                        const struct claims_object *claim, struct claims_alternatives *ret)
+{
+    const json_t *allocation = json_at(claim->tree, "status", "allocation", NULL);
+    const json_t *users = json_at(claim->tree, "status", "reservedFor", NULL);
+    const json_t *results = json_at(allocation, "devices", "results", NULL);
+    const char *node = claims_node_of(allocation);
+    const char *uid = text_or_empty(json_text_at(claim->tree, "metadata", "uid", NULL));
+    struct buf lines = {0};
+
+    if (!node)
+        return mem_format("ResourceClaim %s has devices on nodes that are chosen by labels: not "
+                          "implemented yet",
+                          claim->name);
+    if (json_array_size(users) >= RESERVED_MAX && !claims_is_user(claim->tree, pod))
+        return mem_format("ResourceClaim %s has %d pods already, as many as may use it",
+                          claim->name, RESERVED_MAX);
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *one = json_array_get(results, i);
+        const json_t *device = claims_offers_find(json_object_get(k->offered, node),
+                                                  json_text(one, "pool"), json_text(one, "device"));
+        char text[DEVICE_TEXT_SIZE];
+
+        if (!text_equal(json_text(one, "driver"), CLAIM_DRIVER) || !device)
+            continue;
+        claims_device_text(device, text);
+        buf_printf(&lines, "%s %s %s %s %s\n", name, text_or_empty(json_text(one, "request")), uid,
+                   json_bool(one, "adminAccess", false) ? POD_CLAIM_SEEN : "held", text);
+    }
+    claims_alternatives_add(ret, buf_steal(&lines), *node ? node : NULL);
+    return NULL;
+}
+
+/* Adds the ways to meet one claim. Returns what the pod waits for, the caller's; NULL: nothing. */
+static char *read_entry(struct claims_kube *k, const struct claims_object *pod, const json_t *entry,
+                        struct claims_alternatives *ret)
+{
+    const char *name = text_or_empty(json_text(entry, "name"));
+    char *wait = NULL;
+    const struct claims_object *claim = claims_kube_find(k, pod->tree, entry, &wait);
+    const struct claims_object *older =
+        claim ? claims_older_pod(&k->claims, pod, claim->name) : NULL;
+
+    if (!claim) {
+        if (!wait)
+            claims_alternatives_add(ret, mem_strdup(""), NULL);
+        return wait;
+    }
+    if (json_at(claim->tree, "metadata", "deletionTimestamp", NULL))
+        return mem_format("ResourceClaim %s is being deleted", claim->name);
+    if (json_at(claim->tree, "status", "allocation", NULL))
+        return join_claim(k, pod->tree, name, claim, ret);
+    if (older)
+        return mem_format("ResourceClaim %s waits for devices together with pod %s, which is older",
+                          claim->name, older->name);
+    return claims_resolve(&k->claims, pod->tree, name, claim->tree, ret);
+}
+
+static char *read_pod(struct claims_kube *k, const struct claims_object *pod)
+{
+    const json_t *entries = json_at(pod->tree, "spec", "resourceClaims", NULL);
+    AUTO(claims_alternatives_done) struct claims_alternatives all = {0};
+
+    claims_alternatives_add(&all, mem_strdup(""), NULL);
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        AUTO(claims_alternatives_done) struct claims_alternatives own = {0};
+        AUTO_FREE char *wait = read_entry(k, pod, json_array_get(entries, i), &own);
+
+        if (wait)
+            return mem_format("%s%s", POD_CLAIMS_WAIT, wait);
+        if (!claims_alternatives_join(&all, &own))
+            return mem_format("%sno node has the devices of all its claims", POD_CLAIMS_WAIT);
+    }
+    return claims_alternatives_choose(&k->claims, pod, &all);
+}
+
+static bool is_waiting(const json_t *pod)
+{
+    return !*pod_node(pod) && !pod_is_terminal(pod);
+}
+
+static bool pod_refresh(struct claims_kube *k, struct claims_object *pod)
+{
+    AUTO_FREE char *text = NULL;
+
+    k->claims.has_choice = false;
+    text = is_waiting(pod->tree) ? read_pod(k, pod) : NULL;
+    pod->is_due = k->claims.has_choice;
+    if (text_equal(text, pod->text))
+        return false;
+    free(pod->text);
+    pod->text = TAKE(text);
+    return true;
+}
+
+/* Pods that name the claim, or may be waiting for a claim of this name, are looked at again. */
+static void pods_due(struct claims_kube *k, const char *ns)
+{
+    struct claims_object *pod;
+    struct claims_object *next;
+
+    map_each (handle, k->claims.kinds[CLAIMS_PODS].all, pod, next) {
+        if ((!ns || text_equal(pod->ns, ns)) && is_waiting(pod->tree))
+            pod->is_due = true;
+    }
+    kube_soon(k);
+}
+
+/* ---- nodes ---- */
+
+/* The inventory has the node's devices, unless the node offers them in another way. */
+static bool node_refresh(struct claims_kube *k, struct claims_object *node)
+{
+    json_t *devices = node->has_amounts ? NULL : json_object_get(k->offered, node->name);
+    AUTO_FREE char *text = claims_offers_text(devices);
+    bool is_same = text_equal(text, node->text);
+
+    if (text)
+        json_put(k->claims.inventory, node->name, json_incref(devices));
+    else
+        (void)json_object_del(k->claims.inventory, node->name); /* may be missing */
+    free(node->text);
+    node->text = TAKE(text);
+    return !is_same;
+}
+
+void claims_kube_put_node(struct claims_kube *k, const json_t *node, bool has_amounts)
+{
+    const char *name = text_or_empty(json_text_at(node, "metadata", "name", NULL));
+    struct claims_object *o = claims_find(&k->claims, CLAIMS_NODES, "", name);
+    bool was_there = o && o->has_amounts == has_amounts;
+
+    o = claims_object_put(&k->claims.kinds[CLAIMS_NODES], "", name, node);
+    o->has_amounts = has_amounts;
+    if (!was_there && node_refresh(k, o))
+        pods_due(k, NULL);
+}
+
+void claims_kube_remove_node(struct claims_kube *k, const char *name)
+{
+    struct claims_object *o = claims_find(&k->claims, CLAIMS_NODES, "", name);
+
+    if (!o)
+        return;
+    (void)json_object_del(k->claims.inventory, name); /* may be missing */
+    claims_object_free(&k->claims.kinds[CLAIMS_NODES], o);
+    pods_due(k, NULL);
+}
+
+const char *claims_kube_node_text(const struct claims_kube *k, const char *name)
+{
+    const struct claims_object *o = claims_find(&k->claims, CLAIMS_NODES, "", name);
+
+    return o ? o->text : NULL;
+}
+
+/* ---- pods ---- */
+
+void claims_kube_put_pod(struct claims_kube *k, const json_t *pod)
+{
+    const char *ns = text_or_empty(json_text_at(pod, "metadata", "namespace", NULL));
+    const char *name = text_or_empty(json_text_at(pod, "metadata", "name", NULL));
+    struct claims_object *o = claims_find(&k->claims, CLAIMS_PODS, ns, name);
+    bool is_known = o && is_waiting(o->tree) == is_waiting(pod);
+
+    if (!pod_has_claims(pod) || (o && o->tree == pod))
+        return;
+    o = claims_object_put(&k->claims.kinds[CLAIMS_PODS], ns, name, pod);
+    o->is_due = true;
+    kube_soon(k);
+    if (!is_known)
+        pods_due(k, ns); /* it may have been the oldest of a claim */
+}
+
+void claims_kube_set_scheduler(struct claims_kube *k, struct scheduler *s)
+{
+    k->claims.options.scheduler = s;
+}
+
+void claims_kube_remove_pod(struct claims_kube *k, const char *ns, const char *name)
+{
+    struct claims_object *o = claims_find(&k->claims, CLAIMS_PODS, ns, name);
+
+    if (!o)
+        return;
+    claims_object_free(&k->claims.kinds[CLAIMS_PODS], o);
+    pods_due(k, ns);
+}
+
+const char *claims_kube_pod_text(const struct claims_kube *k, const json_t *pod)
+{
+    const struct claims_object *o =
+        claims_find(&k->claims, CLAIMS_PODS, json_text_at(pod, "metadata", "namespace", NULL),
+                    json_text_at(pod, "metadata", "name", NULL));
+
+    if (!pod_has_claims(pod) || !is_waiting(pod))
+        return NULL;
+    return o && o->text ? o->text : UNREAD;
+}
+
+/* ---- devices that claims have ---- */
+
+void claims_kube_each_held(const struct claims_kube *k,
+                           void (*fn)(void *arg, const char *uuid, const json_t *entry), void *arg)
+{
+    const char *uuid;
+    json_t *entry;
+
+    json_object_foreach (k->held, uuid, entry)
+        fn(arg, uuid, entry);
+}
+
+static void held_refresh(struct claims_kube *k)
+{
+    AUTO(json_freep) json_t *was = k->held;
+    const char *uuid;
+    json_t *entry;
+
+    k->is_held_old = false;
+    k->held = claims_held_read(k);
+    json_object_foreach (was, uuid, entry)
+        if (!json_object_get(k->held, uuid))
+            k->o.held_changed(k->o.arg, uuid, NULL);
+    json_object_foreach (k->held, uuid, entry)
+        if (!json_equal(json_object_get(was, uuid), entry))
+            k->o.held_changed(k->o.arg, uuid, entry);
+}
+
+/* ---- the loop ---- */
+
+static void offered_refresh(struct claims_kube *k)
+{
+    AUTO(json_freep) json_t *was = k->offered;
+    struct claims_object *node;
+    struct claims_object *next;
+
+    k->is_offered_old = false;
+    k->offered = claims_offers_read(&k->claims);
+    if (json_equal(was, k->offered))
+        return;
+    map_each (handle, k->claims.kinds[CLAIMS_NODES].all, node, next) {
+        if (node_refresh(k, node))
+            k->o.node_changed(k->o.arg, node->key);
+    }
+    k->is_held_old = true;
+    pods_due(k, NULL);
+}
+
+static void on_kube_time(void *arg)
+{
+    static const int read[] = {CLAIMS_SLICES, CLAIMS_CLASSES, CLAIMS_CLAIMS};
+    struct claims_kube *k = arg;
+    bool was_ready = k->is_ready;
+    bool has_choice = false;
+    struct claims_object *pod;
+    struct claims_object *next;
+
+    for (size_t i = 0; i < COUNT(read); i++)
+        if (!k->claims.kinds[read[i]].is_synced)
+            return;
+    k->is_ready = true;
+    if (k->is_offered_old)
+        offered_refresh(k);
+    if (k->is_held_old)
+        held_refresh(k);
+    map_each (handle, k->claims.kinds[CLAIMS_PODS].all, pod, next) {
+        if (pod->is_due && pod_refresh(k, pod))
+            k->o.pod_changed(k->o.arg, pod->key);
+        has_choice = has_choice || pod->is_due;
+    }
+    if (has_choice) /* another way may have opened */
+        loop_timer_set(k->timer, NS_PER_SEC);
+    if (!was_ready)
+        k->o.ready(k->o.arg);
+}
+
+static void kube_changed(struct claims_kind *kind, const char *ns)
+{
+    struct claims_kube *k = kube_of(kind->claims);
+
+    if (kind == &k->claims.kinds[CLAIMS_SLICES])
+        k->is_offered_old = true;
+    else
+        pods_due(k, *ns ? ns : NULL);
+    k->is_held_old = k->is_held_old || kind == &k->claims.kinds[CLAIMS_CLAIMS];
+    kube_soon(k);
+}
+
+static void on_kube_put(void *arg, const char *ns, const char *name, const json_t *tree)
+{
+    (void)claims_object_put(arg, ns, name, tree);
+    kube_changed(arg, ns);
+}
+
+static void on_kube_removed(void *arg, const char *ns, const char *name, const json_t *last)
+{
+    struct claims_kind *kind = arg;
+    struct claims_object *o =
+        claims_find(kind->claims, (int)(kind - kind->claims->kinds), ns, name);
+
+    (void)last;
+    if (!o)
+        return;
+    claims_object_free(kind, o);
+    kube_changed(kind, ns);
+}
+
+static void on_kube_synced(void *arg)
+{
+    struct claims_kind *kind = arg;
+
+    kind->is_synced = true;
+    kube_soon(kube_of(kind->claims));
+}
+
+static void kube_watch_all(struct claims_kube *k)
+{
+    static const struct {
+        int kind;
+        const char *resource;
+    } watched[] = {{CLAIMS_SLICES, "resourceslices"},
+                   {CLAIMS_CLASSES, "deviceclasses"},
+                   {CLAIMS_CLAIMS, "resourceclaims"}};
+
+    for (size_t i = 0; i < COUNT(watched); i++) {
+        struct claims_kind *kind = &k->claims.kinds[watched[i].kind];
+        const struct cluster_listener l = {on_kube_put, on_kube_removed, kind, on_kube_synced};
+
+        err_free(cluster_watch(k->o.cluster, "resource.k8s.io", watched[i].resource, &l,
+                               &kind->watch)); /* by the options: NULL */
+    }
+}
+
+struct claims_kube *claims_kube_new(const struct claims_kube_options *o)
+{
+    struct claims_kube *k = mem_alloc(sizeof(*k));
+
+    *k = (struct claims_kube){.claims = {.options = {.loop = o->loop, .cluster = o->cluster},
+                                         .inventory = json_object(),
+                                         .is_kube = true},
+                              .o = *o,
+                              .offered = json_object(),
+                              .held = json_object()};
+    for (size_t i = 0; i < CLAIMS_KINDS; i++)
+        k->claims.kinds[i].claims = &k->claims;
+    k->timer = loop_timer_new(o->loop, on_kube_time, k);
+    kube_watch_all(k);
+    return k;
+}
+
+void claims_kube_free(struct claims_kube *k)
+{
+    if (!k)
+        return;
+    for (size_t i = 0; i < CLAIMS_KINDS; i++) {
+        cluster_unwatch(k->o.cluster, k->claims.kinds[i].watch);
+        while (k->claims.kinds[i].all)
+            /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it goes out of the map */
+            claims_object_free(&k->claims.kinds[i], k->claims.kinds[i].all);
+    }
+    json_decref(k->claims.inventory);
+    json_decref(k->offered);
+    json_decref(k->held);
+    loop_timer_free(k->timer);
+    free(k);
+}
