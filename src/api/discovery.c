@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "kinds/object/scale.h"
 
 struct err *handle_health(struct call *c)
 {

@@ -38,7 +38,6 @@ struct err *patch_with(struct call *c, enum patch_type type, const json_t *patch
                        json_t *(*show)(const struct call *c, const json_t *made)) MUST_CHECK;
 
 /* scale.c */
-bool scale_is_of(const struct kind *k);
 struct err *handle_get_scale(struct call *c);
 struct err *handle_update_scale(struct call *c);
 struct err *handle_patch_scale(struct call *c);

@@ -3,6 +3,7 @@
 #include "api/routes.h"
 
 #include "api/handlers.h"
+#include "kinds/object/scale.h"
 
 #define OPEN(p, fn)                                                                        \
     {                                                                                      \

@@ -1,67 +1,34 @@
 /* scale.c - the subresource scale: the number of replicas of an object, whatever its kind */
 
+#include "kinds/object/scale.h"
+
 #include "api/body.h"
 #include "api/handlers.h"
-#include "base/mem.h"
-#include "base/num.h"
-#include "kinds/apps/apps.h"
-#include "kinds/custom/custom_form.h"
-#include "kinds/custom/custom_path.h"
 #include "kinds/kind/cause.h"
-#include "kinds/kind/label_selector.h"
 #include "kinds/object/objects.h"
-
-bool scale_is_of(const struct kind *k)
-{
-    struct custom_scale s = {0};
-
-    return k->has_scale || (k->is_custom && custom_form_scale(k, &s));
-}
-
-static int64_t count_at(const struct custom_path *path, const json_t *object)
-{
-    const json_t *value = custom_path_find(path, object);
-
-    return json_is_integer(value) ? json_integer_value(value) : 0;
-}
-
-/* The numbers and the selector of one of Mete's own kinds. */
-static void show_own(const json_t *object, json_t *scale)
-{
-    json_t *status = json_object_at(scale, "status");
-    AUTO(json_freep) json_t *labels = apps_selector(json_object_get(object, "spec"));
-    AUTO_FREE char *selector = label_selector_format(labels);
-
-    json_put_int(json_object_at(scale, "spec"), "replicas",
-                 json_int_at(object, "spec", "replicas", NULL));
-    json_put_int(status, "replicas", json_int_at(object, "status", "replicas", NULL));
-    json_put_text(status, "selector", selector ? selector : "");
-}
 
 /* The Scale of an object. New reference. */
 static json_t *scale_show(const struct call *c, const json_t *object)
 {
     static const char *const kept[] = {"name", "namespace", "uid", "resourceVersion",
                                        "creationTimestamp"};
-    struct custom_scale s = {0};
     const json_t *metadata = json_object_get(object, "metadata");
-    json_t *scale = json_object();
-    const json_t *selector;
+    json_t *tree = json_object();
+    json_t *status;
+    struct scale s;
 
-    json_put_text(scale, "kind", "Scale");
-    json_put_text(scale, "apiVersion", "autoscaling/v1");
+    json_put_text(tree, "kind", "Scale");
+    json_put_text(tree, "apiVersion", "autoscaling/v1");
     for (size_t i = 0; i < COUNT(kept); i++)
-        json_put_text(json_object_at(scale, "metadata"), kept[i], json_text(metadata, kept[i]));
-    if (c->kind->has_scale)
-        show_own(object, scale);
-    if (c->kind->has_scale || !custom_form_scale(c->kind, &s))
-        return scale;
-    json_put_int(json_object_at(scale, "spec"), "replicas", count_at(s.spec, object));
-    json_put_int(json_object_at(scale, "status"), "replicas", count_at(s.status, object));
-    selector = s.selector ? custom_path_find(s.selector, object) : NULL;
-    if (json_is_string(selector))
-        json_put_text(json_object_at(scale, "status"), "selector", json_string_value(selector));
-    return scale;
+        json_put_text(json_object_at(tree, "metadata"), kept[i], json_text(metadata, kept[i]));
+    scale_read(c->kind, object, &s);
+    json_put_int(json_object_at(tree, "spec"), "replicas", s.wanted);
+    status = json_object_at(tree, "status");
+    json_put_int(status, "replicas", s.present);
+    if (c->kind->has_scale || *s.selector)
+        json_put_text(status, "selector", s.selector);
+    scale_done(&s);
+    return tree;
 }
 
 /* The durable object, in the call's version. */
@@ -105,15 +72,11 @@ static struct err *put_scale(struct call *c, const json_t *scale)
 {
     const json_t *replicas = json_at(scale, "spec", "replicas", NULL);
     const char *version = json_text_at(scale, "metadata", "resourceVersion", NULL);
-    AUTO(json_freep) json_t *patch = json_object();
-    struct custom_scale s = {0};
+    AUTO(json_freep) json_t *patch = NULL;
 
     TRY(check_replicas(c, replicas));
-    if (c->kind->has_scale)
-        json_put_int(json_object_at(patch, "spec"), "replicas", json_integer_value(replicas));
-    else if (custom_form_scale(c->kind, &s))
-        custom_path_put(s.spec, patch, json_integer(json_integer_value(replicas)));
-    else
+    patch = scale_patch(c->kind, json_integer_value(replicas));
+    if (!patch)
         return not_found_path();
     if (version)
         json_put_text(json_object_at(patch, "metadata"), "resourceVersion", version);

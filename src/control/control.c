@@ -36,7 +36,11 @@ static struct err *control_start(struct control *c, const struct control_options
                                             .service_network = o->service_network,
                                             .gateway = o->gateway,
                                             .api_port = o->api_port,
-                                            .ca = o->ca};
+                                            .ca = o->ca,
+                                            .samples = {.container_load = o->container_load,
+                                                        .container_gpu = o->container_gpu,
+                                                        .gpu_sample = o->gpu_sample,
+                                                        .arg = o->gpu_sample_arg}};
 
     c->cluster = cluster_store_new(o->store, o->objects);
     if (!scheduler.cluster)

@@ -29,6 +29,13 @@ struct container_gpu;
 typedef const struct container_gpu *(*container_gpu_fn)(const void *arg, const char *node,
                                                         const char *device, size_t i);
 
+/* Sample `i` of the running containers of a pod, by its uid, and the sample's time by the node's
+ * clock; NULL: there are no more. Borrowed in the same way. */
+struct container_sample;
+typedef const struct container_sample *(*container_load_fn)(const void *arg, const char *node,
+                                                            const char *pod_uid, size_t i,
+                                                            int64_t *ret_at_ns);
+
 struct control_options {
     struct loop *loop;
     struct store *store;
@@ -45,7 +52,8 @@ struct control_options {
     struct observer observer;    /* of waits, starts and cycles */
     gpu_sample_fn gpu_sample;    /* for the view of gpus; NULL: their use is unknown */
     container_gpu_fn container_gpu;
-    void *gpu_sample_arg; /* of both */
+    container_load_fn container_load;
+    void *gpu_sample_arg; /* of all three */
 };
 
 struct err *control_new(const struct control_options *o, struct control **ret) MUST_CHECK;

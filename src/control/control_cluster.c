@@ -6,6 +6,7 @@
 #include "control/accounts.h"
 #include "control/apps/deployments.h"
 #include "control/apps/podsets.h"
+#include "control/autoscale/autoscale.h"
 #include "control/boot.h"
 #include "control/budgets.h"
 #include "control/claims/claims.h"
@@ -32,6 +33,7 @@ struct control_cluster {
     struct cronjobs *cronjobs;
     struct podsets *podsets;
     struct deployments *deployments;
+    struct autoscale *autoscale;
     struct slurm_fair *slurm_fair;
     struct slurm_jobs *slurm_jobs;
     struct budgets *budgets;
@@ -83,9 +85,14 @@ static struct err *start_apps(struct control_cluster *c, const struct control_cl
         .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
     const struct deployments_options deployments = {
         .loop = o->loop, .cluster = o->cluster, .events = o->scheduler->events};
+    const struct autoscale_options autoscale = {.loop = o->loop,
+                                                .objects = o->objects,
+                                                .events = o->scheduler->events,
+                                                .samples = o->samples};
 
     TRY(podsets_new(&podsets, &c->podsets));
-    return deployments_new(&deployments, &c->deployments);
+    TRY(deployments_new(&deployments, &c->deployments));
+    return autoscale_new(&autoscale, &c->autoscale);
 }
 
 static struct err *start_services(struct control_cluster *c,
@@ -185,6 +192,7 @@ void control_cluster_free(struct control_cluster *c)
     budgets_free(c->budgets);
     slurm_jobs_free(c->slurm_jobs);
     slurm_fair_free(c->slurm_fair);
+    autoscale_free(c->autoscale);
     deployments_free(c->deployments);
     podsets_free(c->podsets);
     cronjobs_free(c->cronjobs);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "control/autoscale/autoscale.h"
 #include "control/control_scheduler.h"
 #include "model/ip4.h"
 #include "store/store.h"
@@ -28,6 +29,7 @@ struct control_cluster_options {
     const char *gateway; /* of the pod network; NULL: none */
     unsigned api_port;   /* of the gateway */
     const char *ca;      /* CA certificate of the API, PEM, for pods; NULL: none */
+    struct autoscale_samples samples;
 };
 
 struct err *control_cluster_new(const struct control_cluster_options *o,

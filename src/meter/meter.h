@@ -40,6 +40,14 @@ struct container_gpu;
 const struct container_gpu *meter_container_gpu(const void *meter, const char *node,
                                                 const char *device, size_t i);
 
+/* Sample `i` of the running containers of a pod, by its uid, in the node's loads of the last 30 s;
+ * NULL: there are no more. `*ret_at_ns` is its time by the node's clock. Borrowed in the same way.
+ */
+struct container_sample;
+const struct container_sample *meter_container_load(const void *meter, const char *node,
+                                                    const char *pod_uid, size_t i,
+                                                    int64_t *ret_at_ns);
+
 /* The sum over the pod's containers of what they use of gpus, by the node's last sample; -1:
  * unknown. For struct jobs_use. */
 void meter_pod_use(const void *meter, const char *node, const char *uid, int64_t *ret_gpu_milli,

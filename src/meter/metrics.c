@@ -197,6 +197,22 @@ static const struct container_sample *next_container(const struct node_stats *st
     return NULL;
 }
 
+const struct container_sample *meter_container_load(const void *meter, const char *node,
+                                                    const char *pod_uid, size_t i,
+                                                    int64_t *ret_at_ns)
+{
+    const struct node_stats *stats = fresh_loads(meter, node);
+    const struct container_sample *c = NULL;
+
+    while ((c = next_container(stats, pod_uid, c))) {
+        if (i-- > 0)
+            continue;
+        *ret_at_ns = stats->at_ns;
+        return c;
+    }
+    return NULL;
+}
+
 static struct account_usage used_so_far(const struct meter *m, const struct account_row *row)
 {
     const struct node_stats *stats = fresh_loads(m, row->node);

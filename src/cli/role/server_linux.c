@@ -440,6 +440,7 @@ static struct err *open_doors(struct server *s, const struct cli *c)
     control.api_port = s->api_port;
     control.gpu_sample = meter_gpu_sample;
     control.container_gpu = meter_container_gpu;
+    control.container_load = meter_container_load;
     control.gpu_sample_arg = s->meter;
     control.observer = (struct observer){.took = exporter_observe, .arg = s->exporter};
     TRY(control_new(&control, &s->control));

@@ -31,6 +31,8 @@ const struct kind *const kinds[] = {
     &kind_service,
     &kind_serviceaccount,
     &kind_budget,
+    &kind_autoscaler,
+    &kind_autoscaler_v1,
     &kind_event_new,
     &kind_lease,
     &kind_endpointslice,

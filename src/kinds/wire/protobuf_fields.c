@@ -2675,6 +2675,37 @@ static const struct proto_field authorization_v1_subject_access_review[] = {
     {0},
 };
 
+static const struct proto_field autoscaling_v1_cross_version_object_reference[] = {
+    {1, "kind", PROTO_STRING, 0, NULL},
+    {2, "name", PROTO_STRING, 0, NULL},
+    {3, "apiVersion", PROTO_STRING, PROTO_OMIT_ZERO, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v1_horizontal_pod_autoscaler_spec[] = {
+    {1, "scaleTargetRef", PROTO_MESSAGE, 0, autoscaling_v1_cross_version_object_reference},
+    {2, "minReplicas", PROTO_INT, 0, NULL},
+    {3, "maxReplicas", PROTO_INT, 0, NULL},
+    {4, "targetCPUUtilizationPercentage", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v1_horizontal_pod_autoscaler_status[] = {
+    {1, "observedGeneration", PROTO_INT, 0, NULL},
+    {2, "lastScaleTime", PROTO_TIME, 0, NULL},
+    {3, "currentReplicas", PROTO_INT, 0, NULL},
+    {4, "desiredReplicas", PROTO_INT, 0, NULL},
+    {5, "currentCPUUtilizationPercentage", PROTO_INT, 0, NULL},
+    {0},
+};
+
+static const struct proto_field autoscaling_v1_horizontal_pod_autoscaler[] = {
+    {1, "metadata", PROTO_MESSAGE, 0, meta_v1_object_meta},
+    {2, "spec", PROTO_MESSAGE, 0, autoscaling_v1_horizontal_pod_autoscaler_spec},
+    {3, "status", PROTO_MESSAGE, 0, autoscaling_v1_horizontal_pod_autoscaler_status},
+    {0},
+};
+
 static const struct proto_field autoscaling_v1_scale_spec[] = {
     {1, "replicas", PROTO_INT, PROTO_OMIT_ZERO, NULL},
     {0},
@@ -3793,6 +3824,7 @@ const struct proto_message proto_messages[] = {
     {"authorization.k8s.io/v1", "SelfSubjectAccessReview", authorization_v1_self_subject_access_review},
     {"authorization.k8s.io/v1", "SelfSubjectRulesReview", authorization_v1_self_subject_rules_review},
     {"authorization.k8s.io/v1", "SubjectAccessReview", authorization_v1_subject_access_review},
+    {"autoscaling/v1", "HorizontalPodAutoscaler", autoscaling_v1_horizontal_pod_autoscaler},
     {"autoscaling/v1", "Scale", autoscaling_v1_scale},
     {"autoscaling/v2", "HorizontalPodAutoscaler", autoscaling_v2_horizontal_pod_autoscaler},
     {"batch/v1", "CronJob", batch_v1_cron_job},

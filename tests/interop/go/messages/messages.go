@@ -69,6 +69,7 @@ var Bodies = []Body{
 	{"authorization.k8s.io/v1", &authorization.SelfSubjectAccessReview{}},
 	{"authorization.k8s.io/v1", &authorization.SelfSubjectRulesReview{}},
 	{"authorization.k8s.io/v1", &authorization.SubjectAccessReview{}},
+	{"autoscaling/v1", &autoscalingold.HorizontalPodAutoscaler{}},
 	{"autoscaling/v1", &autoscalingold.Scale{}},
 	{"autoscaling/v2", &autoscaling.HorizontalPodAutoscaler{}},
 	{"batch/v1", &batch.CronJob{}},
