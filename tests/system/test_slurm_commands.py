@@ -62,6 +62,7 @@ def test_slurm_commands():
         runs_arrays(s)
         reads_from_stdin_and_variables(s)
         cancels(s)
+        triggers(s)
         holds_and_updates(s)
         tells_of_the_past(s, m)
         tells_of_nodes(s)
@@ -184,6 +185,27 @@ def tells_of_nodes(s):
     wait(lambda: s.ok("sinfo", "-h", "-o", "%t").strip() == "idle", "the node is back", 60)
 
 
+def triggers(s):
+    told = os.path.join(s.dir, "told")
+    s.write("tell", f'#!/bin/sh\necho "$(id -u) $*" >>{told}\n')
+    program = os.path.join(s.dir, "tell")
+    os.chmod(program, 0o755)
+    job = s.submit("-H", "--wrap=true")
+    equal(s.ok("strigger", "--set", f"--jobid={job}", "--fini", f"--program={program} a b"), "")
+    equal(s.ok("strigger", "--set", "--node", "--down", "-p", program), "")
+    listed = s.ok("strigger", "--get").splitlines()
+    check(len(listed) == 3 and re.fullmatch(rf" +\d+ job +{job} fini +0 root +{program} a b", listed[1]), listed)
+    equal(s.ok("squeue", "-h", "-o", "%i"), f"{job}\n", "a trigger that waits is no job of the queue")
+    equal(s.ok("strigger", "--clear", "--id", listed[2].split()[0]), "")
+    s.ok("scontrol", "release", job)
+    wait(lambda: os.path.exists(told) and s.text("told") == f"0 a b {job}\n", "the program ran", 120)
+    equal(s.ok("strigger", "--get"), "")
+    r = s.call("strigger", "--clear", f"--jobid={job}")
+    equal((r.code, r.err), (1, "slurm_clear_trigger: No such process\n"))
+    r = s.call("strigger", "--set", "--jobid=99999999", "--fini", f"--program={program}")
+    equal((r.code, r.err), (1, "slurm_set_trigger: Invalid job id specified\n"))
+
+
 def says_what_slurm_says(s):
     cases = [
         (["sbatch", "-p", "nonsense", "--wrap=true"], 1, "sbatch: error: Batch job submission failed: Invalid partition name specified\n"),
@@ -198,7 +220,7 @@ def says_what_slurm_says(s):
         equal((r.code, r.err), (code, err), words)
     equal(s.ok("sbatch", "-V"), "slurm 24.11.0\n")
     equal(s.ok("sprio", "-V"), "slurm 24.11.0\n")
-    r = s.call("strigger")
-    equal((r.code, r.err), (1, "strigger: error: strigger is not available yet: docs/slurm.md\n"))
+    r = s.call("strigger", "--set", "--drained", "--program=/bin/true")
+    equal((r.code, r.err), (1, "strigger: error: --drained is not available: want one of --fini, --time, --down, --up\n"))
     r = execute([METE, "squeue"], env={**os.environ, "METE_DATA": "/nonexistent"})
     check(r.code == 1 and "Unable to contact slurm controller (connect failure)" in r.err, r)

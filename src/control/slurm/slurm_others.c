@@ -170,6 +170,7 @@ void slurm_put_node(void *arg, const char *ns, const char *name, const json_t *n
         n->name = mem_strdup(name);
         map_add(handle, s->nodes, n->name, strlen(n->name), n);
     }
+    slurm_trigger_node(s, name, n->object, node);
     json_decref(n->object);
     n->object = json_incref((json_t *)(uintptr_t)node);
     slurm_label_node(s, n);

@@ -143,6 +143,7 @@ struct sjob {
     struct slurm_dependency dependency;
     char *dependency_text;   /* that was parsed */
     VEC(int64_t) dependents; /* numbers of jobs that wait for this one */
+    char *trigger_told;      /* what set off its trigger, until the status has it; NULL: nothing */
     const char *reason;      /* static or `limit_reason`: why elements have no pods; NULL: they may
                                 have */
     char *limit_reason;      /* the limit that the job met last */
@@ -329,6 +330,18 @@ void sjob_turn_release_outdated(struct sjob_turn *t);
 void sjob_add_made(struct sjob *j, const json_t *pod); /* before its watch event */
 /* Drops pods that the status has counted already. */
 void sjob_drop_old_pods(struct sjob *j);
+
+/* slurm_trigger.c: jobs of strigger, which wait for an event. */
+bool sjob_is_trigger(const struct sjob *j); /* its event has not come */
+bool sjob_trigger_waits(struct sjob *j, int64_t now_ns, int64_t *again_ns);
+/* What set it off, a number of a job or the name of a node; NULL: nothing, or it is no trigger.
+ * Borrowed. */
+const char *sjob_trigger_told(const struct sjob *j);
+/* Notes that in the status. */
+void sjob_trigger_keep(struct sjob_turn *t);
+/* A node has changed; `was` NULL: it is new. */
+void slurm_trigger_node(struct slurm_jobs *s, const char *name, const json_t *was,
+                        const json_t *is);
 
 /* slurm_switch.c: slurm_element.switch_level of a job. */
 int64_t slurm_switch_level(const struct slurm_jobs *s, const json_t *job);

@@ -76,8 +76,8 @@ static struct err *read_ids(const char *text, struct slurm_filter *f)
 
 static struct err *read_question(struct report *r)
 {
-    static const char *const known[] = {"what",    "ids",  "user",   "partition",
-                                        "account", "name", "states", "detail"};
+    static const char *const known[] = {"what", "ids",    "user",   "partition", "account",
+                                        "name", "states", "detail", "triggers"};
     struct slurm_filter *f = &r->filter;
     const char *key;
     json_t *value;
@@ -97,6 +97,7 @@ static struct err *read_question(struct report *r)
     f->name = json_text_filled(r->parameters, "name");
     f->states = json_text_filled(r->parameters, "states");
     f->is_detailed = text_equal(json_text(r->parameters, "detail"), "1");
+    f->is_of_triggers = text_equal(json_text(r->parameters, "triggers"), "1");
     f->has_ids = json_text_filled(r->parameters, "ids") != NULL;
     return read_ids(json_text_filled(r->parameters, "ids"), f);
 }

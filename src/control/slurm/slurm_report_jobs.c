@@ -119,10 +119,10 @@ static bool shows_details(const struct slurm_filter *f, const struct sjob *j)
 static void put_copied(json_t *row, const json_t *spec, bool is_detailed)
 {
     static const char *const copied[] = {
-        "name",         "account",    "qos",        "wckey",       "comment",
-        "reservation",  "constraint", "licenses",   "nodeList",    "excludeNodes",
-        "command",      "workDir",    "submitHost", "nice",        "cpusPerTask",
-        "tasksPerNode", "nodesMax",   "switches",   "switchesWait"};
+        "name",         "account",    "qos",        "wckey",        "comment",
+        "reservation",  "constraint", "licenses",   "nodeList",     "excludeNodes",
+        "command",      "workDir",    "submitHost", "nice",         "cpusPerTask",
+        "tasksPerNode", "nodesMax",   "switches",   "switchesWait", "trigger"};
     static const char *const detailed[] = {"submitLine", "script", "environment"};
 
     for (size_t i = 0; i < COUNT(copied); i++)
@@ -556,7 +556,7 @@ static void add_rows(const struct row_job *r)
         .partition = partition ? partition : slurm_default_partition(j->jobs),
     };
 
-    if (!slurm_filter_texts(r->filter, &texts))
+    if (!slurm_filter_texts(r->filter, &texts) || sjob_is_trigger(j) != r->filter->is_of_triggers)
         return;
     add_pods(r);
     add_waiting(r);

@@ -18,6 +18,7 @@ struct slurm_filter {
     const char *name;
     const char *states;
     bool is_detailed;
+    bool is_of_triggers; /* the jobs of strigger that wait for their events, and no others */
     bool is_admin;
     const char *reader; /* reads details of the own jobs; an administrator: of all */
     bool has_ids;

@@ -224,6 +224,7 @@ void sjob_free(struct sjob *j)
         free(past->node);
     vec_done(&j->past);
     free(j->dependency_text);
+    free(j->trigger_told);
     free(j->key);
     free(j->ns);
     free(j->name);

@@ -99,6 +99,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .gpu_types = s->gpu_types,
         .weights = s->weights,
         .switch_level = slurm_switch_level(s, j->object),
+        .trigger = sjob_trigger_told(j),
         .license = license,
         .billing = slurm_billing_of(s, own ? own : json_object_get(j->object, "spec")),
         .over_minutes = slurm_over_minutes(s, own ? own : json_object_get(j->object, "spec")),
@@ -290,6 +291,7 @@ static bool turn_decide(struct sjob_turn *t)
         return false;
     if (j->eligible_ns == 0)
         j->eligible_ns = t->now_ns;
+    sjob_trigger_keep(t);
     if (j->dependency.items.n > 0 && !json_text_at(t->status, "records", "dependency", NULL)) {
         json_put_text(json_object_at(t->status, "records"), "dependency", "holds");
         t->is_urgent = true;
@@ -302,7 +304,8 @@ static bool has_dependent(const struct sjob *j)
     VEC_EACH (&j->dependents, id) {
         const struct sjob *other = slurm_find_id(j->jobs, *id);
 
-        if (other && !other->is_over && text_equal(other->reason, "Dependency"))
+        if (other && !other->is_over &&
+            (text_equal(other->reason, "Dependency") || text_equal(other->reason, "Trigger")))
             return true;
     }
     return false;

@@ -269,6 +269,10 @@ enum sjob_verdict sjob_wait(struct sjob *j, int64_t now_ns, int64_t *ret_again_n
     enum sjob_verdict v;
 
     *ret_again_ns = -1;
+    if (sjob_trigger_waits(j, now_ns, ret_again_ns)) {
+        j->reason = "Trigger";
+        return SJOB_WAITS;
+    }
     v = decided_verdict(j, now_ns, ret_again_ns);
     j->reason = v == SJOB_NEVER   ? "DependencyNeverSatisfied"
                 : v == SJOB_WAITS ? "Dependency"

@@ -68,6 +68,19 @@ static const struct field container_fields[] = {
     F_END,
 };
 
+static const char *const trigger_events[] = {"fini", "time", "down", "up", NULL};
+
+static const struct field trigger_fields[] = {
+    F_STRING("event", "fini or time of a job, down or up of a node.", .is_required = true,
+             .values = trigger_events),
+    F_COUNT("jobId", "The number of the job."),
+    F_STRING("nodes", "The nodes, as a hostlist; \"*\": any.", .size_max = LINE_MAX_BYTES),
+    F_INT("offsetSeconds", "From the event to the start; below 0: before the time limit.",
+          .min = -SLURM_TRIGGER_OFFSET_MAX, .max = SLURM_TRIGGER_OFFSET_MAX),
+    F_STRING("program", "The program with its arguments, for listings.", .size_max = TEXT_MAX),
+    F_END,
+};
+
 static const struct field component_fields[] = {
     F_STRING("name", "The name of the component, free text.", .size_max = TEXT_MAX),
     F_STRING("partition", "The partitions, with commas.", .size_max = TEXT_MAX),
@@ -195,6 +208,9 @@ static const struct field spec_fields[] = {
     F_LIST("components", &component_item,
            "The requests of the components of a heterogeneous job, behind the first one.",
            .items_max = SLURM_HET_MAX - 1),
+    F_OBJECT("trigger", trigger_fields,
+             "The event for which the job waits: strigger's. The number of the job, or the name of "
+             "the node, is the last argument of the script."),
     F_OBJECT("user", user_fields, "The submitting user, written by the server."),
     F_END,
 };

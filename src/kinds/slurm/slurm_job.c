@@ -32,6 +32,25 @@ static void validate_memory(const json_t *spec, const struct path *at, struct ca
                         "only one of memoryPerNode, memoryPerCpu and memoryPerGpu may be set");
 }
 
+static void validate_trigger(const json_t *spec, const struct path *at, struct causes *causes)
+{
+    const json_t *trigger = json_object_get(spec, "trigger");
+    const char *event = text_or_empty(json_text(trigger, "event"));
+    bool is_of_job = text_equal(event, "fini") || text_equal(event, "time");
+    const char *nodes = json_text_filled(trigger, "nodes");
+    bool has_job = json_int(trigger, "jobId", 0) > 0;
+
+    if (!trigger)
+        return;
+    if (is_of_job != has_job || is_of_job == (nodes != NULL))
+        cause_invalid(causes, PATH(PATH(at, "trigger"), "event"), event,
+                      "fini and time want jobId alone, down and up want nodes alone");
+    if (json_object_get(spec, "array") || json_object_get(spec, "components") ||
+        json_object_get(spec, "container"))
+        cause_forbidden(causes, PATH(at, "trigger"),
+                        "a trigger is no array, no heterogeneous job and has no container");
+}
+
 bool slurm_job_is_request(const char *key)
 {
     static const char *const keys[] = {
@@ -91,6 +110,7 @@ void slurm_job_validate(const json_t *spec, const struct path *at, struct causes
     validate_array(json_object_get(spec, "array"), PATH(at, "array"), causes);
     validate_memory(spec, at, causes);
     validate_mail(spec, at, causes);
+    validate_trigger(spec, at, causes);
     if (work_dir && *work_dir != '/')
         cause_invalid(causes, PATH(at, "workDir"), work_dir, "must be an absolute path");
 }

@@ -18,7 +18,8 @@ enum {
     SLURM_ARRAY_MAX = 100001,   /* MaxArraySize: indexes are below it */
     SLURM_KILL_WAIT_S = 30,     /* KillWait: between SIGTERM and SIGKILL */
     SLURM_OVER_ENDLESS = 65535, /* minutes of OverTimeLimit: no end */
-    SLURM_SWITCH_WAIT_S = 300   /* max_switch_wait: the most that a job waits for its switches */
+    SLURM_TRIGGER_OFFSET_MAX = 32000,
+    SLURM_SWITCH_WAIT_S = 300 /* max_switch_wait: the most that a job waits for its switches */
 };
 
 /*

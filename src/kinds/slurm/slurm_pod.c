@@ -462,6 +462,8 @@ static void put_host(json_t *pod, json_t *container, const struct slurm_element 
     json_put_text(container, "image", "host");
     if (json_array_size(json_object_get(spec, "arguments")) > 0)
         json_put(container, "command", json_deep_copy(json_object_get(spec, "arguments")));
+    if (e->trigger)
+        (void)json_array_append_new(json_array_at(container, "command"), json_string(e->trigger));
     json_put_text(container, "workingDir", json_text(spec, "workDir"));
 }
 

@@ -10,8 +10,9 @@
  * Parameters of "jobs": `ids` (numbers, elements and components with commas: "12,13_4,15+1"),
  * `user`, `partition`, `account`, `name`, `states` (with commas; "all"; absent: PENDING, RUNNING,
  * SUSPENDED and COMPLETING), `detail` ("1": also the members marked with +, of the caller's own
- * jobs; administrators: of all). Pods and Jobs of the other doors are rows, too. Jobs that ended
- * are rows for SLURM_JOB_AGE_S; the accounting has all.
+ * jobs; administrators: of all), `triggers` ("1": jobs of strigger that wait for their events, with
+ * the member `trigger`, which are no rows otherwise). Pods and Jobs of the other doors are rows,
+ * too. Jobs that ended are rows for SLURM_JOB_AGE_S; the accounting has all.
  *
  * A row of "jobs" (waiting elements of an array are one row):
  *   jobId, arrayJobId, arrayTaskId (int: an element; string "0-9,12": waiting elements),
