@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "kinds/pod/pod_state.h"
 #include "kinds/slurm/slurm_het.h"
 #include "kinds/slurm/slurm_job.h"
 
@@ -24,19 +25,9 @@ static const char *text_of(const char *text)
 /* The Job that owns the pod, if the pod has topology annotations; else NULL. */
 static const char *job_of(const json_t *pod)
 {
-    const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
     struct topology_level levels[TOPOLOGY_MAX];
 
-    if (topology_read(pod, NULL, levels) == 0)
-        return NULL;
-    for (size_t i = 0; i < json_array_size(owners); i++) {
-        const json_t *owner = json_array_get(owners, i);
-
-        if (json_bool(owner, "controller", false) && text_equal(json_text(owner, "kind"), "Job") &&
-            text_starts_with(json_text(owner, "apiVersion"), "batch/"))
-            return text_of(json_text(owner, "name"));
-    }
-    return NULL;
+    return topology_read(pod, NULL, levels) > 0 ? pod_job(pod) : NULL;
 }
 
 static const char *coscheduling_of(const json_t *labels)

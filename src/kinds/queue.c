@@ -22,6 +22,14 @@ const char *queue_of(const json_t *object)
     return kueue && *kueue ? kueue : NULL;
 }
 
+/* A Queue of the store has a uid, whatever its annotations say. */
+const char *queue_source(const json_t *queue)
+{
+    if (json_text_at(queue, "metadata", "uid", NULL))
+        return NULL;
+    return json_text_at(queue, "metadata", "annotations", QUEUE_SOURCE, NULL);
+}
+
 static bool is_milli(const char *resource)
 {
     return text_equal(resource, "gpu") || text_starts_with(resource, "gpu:") ||

@@ -23,8 +23,14 @@
 #define QUEUE_TIME_LIMIT \
     "mete.dev/time-limit" /* annotation: a duration; sets activeDeadlineSeconds at creation */
 #define QUEUE_KUEUE_LIMIT "kueue.x-k8s.io/max-exec-time-seconds" /* label: the same */
-#define QUEUE_DEFAULT     "default"
-#define QUEUE_ROOT        "root" /* the object for settings of all queues: spec.fairness, spec.moves */
+/* Annotations of a Queue that stands for another scheduler's object
+ * (control/queue/foreign_queue.h): the object, what it says that Mete does not do, and why Mete
+ * does not use it. */
+#define QUEUE_SOURCE  "mete.dev/source"
+#define QUEUE_NOTE    "mete.dev/note"
+#define QUEUE_REFUSED "mete.dev/refused"
+#define QUEUE_DEFAULT "default"
+#define QUEUE_ROOT    "root" /* the object for settings of all queues: spec.fairness, spec.moves */
 
 enum {
     QUEUE_QUOTAS_MAX = 61 /* the number of resources that the engine counts in all */
@@ -32,6 +38,9 @@ enum {
 
 /* The queue that an object's labels name, or NULL. Borrowed. */
 const char *queue_of(const json_t *object);
+
+/* What the queue's annotation QUEUE_SOURCE says; NULL: the queue is an object of the store. */
+const char *queue_source(const json_t *queue);
 
 /* Reads an amount in the engine's units: gpus and cpu in thousandths, other resources in whole
  * units, rounded up. ERR_INVALID: the amount is negative or over 2^60. */

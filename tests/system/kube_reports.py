@@ -41,7 +41,7 @@ def check_users(c):
     check("held" in ann("ps").out and "other" not in ann("ps").out, ann("ps"))
     equal(bob("ps", "-n", "team-a").code, 4)
     c.apply(kube_objects.queue("shown"))
-    check("shown" in ann("queues").out, ann("queues"))
+    wait(lambda: "shown" in ann("queues").out, "the queue in the report")
     equal(ann("reserve", "mine", "--gpus", "1", "--start", "+1h", "--duration", "1h", "--user", "ann").code, 4)
     whole = execute([METE, "reserve", "whole", "--gpus", "1", "--start", "+1h", "--duration", "1h", "--user", "ann"], env=c.env)
     equal(whole.code, 0, whole)

@@ -10,8 +10,9 @@ import socketserver
 import ssl
 import threading
 
-from harness import Mete, equal, execute, pod, wait
+from harness import METE, Mete, check, equal, execute, pod, wait
 from kube_reports import check_users
+from queue_objects import install_kueue, kueue
 from test_kube_scheduler import NAME, certificates, manifest, scheduler
 
 GROUP = "/apis/reports.mete.dev"
@@ -189,6 +190,10 @@ def test_users_ask_a_cluster_with_their_own_rights():
                 c.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
                          "data": {"requestheader-client-ca-file": f.read(), "requestheader-allowed-names": '["client"]',
                                   "requestheader-username-headers": '["X-Remote-User"]'}})
+            install_kueue(m)
+            c.apply(json.loads(kueue("ClusterQueue", "theirs", queueingStrategy="StrictFIFO")))
             with scheduler(m, "--reports", c.reports, env=c.env):
                 wait(lambda: proxy.authority, "the APIService")
+                r = execute([METE, "queues", "-o", "wide"], env=c.env)
+                check("ClusterQueue.kueue.x-k8s.io theirs" in r.out and "StrictFIFO" in r.out and "SOURCE" in r.out, r)
                 check_users(c)

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "cli/term/output.h"
+#include "control/kube/kube_reports.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 
@@ -117,6 +118,17 @@ static json_t *others_of(const json_t *queue)
     return json_text_new(text);
 }
 
+/* What another scheduler's object says that Mete does not do, or why it is not used. */
+static json_t *note_of(const json_t *queue)
+{
+    const json_t *annotations = json_at(queue, "metadata", "annotations", NULL);
+    const char *refused = json_text(annotations, QUEUE_REFUSED);
+
+    if (!queue_source(queue))
+        return json_null();
+    return json_text_new(refused ? refused : json_text(annotations, QUEUE_NOTE));
+}
+
 static void queues_add_row(struct listing *l, json_t *queue, unsigned depth, int64_t now_ns)
 {
     AUTO_FREE char *name = mem_format("%*s%s", (int)depth * 2, "", name_of(queue));
@@ -138,6 +150,10 @@ static void queues_add_row(struct listing *l, json_t *queue, unsigned depth, int
 
     for (size_t i = 0; i < COUNT(cells); i++)
         (void)json_array_append_new(row, cells[i]); /* fresh */
+    if (l->columns.n > COUNT(cells)) {
+        (void)json_array_append_new(row, json_text_new(queue_source(queue)));
+        (void)json_array_append_new(row, note_of(queue));
+    }
     json_put_text(queue, "apiVersion", "mete.dev/v1");
     json_put_text(queue, "kind", "Queue");
     listing_add(l, row, queue);
@@ -170,7 +186,15 @@ static void queues_add_all(struct listing *l, const json_t *queues, int64_t now_
     }
 }
 
-static void queues_columns(struct listing *l)
+static bool queues_have_sources(const json_t *queues)
+{
+    for (size_t i = 0; i < json_array_size(queues); i++)
+        if (queue_source(json_array_get(queues, i)))
+            return true;
+    return false;
+}
+
+static void queues_columns(struct listing *l, bool has_sources)
 {
     static const char *const names[] = {"QUEUE",     "#WEIGHT", "#GPUS",    "#HELD",
                                         "#BORROWED", "#SHARE",  "#WAITING", "!#ON HOLD",
@@ -178,6 +202,10 @@ static void queues_columns(struct listing *l)
 
     for (size_t i = 0; i < COUNT(names); i++)
         listing_column(l, names[i]);
+    if (has_sources) {
+        listing_column(l, "SOURCE");
+        listing_column(l, "!NOTE");
+    }
 }
 
 static struct err *queues_print(struct cli *c, const json_t *queues, int64_t now_ns)
@@ -194,7 +222,7 @@ static struct err *queues_print(struct cli *c, const json_t *queues, int64_t now
     listing_init(&l, "QueueList");
     l.api_version = "mete.dev/v1";
     l.prefix = "queue";
-    queues_columns(&l);
+    queues_columns(&l, queues_have_sources(queues));
     if (top)
         add_tree(&l, queues, top, 0, now_ns);
     else
@@ -209,10 +237,15 @@ static struct err *queues_run(struct cli *c)
 {
     const struct list_query q = {.path = "/apis/mete.dev/v1/queues"};
     AUTO(session_freep) struct session *s = NULL;
+    AUTO(json_freep) json_t *report = NULL;
+    AUTO(err_freep) struct err *none = NULL;
     struct list_result list = {0};
     struct err *e;
 
     TRY(session_open(c, &s));
+    none = session_get(s, REPORTS_PATH "/queues", &report); /* of a cluster's scheduler */
+    if (!none)
+        return queues_print(c, json_object_get(report, "items"), loop_wall_ns(session_loop(s)));
     TRY(session_list(s, &q, &list));
     e = queues_print(c, json_object_get(list.first, "items"), loop_wall_ns(session_loop(s)));
     json_decref(list.first);
@@ -225,7 +258,9 @@ const struct command command_queues = {
     .summary = "show the tree of queues: quotas, GPUs held, waiting and running jobs",
     .doc = "With QUEUE: this queue and the queues below it. The numbers are at most a second old. "
            "GPUS: nominal quota. BORROWED: GPUs held above it. SHARE: dominant share of the "
-           "cluster, held now and used lately. OLDEST: age of the next job.",
+           "cluster, held now and used lately. OLDEST: age of the next job. On a cluster with "
+           "queues of Kueue, SOURCE names their objects, and NOTE (-o wide) says what of them is "
+           "not done.",
     .examples = {{"queues", "shows all queues"},
                  {"queues research -o json",
                   "prints one queue and the queues below it, for programs"},

@@ -31,6 +31,8 @@ static const char *const roles[] = {"node", "scheduler", "extender", "crds", "ru
 static const char *const offers[] = {"plugin", "claims", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
 
+static const char *const foreign_queues[] = {"read", "ignore", NULL};
+
 static const struct flag flags[] = {
     {.name = "kubelet-dir",
      .type = FLAG_TEXT,
@@ -120,6 +122,13 @@ static const struct flag flags[] = {
      .value = "NAME,...",
      .doc = "schedulerNames of the pods that the scheduler places",
      .fallback = "mete"},
+    {.name = "foreign-queues",
+     .type = FLAG_TEXT,
+     .value = "HOW",
+     .values = foreign_queues,
+     .doc = "queue objects of Kueue: read (they are queues of the scheduler) or ignore (Kueue's "
+            "controller runs and admits the pods)",
+     .fallback = "read"},
     {.name = "lease",
      .type = FLAG_TEXT,
      .value = "NAMESPACE/NAME",

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stamp.h"
+#include "cli/kube/kube_scheduler.h"
 #include "cli/role/data_dir.h"
 #include "cli/role/up.h"
 #include "cli/session.h"
@@ -63,8 +64,10 @@ static struct err *kube_extend_serve(struct kube_extend *x)
     struct loop *loop = session_loop(x->session);
     struct http_door door = {.fd = x->fd, .handle = kube_extender_handle};
 
-    x->cluster = cluster_kube_new(
-        &(struct cluster_kube_options){.loop = loop, .client = session_client(x->session)});
+    x->cluster =
+        cluster_kube_new(&(struct cluster_kube_options){.loop = loop,
+                                                        .client = session_client(x->session),
+                                                        .foreign = kube_foreign_how_of(x->cli)});
     TRY(control_scheduler_new(&(struct control_scheduler_options){.loop = loop,
                                                                   .cluster = x->cluster,
                                                                   .scheduler_names = NO_PODS,

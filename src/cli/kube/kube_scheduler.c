@@ -26,6 +26,12 @@ struct kube_scheduler {
     struct err *failure;
 };
 
+enum kube_foreign_how kube_foreign_how_of(const struct cli *c)
+{
+    return text_equal(flag_text(c->in, "foreign-queues"), "ignore") ? KUBE_FOREIGN_IGNORE
+                                                                    : KUBE_FOREIGN_READ;
+}
+
 static void on_look(void *arg)
 {
     struct kube_scheduler *s = arg;
@@ -114,6 +120,7 @@ static struct err *kube_scheduler_stand(struct kube_scheduler *s, const char *le
                                         .name = slash ? slash + 1 : NULL,
                                         .identity = identity,
                                         .scheduler_names = flag_text(s->cli->in, "scheduler-name"),
+                                        .foreign = kube_foreign_how_of(s->cli),
                                         .works = on_works,
                                         .rests = on_rests,
                                         .failed = on_failed,

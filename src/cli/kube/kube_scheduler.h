@@ -2,5 +2,9 @@
 #pragma once
 
 #include "cli/cli.h"
+#include "control/kube/cluster_kube.h"
+
+/* The flag --foreign-queues. */
+enum kube_foreign_how kube_foreign_how_of(const struct cli *c);
 
 struct err *kube_scheduler_run(struct cli *c) MUST_CHECK;

@@ -16,6 +16,7 @@ static void over_kube_free(void *self)
     claims_kube_free(c->claims);
     kube_calls_end(c);
     kube_devices_free(c->devices);
+    kube_foreign_free(c->foreign);
     loop_timer_free(c->drain_timer);
     free(c);
 }
@@ -56,6 +57,8 @@ struct cluster *cluster_kube_new(const struct cluster_kube_options *o)
                             .knows_claims = !o->has_claims};
     if (o->has_claims)
         claims_begin(c);
+    if (o->foreign != KUBE_FOREIGN_NONE)
+        c->foreign = kube_foreign_new(c);
     return &c->cluster;
 }
 

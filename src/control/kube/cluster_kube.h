@@ -20,10 +20,18 @@
 #include "client/client.h"
 #include "control/cluster.h"
 
+/* What the queue objects of other schedulers mean: kube_foreign.h. */
+enum kube_foreign_how {
+    KUBE_FOREIGN_NONE,   /* their labels name Queues of mete.dev */
+    KUBE_FOREIGN_READ,   /* they are queues */
+    KUBE_FOREIGN_IGNORE, /* their controllers admit: labels that name no Queue have no meaning */
+};
+
 struct cluster_kube_options {
     struct loop *loop;
     struct client *client; /* borrowed */
     bool has_claims;       /* pods may have ResourceClaims (control/claims/claims_kube.h) */
+    enum kube_foreign_how foreign;
     /* The server cannot be read: once for each cause. May be NULL. */
     void (*on_problem)(void *arg, const char *resource, const struct err *e);
     void *arg;

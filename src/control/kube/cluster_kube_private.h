@@ -7,6 +7,7 @@
 #include "control/claims/claims_kube.h"
 #include "control/kube/cluster_kube.h"
 #include "control/kube/kube_devices.h"
+#include "control/kube/kube_foreign.h"
 #include "control/report/views.h"
 #include "kinds/kind/kind.h"
 
@@ -14,7 +15,8 @@ struct over_kube {
     struct cluster cluster;
     struct cluster_kube_options o;
     struct kube_devices *devices;
-    struct claims_kube *claims; /* NULL: claims are not read */
+    struct claims_kube *claims;   /* NULL: claims are not read */
+    struct kube_foreign *foreign; /* NULL: no queues of other schedulers */
     struct kube_watch *watches;
     struct kube_bind *binds;
     struct kube_call *calls; /* under way */
@@ -35,10 +37,17 @@ struct err *over_kube_watch(void *self, const char *group, const char *resource,
                             const struct cluster_listener *l,
                             struct cluster_watch **ret) MUST_CHECK;
 void over_kube_unwatch(void *self, struct cluster_watch *w);
-/* The pod with its devices and with what its claims ask for. A new reference. */
+/* The pod with its devices, its queue, and with what its claims ask for. A new reference. */
 json_t *kube_pod_told(struct over_kube *c, const json_t *pod);
 /* Tells the pods that have made room for a pod that names its gpus (kube_devices.h). */
 void kube_moved_tell(struct over_kube *c);
+/* Tells a pod, or all pods that name a queue or a Job, once more. */
+void kube_pod_put_again(struct over_kube *c, const char *key);
+void kube_pods_put_again(struct over_kube *c);
+/* Have the Jobs been read, if they are watched? */
+bool kube_knows_jobs(const struct over_kube *c);
+/* A Job by "NAMESPACE/NAME", or NULL. Borrowed. */
+const json_t *kube_job(const struct over_kube *c, const char *key);
 /* The version of a watched kind that the server has; `k`: not known. */
 const struct kind *kube_served(const struct over_kube *c, const struct kind *k);
 /* For struct views_source: of core resources, sorted by namespace and name. */

@@ -8,6 +8,7 @@
 #include "control/kube/cluster_kube_private.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/queue.h"
 
 #define LOOK_AGAIN_NS (30 * NS_PER_SEC) /* for a resource that is not there */
 #define TRY_AGAIN_NS  (1 * NS_PER_SEC)
@@ -31,9 +32,25 @@ struct kube_watch {
     bool is_told; /* the problem has been logged */
 };
 
+static bool watch_is_of_group(const struct kube_watch *w, const char *group, const char *plural)
+{
+    return w->kind && text_equal(w->kind->group, group) && text_equal(w->kind->plural, plural);
+}
+
+/* Of the core group. */
 static bool watch_is_of(const struct kube_watch *w, const char *plural)
 {
-    return w->kind && !*w->kind->group && text_equal(w->kind->plural, plural);
+    return watch_is_of_group(w, "", plural);
+}
+
+static bool watch_is_of_queues(const struct kube_watch *w)
+{
+    return watch_is_of_group(w, OWN_GROUP, "queues");
+}
+
+static bool watch_is_of_jobs(const struct kube_watch *w)
+{
+    return watch_is_of_group(w, "batch", "jobs");
 }
 
 static void watch_synced(struct kube_watch *w)
@@ -104,8 +121,9 @@ json_t *kube_pod_told(struct over_kube *c, const json_t *pod)
 {
     const char *text = c->claims ? claims_kube_pod_text(c->claims, pod) : NULL;
     AUTO(json_freep) json_t *with_claims = with_annotation(pod, POD_CLAIMS, text);
+    AUTO(json_freep) json_t *with_devices = kube_devices_put_pod(c->devices, with_claims);
 
-    return kube_devices_put_pod(c->devices, with_claims);
+    return c->foreign ? kube_foreign_pod(c->foreign, with_devices) : TAKE(with_devices);
 }
 
 static json_t *node_told(struct over_kube *c, const json_t *node)
@@ -117,8 +135,8 @@ static json_t *node_told(struct over_kube *c, const json_t *node)
     return kube_devices_put_node(c->devices, with_gpus);
 }
 
-/* The object as the listeners know it: with gpus and devices. A new reference; NULL: it does not
- * count. */
+/* The object as the listeners know it: with gpus, devices and queues. A new reference; NULL: it
+ * does not count. */
 static json_t *object_told(const struct kube_watch *w, const json_t *object)
 {
     AUTO(json_freep) json_t *whole = object_whole(w, object);
@@ -165,6 +183,48 @@ static void put_again(struct over_kube *c, const char *resource, const char *key
 
     if (object)
         on_kube_put(w, object);
+}
+
+void kube_pod_put_again(struct over_kube *c, const char *key)
+{
+    put_again(c, "pods", key);
+}
+
+static void put_queued_again(void *arg, const json_t *pod)
+{
+    if (queue_of(pod) || pod_job(pod))
+        on_kube_put(arg, pod);
+}
+
+void kube_pods_put_again(struct over_kube *c)
+{
+    struct kube_watch *w = watch_find(c, "pods");
+
+    if (w)
+        informer_each(w->informer, put_queued_again, w);
+}
+
+static const struct kube_watch *watch_find_jobs(const struct over_kube *c)
+{
+    const struct kube_watch *w = c->watches;
+
+    while (w && !watch_is_of_jobs(w))
+        w = w->next;
+    return w;
+}
+
+bool kube_knows_jobs(const struct over_kube *c)
+{
+    const struct kube_watch *w = watch_find_jobs(c);
+
+    return !w || w->is_synced;
+}
+
+const json_t *kube_job(const struct over_kube *c, const char *key)
+{
+    const struct kube_watch *w = watch_find_jobs(c);
+
+    return w && w->informer ? informer_find(w->informer, key) : NULL;
 }
 
 void kube_moved_tell(struct over_kube *c)
@@ -260,6 +320,8 @@ static void on_kube_put(void *arg, const json_t *object)
     if (told)
         w->listener.put(w->listener.arg, ns_of(object), name_of(object), told);
     filled_tell(w->cluster);
+    if (w->cluster->foreign && watch_is_of_jobs(w))
+        kube_foreign_job_put(w->cluster->foreign, object);
 }
 
 static void on_kube_removed(void *arg, const json_t *object)
@@ -274,6 +336,8 @@ static void on_kube_removed(void *arg, const json_t *object)
         kube_devices_remove_pod(w->cluster->devices, ns_of(object), name_of(object));
     w->listener.removed(w->listener.arg, ns_of(object), name_of(object), told ? told : object);
     filled_tell(w->cluster);
+    if (w->cluster->foreign && watch_is_of(w, "pods"))
+        kube_foreign_pod_gone(w->cluster->foreign, object);
     if (watch_is_of(w, "pods"))
         kube_bind_gone(w->cluster, json_text_at(object, "metadata", "uid", NULL));
 }
@@ -317,7 +381,7 @@ static const struct kind *version_after(const struct kube_watch *w, const struct
             return kinds[i];
         is_after = is_after || kinds[i] == k;
     }
-    return NULL;
+    return kube_foreign_older(k);
 }
 
 static void watch_set_version(struct kube_watch *w, const struct kind *k)
@@ -325,6 +389,13 @@ static void watch_set_version(struct kube_watch *w, const struct kind *k)
     w->served = k;
     free(w->path);
     w->path = kube_path(k, NULL, NULL, NULL);
+}
+
+/* Roles that are older than the program do not have the queues of others. A real API server refuses
+ * a kind that it does not have as well. */
+static bool is_out_of_reach(const struct kube_watch *w, const struct err *e)
+{
+    return err_code(e) == ERR_FORBIDDEN && kube_foreign_kind(w->kind->group, w->kind->plural);
 }
 
 /* Not found: the server has another version of the kind, or nobody has installed it. Other errors:
@@ -349,14 +420,22 @@ static void on_probe(void *arg, const struct err *e, const json_t *answer)
         return;
     }
     watch_tell(w, e);
-    loop_timer_set(w->timer, TRY_AGAIN_NS);
+    if (is_out_of_reach(w, e))
+        watch_synced(w);
+    loop_timer_set(w->timer, w->is_synced ? LOOK_AGAIN_NS : TRY_AGAIN_NS);
+}
+
+/* Devices and queues of pods are told by what is known of nodes and queues. */
+static bool may_read_pods(const struct over_kube *c)
+{
+    return c->knows_nodes && (!c->foreign || kube_foreign_is_loaded(c->foreign));
 }
 
 /* Pods are on nodes, and nodes have gpus for claims. */
 static bool must_wait(const struct kube_watch *w)
 {
     if (watch_is_of(w, "pods"))
-        return !w->cluster->knows_nodes;
+        return !may_read_pods(w->cluster);
     return (w->is_ledger || watch_is_of(w, "nodes")) && !w->cluster->knows_claims;
 }
 
@@ -388,6 +467,8 @@ struct err *over_kube_watch(void *self, const char *group, const char *resource,
     struct kube_watch *w = mem_alloc(sizeof(*w));
 
     *w = (struct kube_watch){.cluster = c, .kind = kind_find(group, resource), .listener = *l};
+    if (!w->kind)
+        w->kind = kube_foreign_kind(group, resource);
     if (w->kind)
         watch_set_version(w, w->kind);
     w->is_ledger = text_equal(group, OWN_GROUP) && text_equal(resource, "ledger");
@@ -395,7 +476,10 @@ struct err *over_kube_watch(void *self, const char *group, const char *resource,
     loop_timer_set(w->timer, 0);
     LIST_ADD(c->watches, w);
     *ret = (struct cluster_watch *)w;
-    return NULL;
+    if (!c->foreign || !watch_is_of_queues(w))
+        return NULL;
+    w->listener = kube_foreign_listen(c->foreign, l);
+    return kube_foreign_watch(c->foreign);
 }
 
 void over_kube_unwatch(void *self, struct cluster_watch *watch)
@@ -403,6 +487,8 @@ void over_kube_unwatch(void *self, struct cluster_watch *watch)
     struct over_kube *c = self;
     struct kube_watch *w = (struct kube_watch *)watch;
 
+    if (c->foreign && watch_is_of_queues(w))
+        kube_foreign_unwatch(c->foreign);
     LIST_REMOVE(c->watches, w);
     if (w->probe)
         kube_call_free(w->probe);

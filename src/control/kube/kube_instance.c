@@ -37,7 +37,7 @@ static void instance_rest(struct kube_instance *i)
 static struct err *instance_work(struct kube_instance *i)
 {
     i->cluster = cluster_kube_new(&(struct cluster_kube_options){
-        .loop = i->o.loop, .client = i->o.client, .has_claims = true});
+        .loop = i->o.loop, .client = i->o.client, .has_claims = true, .foreign = i->o.foreign});
     TRY(control_scheduler_new(&(struct control_scheduler_options){.loop = i->o.loop,
                                                                   .cluster = i->cluster,
                                                                   .scheduler_names = i->names,

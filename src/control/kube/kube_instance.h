@@ -19,6 +19,7 @@ struct kube_instance_options {
     const char *ns, *name;       /* of the Lease; ns NULL: this instance is alone */
     const char *identity;        /* unique */
     const char *scheduler_names; /* kinds/scheduler_names.h */
+    enum kube_foreign_how foreign;
     /* The instance leads and reads the cluster; an error ends it. `c` and `s` are borrowed until
      * `rests`. */
     struct err *(*works)(void *arg, struct cluster *c, struct control_scheduler *s);

@@ -128,6 +128,7 @@ static json_t *reports_discovery(void)
     json_put_text(o, "apiVersion", "v1");
     json_put_text(o, "groupVersion", REPORTS_GROUP "/" REPORTS_VERSION);
     resource_add(list, kind_find("mete.dev", "gpus"), "gpus", false);
+    resource_add(list, kind_find("mete.dev", "queues"), "queues", false);
     resource_add(list, kind_find("mete.dev", "workloads"), "workloads", true);
     resource_add(list, NULL, "free", true);
     resource_add(list, NULL, "what-if", true);
@@ -314,6 +315,22 @@ static void handle_gpus(struct kube_reports *r, struct exchange *x, const char *
     asked_ask(a, NULL);
 }
 
+/* ---- queues ---- */
+
+static void handle_queues(struct kube_reports *r, struct exchange *x, const char *name)
+{
+    AUTO(json_freep) json_t *all = scheduler_queues(r->o.scheduler);
+    json_t *items = json_array();
+    json_t *queue;
+    size_t i;
+
+    json_array_foreach (all, i, queue)
+        if (!name || text_equal(json_text_at(queue, "metadata", "name", NULL), name))
+            (void)json_array_append(items, queue); /* an object */
+    reports_answer(r, x, kind_find("mete.dev", "queues"), items, name != NULL,
+                   wants_table(&x->request));
+}
+
 /* ---- workloads ---- */
 
 /* `*ret` NULL: all phases. */
@@ -428,6 +445,10 @@ static struct err *reports_route(struct kube_reports *r, struct exchange *x,
     }
     if (!ns && n <= 2 && text_equal(at[0], "gpus")) {
         handle_gpus(r, x, n > 1 ? at[1] : NULL, q);
+        return NULL;
+    }
+    if (!ns && n <= 2 && text_equal(at[0], "queues")) {
+        handle_queues(r, x, n > 1 ? at[1] : NULL);
         return NULL;
     }
     if (text_equal(at[0], "workloads") && (n == 1 || (ns && n == 2)))

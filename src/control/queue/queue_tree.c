@@ -99,10 +99,14 @@ static void put_queue(void *arg, const char *ns, const char *name, const json_t 
               json_equal(json_object_get(entry->object, "spec"), json_object_get(object, "spec"));
     json_decref(entry->object);
     entry->object = json_deep_copy(object);
-    json_decref(entry->status);
-    entry->status = json_incref(json_object_get(entry->object, "status"));
+    if (!queue_source(object)) { /* else the status is kept here alone */
+        json_decref(entry->status);
+        entry->status = json_incref(json_object_get(entry->object, "status"));
+    }
     if (!is_same)
         tree_feed(q, entry);
+    else if (queue_source(object) && q->n_unsynced == 0)
+        queue_tree_touch(q);
 }
 
 static void remove_queue(void *arg, const char *ns, const char *name, const json_t *last)
@@ -156,6 +160,38 @@ bool queue_tree_let_in(const struct queue_tree *q, const char *queue, const char
     const struct queue_space *space = find_space(q, ns);
 
     return !entry || !entry->object || !space || queue_lets_in(entry->object, space->object);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct queue_entry *const *x = a;
+    const struct queue_entry *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+json_t *queue_tree_list(const struct queue_tree *q)
+{
+    VEC(const struct queue_entry *) all = {0};
+    json_t *list = json_array();
+    struct queue_entry *entry;
+    struct queue_entry *next;
+
+    map_each (handle, q->entries, entry, next) {
+        if (entry->object)
+            vec_add(&all, entry);
+    }
+    if (all.n > 1)
+        qsort(all.at, all.n, sizeof(*all.at), compare_entries);
+    VEC_EACH (&all, each) {
+        json_t *object = json_twin((*each)->object);
+
+        if ((*each)->status)
+            json_put(object, "status", json_incref((*each)->status));
+        (void)json_array_append_new(list, object); /* an object */
+    }
+    vec_done(&all);
+    return list;
 }
 
 static void queue_tree_on_synced(void *arg)

@@ -29,3 +29,7 @@ bool queue_tree_let_in(const struct queue_tree *q, const char *queue, const char
 
 /* The engine's holdings may have changed: checks the status again soon. */
 void queue_tree_touch(struct queue_tree *q);
+
+/* The Queue objects with their status, sorted by name: those of the store, and those that stand for
+ * others (foreign_queue.h). A new array. */
+json_t *queue_tree_list(const struct queue_tree *q);

@@ -49,7 +49,14 @@ static void put_view(json_t *status, const struct mete_queue_view *v)
 
 static void put_condition(json_t *object, const struct queue_entry *entry, int64_t now_ns)
 {
-    if (entry->problem)
+    const char *refused =
+        queue_source(entry->object)
+            ? json_text_at(entry->object, "metadata", "annotations", QUEUE_REFUSED, NULL)
+            : NULL;
+
+    if (refused)
+        (void)object_set_condition(object, "Active", "False", "Refused", refused, now_ns);
+    else if (entry->problem)
         (void)object_set_condition(object, "Active", "False", entry->problem, entry->message,
                                    now_ns);
     else if (json_bool_at(entry->object, "spec", "stopped", NULL))
@@ -123,6 +130,11 @@ static void entry_write_status(struct queue_tree *q, struct queue_entry *entry,
     struct cluster_answer a;
     AUTO(err_freep) struct err *e = NULL;
 
+    if (queue_source(entry->object)) {
+        json_decref(entry->status);
+        entry->status = TAKE(status);
+        return;
+    }
     drop_old(entry->status, status);
     if (queue_status_is_same(entry->status, status))
         return;

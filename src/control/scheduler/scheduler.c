@@ -450,3 +450,8 @@ struct mete_engine *scheduler_engine(struct scheduler *s)
 {
     return s->engine;
 }
+
+json_t *scheduler_queues(const struct scheduler *s)
+{
+    return queue_tree_list(s->queues);
+}

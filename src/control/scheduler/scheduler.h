@@ -53,6 +53,9 @@ struct err *scheduler_check_loaded(const struct scheduler *s) MUST_CHECK;
 
 struct mete_engine *scheduler_engine(struct scheduler *s);
 
+/* The Queues with their status: queue_tree_list. A new array. */
+json_t *scheduler_queues(const struct scheduler *s);
+
 /* The cycles since the start. A value. */
 struct scheduler_cycles {
     int64_t n;

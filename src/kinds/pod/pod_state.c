@@ -16,6 +16,20 @@ bool pod_is_deleting(const json_t *pod)
     return json_text_at(pod, "metadata", "deletionTimestamp", NULL) != NULL;
 }
 
+const char *pod_job(const json_t *pod)
+{
+    const json_t *owners = json_at(pod, "metadata", "ownerReferences", NULL);
+
+    for (size_t i = 0; i < json_array_size(owners); i++) {
+        const json_t *owner = json_array_get(owners, i);
+
+        if (json_bool(owner, "controller", false) && text_equal(json_text(owner, "kind"), "Job") &&
+            text_starts_with(json_text(owner, "apiVersion"), "batch/"))
+            return json_text_filled(owner, "name");
+    }
+    return NULL;
+}
+
 static bool tell_device(const json_t *item, const char *container,
                         bool (*fn)(void *arg, const char *container, const struct device *d),
                         void *arg)

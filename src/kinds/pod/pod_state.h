@@ -41,6 +41,8 @@
 /* The pod's node, or "". Borrowed. */
 const char *pod_node(const json_t *pod);
 bool pod_is_deleting(const json_t *pod);
+/* The Job that controls the pod, or NULL. Borrowed. */
+const char *pod_job(const json_t *pod);
 
 /* Calls `fn` for each device in the annotation mete.dev/devices, with its container, until `fn`
  * returns false. A damaged annotation counts as absent, and so does a damaged device. */

@@ -1,0 +1,32 @@
+"""Queue objects of other schedulers, as on clusters that have them: definitions of their kinds, with minimal schemas, and objects."""
+import json
+
+KUEUE = "kueue.x-k8s.io"
+KUEUE_KINDS = (("ClusterQueue", "Cluster"), ("Cohort", "Cluster"), ("ResourceFlavor", "Cluster"), ("LocalQueue", "Namespaced"))
+
+
+def definition(group, kind, scope, *versions):
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{kind.lower()}s.{group}"},
+            "spec": {"group": group, "scope": scope, "names": {"kind": kind, "plural": kind.lower() + "s", "singular": kind.lower()},
+                     "versions": [{"name": v, "served": True, "storage": i == 0, "schema": {"openAPIV3Schema": {
+                         "type": "object", "properties": {"spec": free, "status": free}}}} for i, v in enumerate(versions)]}}
+
+
+def install_kueue(m, version="v1beta2"):
+    """The kinds of Kueue. Its API group ends with k8s.io, whose definitions need the mark of a review."""
+    items = [definition(KUEUE, kind, scope, version) for kind, scope in KUEUE_KINDS]
+    for o in items:
+        o["metadata"]["annotations"] = {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/kueue"}
+    m.ok("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    m.ok("wait", "--for=condition=Established", *("crd/" + o["metadata"]["name"] for o in items), "--timeout=60s")
+
+
+def kueue(kind, name, version="v1beta2", **spec):
+    return json.dumps({"apiVersion": f"{KUEUE}/{version}", "kind": kind, "metadata": {"name": name}, "spec": spec})
+
+
+def gpu_quota(flavor, nominal, **limits):
+    """spec.resourceGroups with GPUs alone."""
+    return [{"coveredResources": ["nvidia.com/gpu"],
+             "flavors": [{"name": flavor, "resources": [{"name": "nvidia.com/gpu", "nominalQuota": nominal, **limits}]}]}]
