@@ -44,6 +44,7 @@ struct core {
     size_t n_reports;
     struct report_share *report_shares;
     struct kept_report kept_reports[REPORTS_KEPT];
+    struct kept_openapi kept_openapi;
     const struct metrics_maker *metrics;
     void (*take_stats)(void *arg, const char *node, struct node_stats *taken);
     void *stats_arg;
@@ -132,6 +133,7 @@ void core_free(struct core *c)
         free(c->kept_reports[i].key);
         free(c->kept_reports[i].text);
     }
+    free(c->kept_openapi.text);
     audit_free(c->audit);
     auth_free(c->auth);
     signing_key_free(c->signing_key);
@@ -219,6 +221,11 @@ struct report_share **core_report_shares(struct core *c)
 struct kept_report *core_kept_reports(struct core *c)
 {
     return c->kept_reports;
+}
+
+struct kept_openapi *core_kept_openapi(struct core *c)
+{
+    return &c->kept_openapi;
 }
 
 const struct metrics_maker *core_metrics(const struct core *c)

@@ -1,13 +1,19 @@
 /*
- * openapi_v2.c - /openapi/v2 for kubectl 1.27 and 1.28
+ * openapi_v2.c - /openapi/v2: JSON, and protobuf for kubectl 1.27 and 1.28
  *
- * These versions read from it, only in protobuf, whether the server validates fields. The document
+ * These versions read from it, only in protobuf, whether the server validates fields. That document
  * (gnostic's openapi_v2.Document) has just that: for each kind one path, whose PATCH has the kind
  * and the parameter fieldValidation. Without definitions kubectl merges by its built-in types, as
  * it should.
  */
 
+#include "api/openapi_v2.h"
+
+#include <strings.h>
+
 #include "api/handlers.h"
+
+#define PROTOBUF_TYPE "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 enum wire {
     WIRE_BYTES = 2
@@ -124,15 +130,126 @@ static void add_document(struct buf *b)
     add_message(b, DOCUMENT_PATHS, &paths);
 }
 
-struct err *handle_openapi_v2(struct call *c)
+/* ---- the choice ---- */
+
+static struct str trimmed(struct str word)
+{
+    while (word.size > 0 && *word.at == ' ')
+        word = (struct str){word.at + 1, word.size - 1};
+    while (word.size > 0 && word.at[word.size - 1] == ' ')
+        word.size--;
+    return word;
+}
+
+static bool is_word(struct str word, const char *text)
+{
+    return word.size == strlen(text) && strncasecmp(word.at, text, word.size) == 0;
+}
+
+/* The quality "0.5" in thousandths; malformed ones are 1. */
+static int quality_parse(struct str text)
+{
+    int value = 0;
+    int unit = 1000;
+
+    for (size_t i = 0; i < text.size && i < 5; i++) {
+        if (i == 1 && text.at[i] == '.')
+            continue;
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return 1000;
+        value += (text.at[i] - '0') * unit;
+        unit /= 10;
+    }
+    return text.size == 0 || value > 1000 ? 1000 : value;
+}
+
+static int quality_of(struct str parameters)
+{
+    while (parameters.at) {
+        struct str parameter = trimmed(str_cut(&parameters, ';'));
+
+        if (str_starts_with(parameter, STR("q=")) || str_starts_with(parameter, STR("Q=")))
+            return quality_parse((struct str){parameter.at + 2, parameter.size - 2});
+    }
+    return 1000;
+}
+
+/* A Content-Type cannot have the '@' of the older name. */
+static enum openapi_form form_of(struct str type)
+{
+    static const char *const json[] = {"application/json", "application/*", "*/*"};
+    static const char *const protobuf[] = {
+        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", PROTOBUF_TYPE};
+
+    for (size_t i = 0; i < COUNT(json); i++)
+        if (is_word(type, json[i]))
+            return OPENAPI_JSON;
+    for (size_t i = 0; i < COUNT(protobuf); i++)
+        if (is_word(type, protobuf[i]))
+            return OPENAPI_PROTOBUF;
+    return OPENAPI_NEITHER;
+}
+
+enum openapi_form openapi_v2_form(const char *accept)
+{
+    struct str rest = str_of(accept);
+    enum openapi_form best = accept && *accept ? OPENAPI_NEITHER : OPENAPI_JSON;
+    int highest = 0;
+
+    while (rest.at) {
+        struct str parameters = str_cut(&rest, ',');
+        enum openapi_form form = form_of(trimmed(str_cut(&parameters, ';')));
+        int quality = quality_of(parameters);
+
+        if (form == OPENAPI_NEITHER || quality <= highest)
+            continue;
+        best = form;
+        highest = quality;
+    }
+    return best;
+}
+
+static void reply_protobuf(struct call *c)
 {
     AUTO(buf_done) struct buf b = {0};
-    struct api_reply r = {.status = 200,
-                          .content_type =
-                              "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"};
+    struct api_reply r = {.status = 200, .content_type = PROTOBUF_TYPE};
 
     add_document(&b);
     r.body = (struct str){.at = b.at, .size = b.size};
     c->x->ops->reply(c->x, &r);
+}
+
+static void openapi_reply_json(struct call *c)
+{
+    struct kept_openapi *kept = core_kept_openapi(c->core);
+
+    if (!kept->text || kept->generation != kinds_generation()) {
+        AUTO(json_freep) json_t *json = openapi_v2_json();
+
+        free(kept->text);
+        *kept = (struct kept_openapi){.text = json_format(json), .generation = kinds_generation()};
+    }
+    reply_bytes(c->x, str_of(kept->text));
+}
+
+struct err *handle_openapi_v2(struct call *c)
+{
+    AUTO(json_freep) json_t *status = NULL;
+
+    switch (openapi_v2_form(request_header(&c->x->request, "accept"))) {
+    case OPENAPI_PROTOBUF:
+        reply_protobuf(c);
+        break;
+    case OPENAPI_JSON:
+        openapi_reply_json(c);
+        break;
+    case OPENAPI_NEITHER:
+        status = status_new(406, "NotAcceptable",
+                            "only the following media types are accepted: application/json, "
+                            "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+                            &(struct status_about){0});
+        reply_json(c->x, 406, status, NULL);
+        break;
+    }
     return NULL;
 }

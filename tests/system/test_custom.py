@@ -132,6 +132,8 @@ def objects_are_checked_shaped_and_shown(m):
 def discovery_and_explain_know_the_kind(m):
     check("widgets" in m.ok("api-resources", "--api-group=shop.example.com"))
     check("widget.shop.example.com/one" in m.ok("get", "all", "-o", "name"))
+    found = m.read("/openapi/v2")["definitions"]["com.example.shop.v1.Widget"]
+    equal((found["properties"]["spec"]["required"], found["x-kubernetes-group-version-kind"][0]["kind"]), (["color"], "Widget"))
     out = m.ok("explain", "widget.spec.color")
     check("What it looks like." in out and "red" in out, out)
 

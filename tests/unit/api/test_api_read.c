@@ -1,5 +1,6 @@
 /* test_api_read.c - gets and lists: forms, selectors, pages, versions */
 
+#include "api/openapi_v2.h"
 #include "api/token.h"
 #include "api_world.h"
 #include "base/mem.h"
@@ -77,6 +78,52 @@ static void lists_what_is_selected(void **state)
     expect_message(&a, "/api/v1/namespaces/default/configmaps/none", 404,
                    "configmaps \"none\" not found");
     api_world_done(&a);
+}
+
+static void openapi_v2_has_the_form_that_the_client_prefers(void **state)
+{
+#define OLD "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+    static const struct {
+        const char *accept;
+        enum openapi_form form;
+    } cases[] = {
+        {NULL, OPENAPI_JSON},
+        {"", OPENAPI_JSON},
+        {"application/json", OPENAPI_JSON},
+        {"application/json, */*", OPENAPI_JSON},
+        {"*/*", OPENAPI_JSON},
+        {OLD, OPENAPI_PROTOBUF},
+        {"application/com.github.proto-openapi.spec.v2.v1.0+protobuf", OPENAPI_PROTOBUF},
+        {"application/json," OLD, OPENAPI_JSON},
+        {OLD ", application/json", OPENAPI_PROTOBUF},
+        {"application/json;q=0.5, " OLD ";q=0.9", OPENAPI_PROTOBUF},
+        {"application/json ; q=0.95," OLD ";q=0.9", OPENAPI_JSON},
+        {OLD ";q=0, Application/JSON;q=0.001", OPENAPI_JSON},
+        {"application/json;q=0", OPENAPI_NEITHER},
+        {"text/html, application/yaml", OPENAPI_NEITHER},
+        {"text/html, */*;q=0.1", OPENAPI_JSON},
+        {"application/json;q=junk," OLD, OPENAPI_JSON},
+        {",;,", OPENAPI_NEITHER},
+    };
+    AUTO(json_freep) json_t *refused = NULL;
+    AUTO(json_freep) json_t *json = NULL;
+    struct api_world a;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (openapi_v2_form(cases[i].accept) != cases[i].form)
+            fail_msg("%s", cases[i].accept);
+    api_world_init(&a, NULL);
+    refused = api_expect(&a, 406, (struct question){.target = "/openapi/v2", .accept = "text/x"});
+    json = api_expect(&a, 200, (struct question){.target = "/openapi/v2"});
+    assert_string_equal(json_text(json, "swagger"), "2.0");
+    assert_non_null(json_at(json, "definitions", "io.k8s.api.core.v1.Pod", "properties", "spec",
+                            "properties", "containers", NULL));
+    assert_string_equal(json_text_at(json, "paths", "/api/v1/nodes/{name}", "get", "responses",
+                                     "200", "schema", "$ref", NULL),
+                        "#/definitions/io.k8s.api.core.v1.Node");
+    api_world_done(&a);
+#undef OLD
 }
 
 static json_t *page(struct api_world *a, const char *more, const char *token)
@@ -478,6 +525,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_given_again_while_its_maker_says_so),
         cmocka_unit_test(lists_what_is_selected),
+        cmocka_unit_test(openapi_v2_has_the_form_that_the_client_prefers),
         cmocka_unit_test(pages_show_one_snapshot),
         cmocka_unit_test(pages_count_what_is_selected),
         cmocka_unit_test(refuses_tokens_that_it_did_not_make),
