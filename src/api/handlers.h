@@ -78,6 +78,7 @@ struct err *handle_requests(struct call *c);
 
 /* report.c */
 struct err *handle_report(struct call *c);
+struct err *handle_ps(struct call *c);
 /* Lists the namespaces whose jobs the caller may read; NULL: all. ERR_FORBIDDEN: none. */
 struct err *call_find_namespaces(const struct call *c, json_t **ret) MUST_CHECK;
 

@@ -7,6 +7,7 @@
  * says that another would be the same.
  */
 
+#include "access/authz.h"
 #include "api/handlers.h"
 #include "api/routes.h"
 #include "base/list.h"
@@ -220,11 +221,13 @@ static char *share_key(const struct call *c, const json_t *namespaces)
                       text_or_empty(c->who.user), c->who.is_admin, text_or_empty(seen));
 }
 
-struct err *handle_report(struct call *c)
+/* Answers with the report of the call's path. Takes the namespaces that the caller may see; NULL:
+ * all. */
+static struct err *report_answer(struct call *c, json_t *taken)
 {
     const struct report_maker *maker = core_report(c->core, c->route->path);
     AUTO(json_freep) json_t *parameters = json_object();
-    AUTO(json_freep) json_t *namespaces = NULL;
+    AUTO(json_freep) json_t *namespaces = taken;
     AUTO_FREE char *key = NULL;
     struct report_question q = {.user = c->who.user, .is_admin = c->who.is_admin};
     const char *kept = NULL;
@@ -232,7 +235,6 @@ struct err *handle_report(struct call *c)
 
     if (!maker)
         return not_found_path();
-    TRY(call_find_namespaces(c, &namespaces));
     TRY(read_parameters(c, parameters));
     key = share_key(c, namespaces);
     q.parameters = parameters;
@@ -264,4 +266,28 @@ struct err *handle_report(struct call *c)
     }
     share_join(s, c->x);
     return NULL;
+}
+
+struct err *handle_report(struct call *c)
+{
+    json_t *namespaces = NULL;
+
+    TRY(call_find_namespaces(c, &namespaces));
+    return report_answer(c, namespaces);
+}
+
+/* A page of `mete ps` shows pods and Jobs, to callers that may list both. */
+struct err *handle_ps(struct call *c)
+{
+    static const char *const groups[] = {"batch", ""};
+    static const char *const plurals[] = {"jobs", "pods"};
+    const char *ns = query_get(&c->query, "namespace");
+
+    for (size_t i = 0; i < COUNT(plurals); i++) {
+        const struct access a = {
+            .verb = "list", .kind = kind_find(groups[i], plurals[i]), .ns = ns && *ns ? ns : NULL};
+
+        TRY(authz_check(core_store(c->core), &c->who, &a));
+    }
+    return report_answer(c, NULL);
 }

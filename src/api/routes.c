@@ -85,6 +85,7 @@ const struct route routes[] = {
     INFO("/apis/mete.dev/v1/free", handle_report),
     INFO("/apis/mete.dev/v1/history", handle_report),
     INFO("/apis/mete.dev/v1/jobs", handle_report),
+    INFO("/apis/mete.dev/v1/ps", handle_ps),
     INFO("/apis/mete.dev/v1/recording", handle_report),
     INFO("/apis/mete.dev/v1/requests", handle_requests),
     INFO("/apis/mete.dev/v1/rollup", handle_report),

@@ -21,6 +21,14 @@ static inline bool report_may_show(const json_t *namespaces, const char *ns)
     return !namespaces || json_has_text(namespaces, ns);
 }
 
+/* Reads a number of 0 .. max; `fallback`: the parameter is absent. `*ret` changes on success only.
+ */
+struct err *report_number(const json_t *parameters, const char *key, int64_t fallback, int64_t max,
+                          size_t *ret) MUST_CHECK;
+/* ERR_BAD_REQUEST: a parameter is none of the `n` in `known`. */
+struct err *report_check_known(const json_t *parameters, const char *const *known,
+                               size_t n) MUST_CHECK;
+
 /* Exactly one of `e` and `report` is not NULL; both are borrowed. */
 typedef void (*report_done_fn)(void *arg, const struct err *e, const json_t *report);
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/vec.h"
+#include "kinds/job/job.h"
 #include "kinds/job/job_facts.h"
 #include "kinds/queue.h"
 
@@ -30,7 +31,10 @@ struct jobs_index {
     struct loop_timer *timer;
     struct store_watch *pods;
     struct store_watch *batches;
+    int64_t pods_seen; /* revisions that the watches have told */
+    int64_t batches_seen;
     struct jobs_entry *entries;
+    struct jobs_family *families;
     VEC(struct jobs_row) rows;
     VEC(uint32_t) spare;
     VEC(char) names;
@@ -62,6 +66,8 @@ void jobs_index_free(struct jobs_index *x)
 {
     struct jobs_entry *entry;
     struct jobs_entry *next_entry;
+    struct jobs_family *family;
+    struct jobs_family *next_family;
     struct jobs_word *word;
     struct jobs_word *next_word;
 
@@ -73,6 +79,10 @@ void jobs_index_free(struct jobs_index *x)
     map_each (handle, x->entries, entry, next_entry) {
         map_remove(handle, x->entries, entry); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
         free(entry);
+    }
+    map_each (handle, x->families, family, next_family) {
+        map_remove(handle, x->families, family); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
+        free(family);
     }
     map_each (handle, x->by_text, word, next_word) {
         map_remove(handle, x->by_text, word); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
@@ -122,6 +132,42 @@ size_t jobs_index_words(const struct jobs_index *x)
 const char *jobs_index_word(const struct jobs_index *x, uint32_t word)
 {
     return x->words.at[word]->text;
+}
+
+/* ---- families ---- */
+
+/* NULL: a pod of no Job. */
+static struct jobs_family *family_take(struct jobs_index *x, const json_t *tree, bool is_batch)
+{
+    const char *ns = text_or_empty(json_text_at(tree, "metadata", "namespace", NULL));
+    const char *uid = is_batch ? json_text_at(tree, "metadata", "uid", NULL)
+                               : json_text_at(tree, "metadata", "labels", JOB_UID_LABEL, NULL);
+    AUTO_FREE char *key = uid ? mem_format("%s/%s", ns, uid) : NULL;
+    struct jobs_family *family = NULL;
+
+    if (!key)
+        return NULL;
+    map_find_text(handle, x->families, key, family);
+    if (!family) {
+        family = mem_alloc(sizeof(*family) + strlen(key) + 1);
+        memcpy(family->key, key, strlen(key) + 1);
+        map_add(handle, x->families, family->key, strlen(family->key), family);
+    }
+    family->n_rows++;
+    return family;
+}
+
+static void family_leave(struct jobs_index *x, const struct jobs_row *row, bool is_batch)
+{
+    struct jobs_family *family = row->family;
+
+    if (!family)
+        return;
+    family->is_listed = family->is_listed && !is_batch;
+    if (--family->n_rows > 0)
+        return;
+    map_remove(handle, x->families, family);
+    free(family);
 }
 
 /* ---- rows ---- */
@@ -188,6 +234,7 @@ static struct jobs_entry *entry_make(struct jobs_index *x, const struct store_ke
 static void entry_drop(struct jobs_index *x, struct jobs_entry *entry)
 {
     x->dead_names += x->rows.at[entry->row].name_size;
+    family_leave(x, &x->rows.at[entry->row], entry->is_batch);
     x->rows.at[entry->row] = (struct jobs_row){0};
     vec_add(&x->spare, entry->row);
     map_remove(handle, x->entries, entry);
@@ -221,11 +268,16 @@ static void row_fill(struct jobs_index *x, struct jobs_row *row, const json_t *t
     row->state = state_of(job.state);
 }
 
-/* Pods of a Job are told by their Job. */
-static bool is_part(const json_t *tree)
+static void row_join(struct jobs_index *x, struct jobs_row *row, const json_t *tree, bool is_batch)
 {
-    return json_text_at(tree, "metadata", "labels", "batch.kubernetes.io/controller-uid", NULL) !=
-           NULL;
+    struct jobs_family *family = family_take(x, tree, is_batch);
+
+    family_leave(x, row, is_batch);
+    row->family = family;
+    if (!family || !is_batch)
+        return;
+    family->is_listed = true;
+    family->is_ended = row->state == JOBS_FINISHED || row->state == JOBS_FAILED;
 }
 
 static void index_put(struct jobs_index *x, const struct store_object *o, bool is_batch)
@@ -234,7 +286,7 @@ static void index_put(struct jobs_index *x, const struct store_object *o, bool i
     AUTO(json_freep) json_t *tree = NULL;
     AUTO(err_freep) struct err *e = objects_decode_shared(x->objects, o, &tree);
 
-    if (e || (!is_batch && is_part(tree))) {
+    if (e) {
         if (entry)
             entry_drop(x, entry);
         return;
@@ -242,6 +294,7 @@ static void index_put(struct jobs_index *x, const struct store_object *o, bool i
     if (!entry)
         entry = entry_make(x, &o->key, is_batch);
     row_fill(x, &x->rows.at[entry->row], tree);
+    row_join(x, &x->rows.at[entry->row], tree, is_batch);
     x->rows.at[entry->row].entry = entry;
 }
 
@@ -262,14 +315,18 @@ static void index_change(struct jobs_index *x, const struct store_change *change
 
 static void on_pod(void *arg, const struct store_change *change, int64_t revision)
 {
-    (void)revision;
-    index_change(arg, change, false);
+    struct jobs_index *x = arg;
+
+    x->pods_seen = change ? x->pods_seen : revision;
+    index_change(x, change, false);
 }
 
 static void on_batch(void *arg, const struct store_change *change, int64_t revision)
 {
-    (void)revision;
-    index_change(arg, change, true);
+    struct jobs_index *x = arg;
+
+    x->batches_seen = change ? x->batches_seen : revision;
+    index_change(x, change, true);
 }
 
 /* ---- the first walk ---- */
@@ -326,23 +383,42 @@ static void index_walk(void *arg)
         index_made(x);
 }
 
-static struct err *index_begin(struct jobs_index *x)
+struct err *jobs_index_make(struct jobs_index *x)
 {
     int64_t now = store_revision(x->store);
 
     if (x->pods && x->batches)
         return NULL;
-    if (!x->pods)
+    if (!x->pods) {
         TRY(store_watch_new(x->store, &jobs_pods, now, on_pod, x, &x->pods));
+        x->pods_seen = now;
+    }
     TRY(store_watch_new(x->store, &jobs_batches, now, on_batch, x, &x->batches));
+    x->batches_seen = now;
     x->walked = &jobs_pods;
     x->timer = loop_timer_new(x->loop, index_walk, x);
+    loop_timer_set(x->timer, 0);
     return NULL;
+}
+
+bool jobs_index_is_made(const struct jobs_index *x)
+{
+    return x->is_made;
+}
+
+int64_t jobs_index_revision(const struct jobs_index *x)
+{
+    return x->pods_seen < x->batches_seen ? x->pods_seen : x->batches_seen;
+}
+
+struct store *jobs_index_store(const struct jobs_index *x)
+{
+    return x->store;
 }
 
 struct err *jobs_index_wait(struct jobs_index *x, struct jobs_wait *w)
 {
-    TRY(index_begin(x));
+    TRY(jobs_index_make(x));
     LIST_ADD(x->waits, w);
     loop_timer_set(x->timer, 0);
     return NULL;

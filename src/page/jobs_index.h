@@ -2,8 +2,9 @@
  * jobs_index.h - every job in a few words of memory, for lists that are filtered, sorted and
  * counted
  *
- * A job is a batch/v1 Job, or a pod that belongs to none. The index is made when it is first asked
- * for, in small steps, and then follows the store.
+ * A job is a batch/v1 Job, or a pod that belongs to none. Pods of Jobs have rows, too, which lists
+ * of jobs skip while the Job is listed. The index is made when it is first asked for, in small
+ * steps, and then follows the store.
  */
 #pragma once
 
@@ -33,8 +34,18 @@ struct jobs_entry {
     char key[]; /* "p" or "j", namespace, '/', name; NUL in between */
 };
 
+/* A Job and its pods. */
+struct jobs_family {
+    struct map_handle handle;
+    size_t n_rows;
+    bool is_listed; /* the Job has a row */
+    bool is_ended;  /* the Job is finished or failed */
+    char key[];     /* namespace, '/', uid of the Job */
+};
+
 struct jobs_row {
     const struct jobs_entry *entry; /* NULL: the row is free */
+    struct jobs_family *family;     /* of a Job, and of a Job's pod; NULL: another pod */
     int64_t id;
     int64_t created_ns;
     int64_t started_ns;
@@ -47,6 +58,12 @@ struct jobs_row {
     uint8_t name_size;
     uint8_t state; /* enum jobs_state */
 };
+
+/* Is it a pod of a Job? */
+static inline bool jobs_row_is_part(const struct jobs_row *row)
+{
+    return row->family && !row->entry->is_batch;
+}
 
 /* The present use of gpus by a pod on a node: 1,000 is all of one gpu; -1: unknown. `of` is NULL
  * where nobody knows. */
@@ -70,6 +87,12 @@ struct jobs_wait {
 };
 struct err *jobs_index_wait(struct jobs_index *x, struct jobs_wait *w) MUST_CHECK;
 void jobs_index_forget(struct jobs_index *x, struct jobs_wait *w);
+/* Begins to make the index, unless it is made or being made. */
+struct err *jobs_index_make(struct jobs_index *x) MUST_CHECK;
+bool jobs_index_is_made(const struct jobs_index *x);
+/* Of an index that is made: the last revision whose changes it has. */
+int64_t jobs_index_revision(const struct jobs_index *x);
+struct store *jobs_index_store(const struct jobs_index *x);
 struct loop *jobs_index_loop(const struct jobs_index *x);
 
 /* All rows, free ones, too; until the next turn of the loop. */

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "kinds/job/job_facts.h"
 #include "kinds/queue.h"
+#include "page/row_heap.h"
 
 enum {
     ROWS_A_STEP = 65536,
@@ -75,7 +76,7 @@ struct report {
     size_t counts[JOBS_STATES];
     VEC(uint8_t) may_show;      /* by word: 0 unknown, 1 yes, 2 no */
     VEC(struct queue_sum) sums; /* by word */
-    VEC(uint32_t) best;         /* a heap: the worst row first */
+    struct row_heap best;
 };
 
 static void report_free(struct report *r)
@@ -85,7 +86,7 @@ static void report_free(struct report *r)
     json_decref(r->namespaces);
     vec_done(&r->may_show);
     vec_done(&r->sums);
-    vec_done(&r->best);
+    row_heap_done(&r->best);
     free(r->lower);
     free(r);
 }
@@ -133,22 +134,6 @@ static struct err *read_order(const char *text, struct report *r)
                    text);
 }
 
-static struct err *read_number(const json_t *parameters, const char *key, int64_t fallback,
-                               int64_t max, size_t *ret)
-{
-    const char *text = json_text(parameters, key);
-    int64_t n = fallback;
-
-    if (text) {
-        struct err *e = num_parse_int64(str_of(text), 0, max, &n);
-
-        if (e)
-            return err_wrap(e, "%s", key);
-    }
-    *ret = (size_t)n;
-    return NULL;
-}
-
 static void read_text(struct report *r)
 {
     const char *text = json_text_filled(r->parameters, "q");
@@ -168,21 +153,12 @@ static struct err *question_read(struct report *r)
 {
     static const char *const known[] = {"state", "namespace", "user",   "queue",
                                         "q",     "sort",      "offset", "limit"};
-    const char *key;
-    json_t *value;
 
-    json_object_foreach (r->parameters, key, value) {
-        bool is_known = false;
-
-        for (size_t i = 0; i < COUNT(known); i++)
-            is_known |= text_equal(key, known[i]);
-        if (!is_known)
-            return err_new(ERR_BAD_REQUEST, "unknown parameter \"%.64s\"", key);
-    }
+    TRY(report_check_known(r->parameters, known, COUNT(known)));
     TRY(read_states(json_text(r->parameters, "state"), &r->states));
     TRY(read_order(json_text_filled(r->parameters, "sort"), r));
-    TRY(read_number(r->parameters, "offset", 0, OFFSET_MAX, &r->offset));
-    TRY(read_number(r->parameters, "limit", LIMIT_DEFAULT, LIMIT_MAX, &r->limit));
+    TRY(report_number(r->parameters, "offset", 0, OFFSET_MAX, &r->offset));
+    TRY(report_number(r->parameters, "limit", LIMIT_DEFAULT, LIMIT_MAX, &r->limit));
     read_text(r);
     return NULL;
 }
@@ -253,7 +229,7 @@ static bool may_show(struct report *r, uint32_t ns)
 
 static bool row_fits(struct report *r, const struct jobs_row *row)
 {
-    if (!row->entry || !may_show(r, row->ns))
+    if (!row->entry || jobs_row_is_part(row) || !may_show(r, row->ns))
         return false;
     if (!is_wanted(&r->ns, row->ns) || !is_wanted(&r->user, row->user) ||
         !is_wanted(&r->queue, row->queue))
@@ -297,8 +273,9 @@ static int compare_rows(const struct report *r, const struct jobs_row *a, const 
 }
 
 /* Does row `a` stand before row `b` in the list? Equal rows: the newest first. */
-static bool is_before(const struct report *r, uint32_t a, uint32_t b)
+static bool is_before(const void *report, uint32_t a, uint32_t b)
 {
+    const struct report *r = report;
     const struct jobs_row *x = &r->rows[a];
     const struct jobs_row *y = &r->rows[b];
     int order = !x->entry || !y->entry ? 0 : compare_rows(r, x, y);
@@ -306,57 +283,6 @@ static bool is_before(const struct report *r, uint32_t a, uint32_t b)
     if (order != 0)
         return r->is_backwards ? order > 0 : order < 0;
     return x->id != y->id ? x->id > y->id : a < b;
-}
-
-static void heap_sink(struct report *r, size_t i, size_t n)
-{
-    uint32_t *at = r->best.at;
-
-    for (;;) {
-        size_t worst = i;
-
-        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
-            if (is_before(r, at[worst], at[child]))
-                worst = child;
-        if (worst == i)
-            return;
-        uint32_t moved = at[i];
-
-        at[i] = at[worst];
-        at[worst] = moved;
-        i = worst;
-    }
-}
-
-static void heap_add(struct report *r, uint32_t row)
-{
-    size_t i = r->best.n;
-
-    if (r->best.n == r->offset + r->limit) {
-        if (r->best.n == 0 || !is_before(r, row, r->best.at[0]))
-            return;
-        r->best.at[0] = row;
-        heap_sink(r, 0, r->best.n);
-        return;
-    }
-    vec_add(&r->best, row);
-    while (i > 0 && is_before(r, r->best.at[(i - 1) / 2], row)) {
-        r->best.at[i] = r->best.at[(i - 1) / 2];
-        i = (i - 1) / 2;
-        r->best.at[i] = row;
-    }
-}
-
-/* Brings the heap into the order of the list. */
-static void heap_sort(struct report *r)
-{
-    for (size_t n = r->best.n; n > 1; n--) {
-        uint32_t worst = r->best.at[0];
-
-        r->best.at[0] = r->best.at[n - 1];
-        r->best.at[n - 1] = worst;
-        heap_sink(r, 0, n - 1);
-    }
 }
 
 static void count_queue(struct report *r, const struct jobs_row *row)
@@ -390,7 +316,7 @@ static void row_look(struct report *r, uint32_t i)
     if (r->states && !(r->states & (1U << row->state)))
         return;
     r->total++;
-    heap_add(r, i);
+    row_heap_add(&r->best, i);
 }
 
 /* ---- the answer ---- */
@@ -476,7 +402,7 @@ static json_t *report_tree(struct report *r)
     json_t *counts;
     json_t *items;
 
-    heap_sort(r);
+    row_heap_sort(&r->best);
     json_put_text(o, "apiVersion", "mete.dev/v1");
     json_put_text(o, "kind", "JobList");
     json_put_int(o, "total", (int64_t)r->total);
@@ -486,8 +412,8 @@ static json_t *report_tree(struct report *r)
         json_put_int(counts, jobs_state_names[i], (int64_t)r->counts[i]);
     json_put(o, "queues", queues_tree(r));
     items = json_array_at(o, "items");
-    for (size_t i = r->offset; i < r->best.n; i++) {
-        const struct jobs_row *row = &r->rows[r->best.at[i]];
+    for (size_t i = r->offset; i < r->best.rows.n; i++) {
+        const struct jobs_row *row = &r->rows[r->best.rows.at[i]];
         AUTO(json_freep) json_t *object = row->entry ? jobs_index_object(r->index, row) : NULL;
 
         if (object)
@@ -540,6 +466,7 @@ struct err *jobs_report_begin(void *arg, const struct report_question *q, report
     r->arg = done_arg;
     r->wait = (struct jobs_wait){.fn = report_on_made, .arg = r};
     e = question_read(r);
+    r->best = (struct row_heap){.max = r->offset + r->limit, .is_before = is_before, .arg = r};
     if (!e)
         e = jobs_index_wait(r->index, &r->wait);
     if (e) {

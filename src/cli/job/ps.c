@@ -7,109 +7,65 @@
 #include "cli/job/batch.h"
 #include "cli/job/jobs.h"
 #include "cli/term/output.h"
-#include "kinds/queue.h"
+#include "kinds/job/job_item.h"
 
 enum {
     LIMIT_TABLE = 50,
+    PAGE_MAX = 500,
     SKIP_MAX = 4000 /* bytes of uids in one request */
 };
 
 /* Waiting: time since submission. Running: since the start. Ended: from start to end. */
-static json_t *time_of(const struct job *job, int64_t now_ns)
+static json_t *time_of(const json_t *status, int64_t now_ns)
 {
+    static const char *const ended[] = {"finished", "failed"};
     char text[STAMP_TEXT_SIZE];
-    int64_t from_ns = job->started_ns ? job->started_ns : job->created_ns;
-    int64_t to_ns = job->is_ended ? job->ended_ns : now_ns;
+    int64_t created_ns = stamp_or(json_text(status, "submittedAt"), 0);
+    int64_t from_ns = stamp_or(json_text(status, "startedAt"), created_ns);
+    int64_t to_ns = now_ns;
 
+    for (size_t i = 0; i < COUNT(ended); i++)
+        if (text_equal(json_text(status, "state"), ended[i]))
+            to_ns = stamp_or(json_text(status, "endedAt"), 0);
     if (from_ns == 0 || to_ns < from_ns)
         return json_null();
     stamp_format_age(to_ns - from_ns, text);
     return json_string(text);
 }
 
-static const char *queue_name_of(const json_t *job)
+static void add_cell(json_t *row, const json_t *object, const char *key)
 {
-    const char *queue = queue_of(job);
+    json_t *cell = json_object_get(object, key);
 
-    return queue ? queue : QUEUE_DEFAULT;
+    (void)json_array_append_new(row, cell ? json_incref(cell) : json_null());
 }
 
-static json_t *ps_row(const json_t *pod, bool has_ns, int64_t now_ns)
+/* The row of an item (kinds/job/job_item.h). */
+static json_t *ps_row(const json_t *item, bool has_ns, int64_t now_ns)
 {
-    struct job job = job_of(pod);
+    const json_t *spec = json_object_get(item, "spec");
+    const json_t *status = json_object_get(item, "status");
+    const json_t *cells = json_object_get(item, "cells");
     json_t *row = json_array();
 
-    (void)json_array_append_new(row, json_text_new(job.id));
+    add_cell(row, spec, "jobId");
     if (has_ns)
-        (void)json_array_append_new(row, json_text_new(job.ns));
-    (void)json_array_append_new(row, json_text_new(job.name));
-    (void)json_array_append_new(row, json_text_new(job.user));
-    (void)json_array_append_new(row, json_text_new(queue_name_of(pod)));
-    (void)json_array_append_new(row, json_text_new(job.state));
-    (void)json_array_append_new(row, job_gpus_cell(&job));
-    (void)json_array_append_new(row, json_text_new(job.node));
-    (void)json_array_append_new(row, time_of(&job, now_ns));
-    (void)json_array_append_new(
-        row, job.exit_code >= 0 && job.is_ended ? json_integer(job.exit_code) : json_null());
-    (void)json_array_append_new(row, json_text_new(*job.reason ? job.reason : job.progress));
+        add_cell(row, json_object_get(item, "metadata"), "namespace");
+    add_cell(row, json_object_get(item, "metadata"), "name");
+    add_cell(row, spec, "user");
+    add_cell(row, spec, "queue");
+    add_cell(row, status, "state");
+    add_cell(row, cells, "gpus");
+    add_cell(row, status, "node");
+    (void)json_array_append_new(row, time_of(status, now_ns));
+    add_cell(row, status, "exitCode");
+    add_cell(row, cells, "reason");
     return row;
-}
-
-/* Counts of the Job's pods. New reference. */
-static json_t *pods_of(const json_t *job)
-{
-    static const char *const counts[] = {"active", "ready", "succeeded", "failed", "terminating"};
-    const json_t *completions = json_at(job, "spec", "completions", NULL);
-    json_t *pods = json_object();
-
-    if (completions)
-        json_put_int(pods, "completions", json_integer_value(completions));
-    else
-        json_put(pods, "completions", json_null());
-    for (size_t i = 0; i < COUNT(counts); i++)
-        json_put_int(pods, counts[i], json_int_at(job, "status", counts[i], NULL));
-    return pods;
 }
 
 static const char *prefix_of(const json_t *object)
 {
     return json_object_get(json_object_get(object, "status"), "pods") ? "job" : "pod";
-}
-
-/* The job in json and yaml: numbers in plain units, null for unknown. New reference. */
-static json_t *ps_object(const json_t *pod)
-{
-    struct job job = job_of(pod);
-    json_t *object = json_object();
-    json_t *metadata = json_object_at(object, "metadata");
-    json_t *status = json_object();
-    AUTO_FREE char *devices = gpu_asks_format(&job.asks);
-    char stamp[STAMP_TEXT_SIZE];
-
-    json_put_text(object, "apiVersion", "mete.dev/v1");
-    json_put_text(object, "kind", "Job");
-    json_put_text(metadata, "name", job.name);
-    json_put_text(metadata, "namespace", job.ns);
-    json_put_text(metadata, "uid", json_text_at(pod, "metadata", "uid", NULL));
-    json_put(object, "spec",
-             json_pack("{s:s, s:o, s:o, s:I, s:s}", "queue", queue_name_of(pod), "jobId",
-                       json_text_new(job.id), "user", json_text_new(job.user), "gpus",
-                       (json_int_t)gpu_asks_count(&job.asks), "devices", devices));
-    json_put(object, "status", status);
-    if (batch_is(pod))
-        json_put(status, "pods", pods_of(pod));
-    json_put_text(status, "state", job.state);
-    json_put(status, "reason", json_text_new(job.reason));
-    json_put(status, "node", json_text_new(job.node));
-    json_put(status, "exitCode",
-             job.is_ended && job.exit_code >= 0 ? json_integer(job.exit_code) : json_null());
-    stamp_format(job.created_ns, stamp);
-    json_put(status, "submittedAt", job.created_ns ? json_string(stamp) : json_null());
-    stamp_format(job.started_ns, stamp);
-    json_put(status, "startedAt", job.started_ns ? json_string(stamp) : json_null());
-    stamp_format(job.ended_ns, stamp);
-    json_put(status, "endedAt", job.ended_ns ? json_string(stamp) : json_null());
-    return object;
 }
 
 static void ps_columns(struct listing *l, bool has_ns)
@@ -127,6 +83,23 @@ static void ps_columns(struct listing *l, bool has_ns)
     listing_column(l, "#EXIT");
     listing_column(l, "REASON");
 }
+
+/* What is listed. */
+struct ps_list {
+    json_t *items; /* kinds/job/job_item.h */
+    int64_t more;  /* jobs that are left out; -1: unknown */
+};
+
+/* 0: all. */
+static int64_t limit_of(const struct cli *c)
+{
+    enum output_format format = output_format_of(c->in);
+
+    return flag_count(c->in, "limit",
+                      format == OUTPUT_TABLE || format == OUTPUT_WIDE ? LIMIT_TABLE : 0);
+}
+
+/* ---- lists of Jobs and pods ---- */
 
 static char *base_path(struct cli *c, struct session *s, const char *api, const char *resource)
 {
@@ -166,7 +139,6 @@ static struct err *list_pods(struct cli *c, struct session *s, const struct buf 
 {
     static const char active[] =
         "&fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed";
-    enum output_format format = output_format_of(c->in);
     AUTO_FREE char *base = base_path(c, s, "/api/v1", "pods");
     AUTO(buf_done) struct buf path = {0};
     struct list_query q = {0};
@@ -181,14 +153,13 @@ static struct err *list_pods(struct cli *c, struct session *s, const struct buf 
     if (!flag_switch(c->in, "all"))
         buf_add_text(&path, active);
     q.path = path.at;
-    q.limit = flag_count(c->in, "limit",
-                         format == OUTPUT_TABLE || format == OUTPUT_WIDE ? LIMIT_TABLE : 0);
+    q.limit = limit_of(c);
     return session_list(s, &q, ret);
 }
 
-static int64_t id_of(const json_t *pod)
+static int64_t id_of(const json_t *item)
 {
-    const char *id = job_of(pod).id;
+    const char *id = text_or_empty(json_text_at(item, "spec", "jobId", NULL));
     int64_t n = 0;
 
     while (*id >= '0' && *id <= '9' && n < INT64_MAX / 10 - 1)
@@ -197,7 +168,7 @@ static int64_t id_of(const json_t *pod)
 }
 
 /* Orders by job number: the oldest first. */
-static int compare_pods(const void *a, const void *b)
+static int compare_items(const void *a, const void *b)
 {
     int64_t x = id_of(*(json_t *const *)a);
     int64_t y = id_of(*(json_t *const *)b);
@@ -205,22 +176,97 @@ static int compare_pods(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void ps_fill(struct listing *l, const json_t *jobs, bool has_ns, int64_t now_ns)
+/* Lists Jobs and pods, and makes the items here: from a server that has no list of jobs. */
+static struct err *list_objects(struct cli *c, struct session *s, struct ps_list *ret)
 {
+    AUTO(json_freep) json_t *jobs = json_array();
+    AUTO(buf_done) struct buf skip = {0};
+    struct list_result list = {0};
     VEC(json_t *) sorted = {0};
     json_t *job;
     size_t i;
 
+    TRY(list_batch(c, s, jobs, &skip));
+    TRY(list_pods(c, s, &skip, &list));
+    (void)json_array_extend(jobs, json_object_get(list.first, "items")); /* both are arrays */
+    json_decref(list.first);
     json_array_foreach (jobs, i, job)
-        vec_add(&sorted, job);
+        vec_add(&sorted, job_item(job));
     if (sorted.n > 1)
-        qsort(sorted.at, sorted.n, sizeof(*sorted.at), compare_pods);
-    VEC_EACH (&sorted, at) {
-        AUTO(json_freep) json_t *object = ps_object(*at);
-
-        listing_add(l, ps_row(*at, has_ns, now_ns), object);
-    }
+        qsort(sorted.at, sorted.n, sizeof(*sorted.at), compare_items);
+    VEC_EACH (&sorted, item)
+        (void)json_array_append_new(ret->items, *item); /* a tree of its own: cannot fail */
     vec_done(&sorted);
+    ret->more = list.more;
+    return NULL;
+}
+
+/* ---- the server's list ---- */
+
+static char *page_path(struct cli *c, struct session *s, int64_t limit, const char *after)
+{
+    struct buf path = {0};
+
+    buf_printf(&path, "/apis/mete.dev/v1/ps?limit=%" PRId64, limit);
+    if (flag_switch(c->in, "all"))
+        buf_add_text(&path, "&all=true");
+    if (!flag_switch(c->in, "all-namespaces"))
+        buf_printf(&path, "&namespace=%s", session_namespace(s));
+    if (after) {
+        buf_add_text(&path, "&after=");
+        client_add_escaped(&path, str_of(after));
+    }
+    return buf_steal(&path);
+}
+
+/* `*ret_is_made` false: the server has no list of jobs, or none for this user, or not yet. */
+static struct err *list_made(struct cli *c, struct session *s, struct ps_list *ret,
+                             bool *ret_is_made)
+{
+    AUTO(json_freep) json_t *page = NULL;
+    int64_t limit = limit_of(c);
+    const char *after = NULL;
+
+    do {
+        int64_t left = limit - (int64_t)json_array_size(ret->items);
+        AUTO_FREE char *path =
+            page_path(c, s, limit > 0 && left < PAGE_MAX ? left : PAGE_MAX, after);
+        struct err *e;
+
+        json_decref(TAKE(page));
+        e = session_get(s, path, &page);
+        if (e && json_array_size(ret->items) == 0 &&
+            (err_code(e) == ERR_NOT_FOUND || err_code(e) == ERR_FORBIDDEN)) {
+            err_free(e);
+            return NULL;
+        }
+        if (e)
+            return e;
+        if (!json_bool(page, "isMade", false)) { /* also: restarted between two pages */
+            (void)json_array_clear(ret->items);  /* an array: cannot fail */
+            return NULL;
+        }
+        (void)json_array_extend(ret->items, json_object_get(page, "items")); /* both are arrays */
+        ret->more = json_int(page, "more", 0);
+        after = json_text(page, "after");
+    } while (after && (limit == 0 || (int64_t)json_array_size(ret->items) < limit));
+    *ret_is_made = true;
+    return NULL;
+}
+
+/* ---- the table ---- */
+
+static void ps_fill(struct listing *l, const json_t *items, bool has_ns, int64_t now_ns)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach (items, i, item) {
+        json_t *row = ps_row(item, has_ns, now_ns);
+
+        (void)json_object_del(item, "cells");
+        listing_add(l, row, item);
+    }
 }
 
 static void say_rest(struct cli *c, const struct listing *l, int64_t more)
@@ -236,22 +282,21 @@ static void say_rest(struct cli *c, const struct listing *l, int64_t more)
 static struct err *ps_run(struct cli *c)
 {
     AUTO(session_freep) struct session *s = NULL;
-    AUTO(json_freep) json_t *jobs = json_array();
-    AUTO(buf_done) struct buf skip = {0};
-    struct list_result list = {0};
+    AUTO(json_freep) json_t *items = json_array();
+    struct ps_list list = {.items = items};
     struct listing l;
     bool has_ns = flag_switch(c->in, "all-namespaces");
+    bool is_made = false;
     struct err *e;
 
     TRY(session_open(c, &s));
-    TRY(list_batch(c, s, jobs, &skip));
-    TRY(list_pods(c, s, &skip, &list));
-    (void)json_array_extend(jobs, json_object_get(list.first, "items")); /* both are arrays */
-    json_decref(list.first);
+    TRY(list_made(c, s, &list, &is_made));
+    if (!is_made)
+        TRY(list_objects(c, s, &list));
     listing_init(&l, "JobList");
     l.prefix_of = prefix_of;
     ps_columns(&l, has_ns);
-    ps_fill(&l, jobs, has_ns, loop_wall_ns(session_loop(s)));
+    ps_fill(&l, items, has_ns, loop_wall_ns(session_loop(s)));
     e = listing_print(c, &l);
     if (!e)
         say_rest(c, &l, list.more);

@@ -39,6 +39,7 @@
 #include "node/net/net_config.h"
 #include "page/jobs_report.h"
 #include "page/page.h"
+#include "page/ps_report.h"
 #include "slurm/rest.h"
 #include "store/storage.h"
 #include "store/store.h"
@@ -326,6 +327,10 @@ static void open_page(struct server *s, const char *url, const char *host_name)
     vec_add(&s->reports, (struct report_maker){.path = JOBS_REPORT_PATH,
                                                .begin = jobs_report_begin,
                                                .cancel = jobs_report_cancel,
+                                               .arg = s->jobs});
+    vec_add(&s->reports, (struct report_maker){.path = PS_REPORT_PATH,
+                                               .begin = ps_report_begin,
+                                               .cancel = ps_report_cancel,
                                                .arg = s->jobs});
     if (!colon)
         return;
