@@ -20,6 +20,18 @@ struct owner *gc_owner_find(struct gc *gc, const char *uid)
     return owner;
 }
 
+struct dependent *gc_dependent_find(struct gc *gc, const struct kind *k, const char *ns,
+                                    const char *name)
+{
+    const struct store_key key = objects_key(k, ns, name);
+    AUTO_FREE char *id = mem_format("%s|%s|%s|%s", key.group, key.resource, key.ns, key.name);
+    struct dependent *d = NULL;
+
+    if (gc->dependents)
+        map_find_text(handle, gc->dependents, id, d);
+    return d;
+}
+
 static struct owner *owner_make(struct gc *gc, const char *uid)
 {
     struct owner *owner = gc_owner_find(gc, uid);

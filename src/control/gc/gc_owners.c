@@ -170,6 +170,45 @@ static bool is_blocking(const struct dependent *d, const struct owner *owner)
     return false;
 }
 
+enum {
+    CIRCLE_STEPS = 256 /* more owners than that are not looked at */
+};
+
+/* Does the deletion of an owner of `d` wait for `goal`, perhaps through others that wait? */
+static bool waits_for(struct gc *gc, const struct dependent *d, const struct dependent *goal,
+                      int *steps)
+{
+    for (size_t i = 0; i < d->links.n && --*steps > 0; i++) {
+        const struct owner *owner = d->links.at[i].owner;
+        const struct dependent *up =
+            owner->waiting_kind && d->links.at[i].is_blocking
+                ? gc_dependent_find(gc, owner->waiting_kind, owner->waiting_ns, owner->waiting_name)
+                : NULL;
+
+        if (up && (up == goal || waits_for(gc, up, goal, steps)))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Objects that own each other wait for each other for ever, once all are deleted: so the references
+ * of one of them block no longer. Kubernetes' collector does the same.
+ */
+static struct err *break_circle(struct gc *gc, const struct work *w, const json_t *object)
+{
+    const struct dependent *d = gc_dependent_find(gc, w->kind, w->ns, w->name);
+    AUTO(json_freep)
+    json_t *references = json_deep_copy(json_at(object, "metadata", "ownerReferences", NULL));
+    int steps = CIRCLE_STEPS;
+
+    if (!d || !waits_for(gc, d, d, &steps))
+        return NULL;
+    for (size_t i = 0; i < json_array_size(references); i++)
+        json_put_bool(json_array_get(references, i), "blockOwnerDeletion", false);
+    return gc_patch(gc, w->kind, NULL, object, owners_patch(references));
+}
+
 static struct err *owner_foreground(struct gc *gc, const struct work *w, const json_t *object)
 {
     struct owner *owner = gc_owner_find(gc, json_text_at(object, "metadata", "uid", NULL));
@@ -184,7 +223,7 @@ static struct err *owner_foreground(struct gc *gc, const struct work *w, const j
     if (!is_blocked)
         return drop_finalizer(gc, w->kind, object, "foregroundDeletion");
     wait_for_dependents(owner, w);
-    return NULL;
+    return break_circle(gc, w, object);
 }
 
 struct err *gc_look_at_owner(struct gc *gc, const struct work *w)

@@ -122,6 +122,9 @@ void gc_index_put(struct gc *gc, const struct kind *k, const struct store_object
                   const json_t *object);
 void gc_index_remove(struct gc *gc, const struct store_object *o);
 struct owner *gc_owner_find(struct gc *gc, const char *uid);
+/* NULL: the object has no owner references. */
+struct dependent *gc_dependent_find(struct gc *gc, const struct kind *k, const char *ns,
+                                    const char *name);
 /* Enqueues the dependents of `uid`. */
 void gc_wake_dependents(struct gc *gc, const char *uid);
 void gc_index_done(struct gc *gc);

@@ -221,6 +221,68 @@ static void foreground_does_not_wait_for_the_others(void **state)
     world_done(&w);
 }
 
+/* Adds an owner to an object that exists. */
+static void own(struct world *w, const char *name, const char *owner)
+{
+    AUTO(json_freep) json_t *there = world_get(w, CONFIG(owner));
+    AUTO_FREE char *patch = mem_format(
+        "{'metadata':{'ownerReferences':[{'apiVersion':'v1','kind':'ConfigMap','name':'%s',"
+        "'uid':'%s','blockOwnerDeletion':true}]}}",
+        owner, json_text_at(there, "metadata", "uid", NULL));
+
+    world_must(world_patch(w, CONFIG(name), patch, NULL));
+}
+
+static void objects_that_own_each_other_go(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+
+    (void)state;
+    for (size_t n = 1; n <= 3; n++) { /* of `n` objects, `deleted` are deleted by the user */
+        for (size_t deleted = 1; deleted <= n; deleted++) {
+            struct world w;
+            struct gc *gc;
+
+            world_init(&w, 1);
+            gc = start(&w, NULL);
+            for (size_t i = 0; i < n; i++)
+                add(&w, names[i], NULL, "");
+            for (size_t i = 0; i < n; i++)
+                own(&w, names[i], names[(i + n - 1) % n]);
+            for (size_t i = 0; i < deleted && is_there(&w, names[i]); i++)
+                drop(&w, names[i], "Foreground");
+            sim_loop_run(w.loop);
+            for (size_t i = 0; i < n; i++)
+                assert_false(is_there(&w, names[i]));
+            gc_free(gc);
+            world_done(&w);
+        }
+    }
+}
+
+static void foreground_goes_up_a_chain(void **state)
+{
+    struct world w;
+    struct gc *gc;
+
+    (void)state;
+    world_init(&w, 1);
+    gc = start(&w, NULL);
+    add(&w, "top", NULL, "");
+    add(&w, "upper", "top", ",'blockOwnerDeletion':true");
+    add(&w, "lower", "upper", ",'blockOwnerDeletion':true");
+    add(&w, "leaf", "lower", ",'blockOwnerDeletion':true");
+    world_must(world_patch(&w, CONFIG("leaf"), "{'metadata':{'finalizers':['x.io/y']}}", NULL));
+    drop(&w, "top", "Foreground");
+    sim_loop_advance(w.loop, 60 * SEC);
+    assert_true(is_there(&w, "top") && is_there(&w, "upper") && is_there(&w, "lower"));
+    world_must(world_patch(&w, CONFIG("leaf"), "{'metadata':{'finalizers':[]}}", NULL));
+    sim_loop_run(w.loop);
+    assert_false(is_there(&w, "lower") || is_there(&w, "upper") || is_there(&w, "top"));
+    gc_free(gc);
+    world_done(&w);
+}
+
 static void a_namespace_goes_when_it_is_empty(void **state)
 {
     struct target ns = {.kind = "namespaces", .name = "team"};
@@ -431,6 +493,8 @@ int main(void)
         cmocka_unit_test(orphaning_cuts_the_references),
         cmocka_unit_test(foreground_waits_for_what_blocks),
         cmocka_unit_test(foreground_does_not_wait_for_the_others),
+        cmocka_unit_test(objects_that_own_each_other_go),
+        cmocka_unit_test(foreground_goes_up_a_chain),
         cmocka_unit_test(a_namespace_goes_when_it_is_empty),
         cmocka_unit_test(old_events_go),
         cmocka_unit_test(pods_of_a_removed_node_fail_after_a_while),
