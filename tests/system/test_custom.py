@@ -273,6 +273,7 @@ def test_versions():
         place = "/apis/old.example.com/{}/namespaces/default/boxes/a".format
         equal([m.read(place(v))["apiVersion"] for v in ("v1", "v1beta1")], ["old.example.com/v1", "old.example.com/v1beta1"])
         equal(json.loads(m.ok("get", "boxes", "-o", "json"))["items"][0]["apiVersion"], "old.example.com/v1")
+        applies_in_any_version(m, place)
         m.ok("apply", "-f", "-", stdin=versions("v1", {"color": {"type": "string", "default": "red"}}))
         wait(lambda: m.read(place("v1"))["spec"] == {"size": 1, "color": "red"}, "the default of today")
         equal(m.object("crd", "boxes.old.example.com")["status"]["storedVersions"], ["v1beta1", "v1"])
@@ -286,6 +287,25 @@ def test_versions():
         check(m.read(place("v1beta1")) is None)
         m.ok("patch", "boxes.v1.old.example.com", "a", "--type=merge", "-p", '{"spec":{"size":2}}')
         equal(m.read(place("v1"))["spec"]["size"], 2)
+
+
+def applies_in_any_version(m, place):
+    """Server-side applies in the version that is stored and in the other one are of one object and its managers."""
+    def apply(version, manager, spec, *words):
+        box = {"apiVersion": f"old.example.com/{version}", "kind": "Box", "metadata": {"name": "b"}, "spec": spec}
+        return m.kubectl("apply", "--server-side", f"--field-manager={manager}", *words, "-f", "-", stdin=json.dumps(box))
+
+    for version in ("v1", "v1beta1", "v1"):
+        r = apply(version, "one", {"size": 1})
+        check(r.code == 0, r)
+    r = apply("v1", "two", {"size": 2})
+    check(r.code != 0 and 'conflict with "one"' in r.err and ".spec.size" in r.err, r)
+    check(apply("v1", "two", {"size": 2}, "--force-conflicts").code == 0)
+    equal([m.read(place(v)[:-1] + "b")["spec"] for v in ("v1", "v1beta1")], [{"size": 2}] * 2)
+    equal([e["manager"] for e in m.read(place("v1")[:-1] + "b")["metadata"]["managedFields"] if e["operation"] == "Apply"], ["two"])
+    r = apply("v1", "two", {"weight": 2})
+    check(r.code != 0 and "field not declared in schema" in r.err, r)
+    m.ok("delete", "box", "b")
 
 
 def test_names_are_taken_once():

@@ -264,6 +264,29 @@ struct err *objects_patch(struct objects *o, const struct objects_request *r, en
     return e;
 }
 
+/* Versions of a definition differ in their apiVersion alone. Those of Mete's own kinds do not: a
+ * part of an object cannot be converted. */
+static struct err *apply_version(struct objects *o, const struct objects_request *r,
+                                 const json_t *config, store_done_fn done, void *arg, json_t **ret)
+{
+    const struct objects_request own = version_kept(r);
+    AUTO(json_freep) json_t *kept = json_deep_copy(config);
+
+    if (!r->kind->is_custom)
+        return err_new(ERR_UNIMPLEMENTED,
+                       "server-side apply of %s in %s is not implemented: apply in %s",
+                       r->kind->plural, r->kind->api_version, r->kind->kept_as->api_version);
+    if (!text_equal(json_text(config, "apiVersion"), r->kind->api_version))
+        return err_new(ERR_BAD_REQUEST, "invalid object type: %.253s, Kind=%.63s: want %s, Kind=%s",
+                       text_or_empty(json_text(config, "apiVersion")),
+                       text_or_empty(json_text(config, "kind")), r->kind->api_version,
+                       r->kind->kind);
+    kind_to_kept(r->kind, kept);
+    TRY(objects_apply(o, &own, kept, done, arg, ret));
+    version_give(r, ret);
+    return NULL;
+}
+
 struct err *objects_apply(struct objects *o, const struct objects_request *r, const json_t *config,
                           store_done_fn done, void *arg, json_t **ret)
 {
@@ -271,9 +294,7 @@ struct err *objects_apply(struct objects *o, const struct objects_request *r, co
     struct err *e;
 
     if (r->kind->kept_as)
-        return err_new(ERR_UNIMPLEMENTED,
-                       "server-side apply of %s in %s is not implemented: apply in %s",
-                       r->kind->plural, r->kind->api_version, r->kind->kept_as->api_version);
+        return apply_version(o, r, config, done, arg, ret);
     change_init(&c, o, r);
     e = change_check_subresource(&c);
     if (!e)
