@@ -12,15 +12,18 @@
 #include "api/proxy_private.h"
 #include "base/mem.h"
 #include "http/handshake.h"
+#include "http/tls_pipe.h"
 
 struct proxy {
     struct exchange *x;
     struct forward_target *target;
     struct forward *forward;  /* NULL: ended */
     struct loop_timer *timer; /* frees the proxy, outside of the forward's callbacks */
+    struct tls_pipe *tls;     /* NULL: plain HTTP */
     struct http_answer answer;
-    struct buf body; /* bytes of the answer's body that have just come */
-    char *prefix;    /* of struct proxy_names */
+    struct err *failed; /* of the answer's bytes */
+    struct buf body;    /* bytes of the answer's body that have just come */
+    char *prefix;       /* of struct proxy_names */
     char *host;
     char *place;
     bool is_begun; /* the client has the head of the answer */
@@ -32,6 +35,8 @@ static void proxy_free(struct proxy *p)
     forward_free(p->forward);
     forward_target_free(p->target);
     loop_timer_free(p->timer);
+    tls_pipe_free(p->tls);
+    err_free(p->failed);
     http_answer_done(&p->answer);
     buf_done(&p->body);
     free(p->prefix);
@@ -107,20 +112,18 @@ static void proxy_on_close(void *arg)
 
 /* ---- from the pod ---- */
 
-static void proxy_on_data(void *arg, struct str bytes)
+/* Takes bytes of the answer; `failed` is set if they are malformed. */
+static void proxy_take(void *arg, struct str bytes)
 {
     struct proxy *p = arg;
-    AUTO(err_freep) struct err *e = NULL;
 
-    if (p->is_over)
+    if (p->is_over || p->failed)
         return;
-    e = http_answer_read(&p->answer, bytes, &p->body);
-    if (!e && p->answer.status == 101)
-        e = err_new(ERR_UNAVAILABLE, "the pod changes the protocol unasked");
-    if (e) {
-        proxy_fail(p, err_message(e));
+    p->failed = http_answer_read(&p->answer, bytes, &p->body);
+    if (!p->failed && p->answer.status == 101)
+        p->failed = err_new(ERR_UNAVAILABLE, "the pod changes the protocol unasked");
+    if (p->failed)
         return;
-    }
     if (!p->is_begun && p->answer.state != ANSWER_HEAD)
         proxy_begin_answer(p);
     if (p->body.size > 0)
@@ -128,6 +131,23 @@ static void proxy_on_data(void *arg, struct str bytes)
     buf_clear(&p->body);
     if (p->answer.state == ANSWER_OVER)
         proxy_end(p);
+}
+
+static void proxy_on_data(void *arg, struct str bytes)
+{
+    struct proxy *p = arg;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (p->is_over)
+        return;
+    if (p->tls)
+        e = tls_pipe_take(p->tls, bytes);
+    else
+        proxy_take(p, bytes);
+    if (p->is_over)
+        return;
+    if (p->failed || e)
+        proxy_fail(p, err_message(p->failed ? p->failed : e));
     else if (p->x->ops->backlog(p->x) < API_BACKLOG_MAX / 2)
         forward_taken(p->forward);
 }
@@ -196,6 +216,26 @@ static void add_request(struct buf *b, const struct call *c, const struct proxy 
     buf_add(b, r->body.at, r->body.size);
 }
 
+static void proxy_send(void *arg, struct str bytes)
+{
+    struct proxy *p = arg;
+
+    forward_send(p->forward, bytes);
+}
+
+/* Sends the request; with TLS it waits for the handshake. */
+static struct err *proxy_send_request(struct proxy *p, struct str request, bool is_tls)
+{
+    const struct tls_pipe_options o = {.send = proxy_send, .data = proxy_take, .arg = p};
+
+    if (!is_tls) {
+        forward_send(p->forward, request);
+        return NULL;
+    }
+    TRY(tls_pipe_new(&o, &p->tls));
+    return tls_pipe_send(p->tls, request);
+}
+
 static struct proxy *proxy_new(struct call *c, const struct proxy_target *t)
 {
     const struct api_request *r = &c->x->request;
@@ -225,12 +265,14 @@ static struct err *proxy_open(struct call *c, const struct proxy_target *t)
     struct err *e = forward_open(&o, &p->forward);
     AUTO(buf_done) struct buf request = {0};
 
+    if (!e) {
+        add_request(&request, c, p);
+        e = proxy_send_request(p, (struct str){request.at, request.size}, t->is_tls);
+    }
     if (e) {
         proxy_free(p);
         return err_wrap(e, "error trying to reach service");
     }
-    add_request(&request, c, p);
-    forward_send(p->forward, (struct str){request.at, request.size});
     p->x->arg = p;
     p->x->on_close = proxy_on_close;
     p->x->on_drain = proxy_on_drain;
@@ -262,8 +304,6 @@ static struct err *proxy_handle(struct call *c,
     TRY(find(c, &t));
     pod = t.object;
     TRY(call_check_pod_user(c, pod));
-    if (t.is_tls)
-        return err_new(ERR_UNIMPLEMENTED, "https to pods is not implemented yet");
     if (handshake_lists(r, "connection", "upgrade"))
         return err_new(ERR_UNIMPLEMENTED, "Upgrade is not implemented yet for proxies");
     if (!*c->rest && text_equal(r->method, "GET")) {

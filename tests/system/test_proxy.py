@@ -3,16 +3,17 @@
 import contextlib
 import http.client
 import json
+import os
 import socket
 import subprocess
 import urllib.request
 
 from door import Door
-from harness import KUBECTL, Mete, check, equal, wait
+from harness import KUBECTL, Mete, check, equal, execute, wait
 
 # Answers with what it got, but for the paths below.
 SERVER = r"""
-import http.server, json, sys
+import http.server, json, ssl, sys, threading
 class H(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     def answer(self):
@@ -53,6 +54,11 @@ class H(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 s = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H)
+tls = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), H)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[3])
+tls.socket = context.wrap_socket(tls.socket, server_side=True, do_handshake_on_connect=False)
+threading.Thread(target=tls.serve_forever, daemon=True).start()
 print("listens", flush=True)
 s.serve_forever()
 """
@@ -67,15 +73,22 @@ def free_port():
 
 
 def start(m):
-    port = free_port()
+    """A pod with the server above: its port, and that with TLS."""
+    port, tls = free_port(), free_port()
+    pem = os.path.join(m.dir, "web.pem")
+    r = execute(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=web", "-keyout", pem + ".key", "-out", pem])
+    check(r.code == 0, "openssl", r)
+    with open(pem, "a") as f, open(pem + ".key") as key:
+        f.write(key.read())
+    os.chmod(pem, 0o644)
     m.ok("apply", "-f", "-", stdin=json.dumps({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
         "spec": {"terminationGracePeriodSeconds": 0, "containers": [
-            {"name": "main", "image": "host", "command": ["python3", "-c", SERVER, str(port)], "ports": [{"containerPort": port, "name": "http"}],
+            {"name": "main", "image": "host", "command": ["python3", "-c", SERVER, str(port), str(tls), pem], "ports": [{"containerPort": port, "name": "http"}],
              "securityContext": {"runAsUser": 65534}}]}}))
     m.wait_phase("web", "Running")
     wait(lambda: m.kubectl("logs", "web").out == "listens\n", "the server listens")
-    return port
+    return port, tls
 
 
 class Client:
@@ -97,7 +110,7 @@ class Client:
 
 def test_requests_reach_pods_and_services():
     with Mete("none") as m:
-        port = start(m)
+        port, tls = start(m)
         client = Client(m)
         with m.unharmed(clean=False):
             methods_and_paths_pass(client, port)
@@ -105,6 +118,7 @@ def test_requests_reach_pods_and_services():
             verbs_are_those_of_methods(m, client)
             locations_lead_through_the_proxy(client, port)
             bodies_are_streams(client)
+            pods_may_speak_tls(client, port, tls)
             what_cannot_be_is_named(client, port)
             services_lead_to_their_pods(m, client, port)
             programs_get_through(m, port)
@@ -162,13 +176,22 @@ def bodies_are_streams(client):
     equal(status, None, "the client sees that the answer is not whole")
 
 
+def pods_may_speak_tls(client, port, tls):
+    """Their certificates are not verified, as in Kubernetes."""
+    status, _, text = client.ask("PUT", f"/pods/https:web:{tls}/proxy/a?b=c", b"x" * 100_000)
+    equal((status, json.loads(text)[:2], json.loads(text)[3]), (200, ["PUT", "/a?b=c"], 100_000))
+    status, _, text = client.ask("GET", f"/pods/https:web:{tls}/proxy/send/{16 << 20}")
+    equal((status, len(text)), (200, 16 << 20))
+    client.refused(503, f"/pods/https:web:{port}/proxy/", "error trying to reach service: TLS: ")
+    client.refused(503, f"/pods/web:{tls}/proxy/", "error trying to reach service: ")
+
+
 def what_cannot_be_is_named(client, port):
     client.refused(404, "/pods/none/proxy/", 'pods "none" not found')
     client.refused(400, "/pods/a:b:c:d/proxy/", "invalid pod request")
     client.refused(400, "/pods/ftp:web:1/proxy/", "invalid pod request")
     client.refused(400, "/pods/web:0/proxy/", "the port is not a number of 1 to 65535")
     client.refused(503, f"/pods/web:{free_port()}/proxy/", "error trying to reach service: ")
-    client.refused(501, f"/pods/https:web:{port}/proxy/", "https to pods is not implemented yet")
     status, _, text = client.ask("GET", f"/pods/web:{port}/proxy/", Connection="Upgrade", Upgrade="websocket")
     check(status == 501 and b"Upgrade is not implemented" in text, text)
 
