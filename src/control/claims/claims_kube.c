@@ -130,17 +130,41 @@ static bool pod_refresh(struct claims_kube *k, struct claims_object *pod)
     return true;
 }
 
-/* Pods that name the claim, or may be waiting for a claim of this name, are looked at again. */
-static void pods_due(struct claims_kube *k, const char *ns)
+static bool names_claim(const json_t *list, const char *claim)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (text_equal(json_text(json_array_get(list, i), "resourceClaimName"), claim))
+            return true;
+    return false;
+}
+
+/* Waiting pods that name the claim are looked at again. `claim` NULL: all are. */
+static void pods_due(struct claims_kube *k, const char *ns, const char *claim)
 {
     struct claims_object *pod;
     struct claims_object *next;
 
     map_each (handle, k->claims.kinds[CLAIMS_PODS].all, pod, next) {
-        if ((!ns || text_equal(pod->ns, ns)) && is_waiting(pod->tree))
-            pod->is_due = true;
+        if (!claim ||
+            (text_equal(pod->ns, ns) &&
+             (names_claim(json_at(pod->tree, "spec", "resourceClaims", NULL), claim) ||
+              names_claim(json_at(pod->tree, "status", "resourceClaimStatuses", NULL), claim))))
+            pod->is_due = is_waiting(pod->tree);
     }
     kube_soon(k);
+}
+
+/* The pod may have been the oldest of its claims. */
+static void others_due(struct claims_kube *k, const struct claims_object *pod)
+{
+    const json_t *entries = json_at(pod->tree, "spec", "resourceClaims", NULL);
+
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        const char *claim = json_text(json_array_get(entries, i), "resourceClaimName");
+
+        if (claim)
+            pods_due(k, pod->ns, claim);
+    }
 }
 
 /* ---- nodes ---- */
@@ -170,7 +194,7 @@ void claims_kube_put_node(struct claims_kube *k, const json_t *node, bool has_am
     o = claims_object_put(&k->claims.kinds[CLAIMS_NODES], "", name, node);
     o->has_amounts = has_amounts;
     if (!was_there && node_refresh(k, o))
-        pods_due(k, NULL);
+        pods_due(k, NULL, NULL);
 }
 
 void claims_kube_remove_node(struct claims_kube *k, const char *name)
@@ -181,7 +205,7 @@ void claims_kube_remove_node(struct claims_kube *k, const char *name)
         return;
     (void)json_object_del(k->claims.inventory, name); /* may be missing */
     claims_object_free(&k->claims.kinds[CLAIMS_NODES], o);
-    pods_due(k, NULL);
+    pods_due(k, NULL, NULL);
 }
 
 const char *claims_kube_node_text(const struct claims_kube *k, const char *name)
@@ -206,7 +230,7 @@ void claims_kube_put_pod(struct claims_kube *k, const json_t *pod)
     o->is_due = true;
     kube_soon(k);
     if (!is_known)
-        pods_due(k, ns); /* it may have been the oldest of a claim */
+        others_due(k, o);
 }
 
 void claims_kube_set_scheduler(struct claims_kube *k, struct scheduler *s)
@@ -220,8 +244,8 @@ void claims_kube_remove_pod(struct claims_kube *k, const char *ns, const char *n
 
     if (!o)
         return;
+    others_due(k, o);
     claims_object_free(&k->claims.kinds[CLAIMS_PODS], o);
-    pods_due(k, ns);
 }
 
 const char *claims_kube_pod_text(const struct claims_kube *k, const json_t *pod)
@@ -280,7 +304,7 @@ static void offered_refresh(struct claims_kube *k)
             k->o.node_changed(k->o.arg, node->key);
     }
     k->is_held_old = true;
-    pods_due(k, NULL);
+    pods_due(k, NULL, NULL);
 }
 
 static void on_kube_time(void *arg)
@@ -311,22 +335,55 @@ static void on_kube_time(void *arg)
         k->o.ready(k->o.arg);
 }
 
-static void kube_changed(struct claims_kind *kind, const char *ns)
+static void kube_changed(struct claims_kind *kind, const char *ns, const char *name)
 {
     struct claims_kube *k = kube_of(kind->claims);
 
     if (kind == &k->claims.kinds[CLAIMS_SLICES])
         k->is_offered_old = true;
+    else if (kind == &k->claims.kinds[CLAIMS_CLASSES])
+        pods_due(k, NULL, NULL);
     else
-        pods_due(k, *ns ? ns : NULL);
+        pods_due(k, ns, name);
     k->is_held_old = k->is_held_old || kind == &k->claims.kinds[CLAIMS_CLAIMS];
     kube_soon(k);
 }
 
+/* Versions of one object: the server's numbers only grow. */
+static bool is_older(const json_t *a, const json_t *b)
+{
+    const char *one = text_or_empty(json_text_at(a, "metadata", "resourceVersion", NULL));
+    const char *other = text_or_empty(json_text_at(b, "metadata", "resourceVersion", NULL));
+    size_t n = strlen(one);
+
+    if (!text_equal(json_text_at(a, "metadata", "uid", NULL),
+                    json_text_at(b, "metadata", "uid", NULL)))
+        return false;
+    return n != strlen(other) ? n < strlen(other) : strcmp(one, other) < 0;
+}
+
+void claims_kube_assume(struct claims_kube *k, const json_t *claim)
+{
+    const char *ns = text_or_empty(json_text_at(claim, "metadata", "namespace", NULL));
+    const char *name = text_or_empty(json_text_at(claim, "metadata", "name", NULL));
+    const struct claims_object *o = claims_find(&k->claims, CLAIMS_CLAIMS, ns, name);
+
+    if (!o || !is_older(o->tree, claim))
+        return;
+    (void)claims_object_put(&k->claims.kinds[CLAIMS_CLAIMS], ns, name, claim);
+    kube_changed(&k->claims.kinds[CLAIMS_CLAIMS], ns, name);
+}
+
 static void on_kube_put(void *arg, const char *ns, const char *name, const json_t *tree)
 {
+    struct claims_kind *kind = arg;
+    const struct claims_object *o =
+        claims_find(kind->claims, (int)(kind - kind->claims->kinds), ns, name);
+
+    if (o && is_older(tree, o->tree))
+        return; /* the answer of a write was first */
     (void)claims_object_put(arg, ns, name, tree);
-    kube_changed(arg, ns);
+    kube_changed(arg, ns, name);
 }
 
 static void on_kube_removed(void *arg, const char *ns, const char *name, const json_t *last)
@@ -339,7 +396,7 @@ static void on_kube_removed(void *arg, const char *ns, const char *name, const j
     if (!o)
         return;
     claims_object_free(kind, o);
-    kube_changed(kind, ns);
+    kube_changed(kind, ns, name);
 }
 
 static void on_kube_synced(void *arg)

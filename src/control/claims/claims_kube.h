@@ -79,8 +79,13 @@ struct claims_placed {
  * Plans the claims of a pod that is to be bound. `*ret` is all zero for a pod without claims; its
  * members are the caller's. ERR_CONFLICT: the claims are others now, or another claim has a device.
  */
-struct err *claims_kube_plan(const struct claims_kube *k, const char *ns,
-                             const struct ledger_pod *pod, struct claims_placed *ret) MUST_CHECK;
+struct err *claims_kube_plan(struct claims_kube *k, const char *ns, const struct ledger_pod *pod,
+                             struct claims_placed *ret) MUST_CHECK;
+void claims_placed_done(struct claims_placed *p);
 void claims_plans_free(struct claims_plan *all, size_t n);
-/* Has another claim a device of this allocation, by what the watch has told? */
+/* Has another claim a device of this allocation, by what is known? */
 bool claims_kube_is_taken(const struct claims_kube *k, const struct claims_plan *plan);
+/* Do the plans give one device to two claims? */
+bool claims_plans_collide(const struct claims_plan *a, const struct claims_plan *b);
+/* The server has answered with this claim: it counts until the watch tells of a later version. */
+void claims_kube_assume(struct claims_kube *k, const json_t *claim);

@@ -101,7 +101,7 @@ static void holder_add(json_t *list, const struct claims_object *claim, const js
                        const char *device)
 {
     AUTO_FREE char *pod =
-        mem_format("%s/%s", claim->ns, user ? json_text(user, "name") : claim->name);
+        mem_format("%s/%s", claim->ns, user ? text_or_empty(json_text(user, "name")) : claim->name);
 
     (void)json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s}", "placement", pod,
                                                 "pod", pod, "podUid",
@@ -109,37 +109,56 @@ static void holder_add(json_t *list, const struct claims_object *claim, const js
                                                 "device", device, "claim", uid_of(claim->tree)));
 }
 
-/* Adds the devices of one claim. A claim without pods is a holder in its own name. */
+/* Adds a device that the claim has. A claim without pods is a holder in its own name. */
+static void held_add_device(const struct claims_object *claim, const char *node,
+                            const json_t *device, json_t *all)
+{
+    const json_t *users = json_at(claim->tree, "status", "reservedFor", NULL);
+    char text[DEVICE_TEXT_SIZE];
+    struct device d = {0};
+    json_t *entry;
+    json_t *holders;
+
+    claims_device_text(device, text);
+    err_free(device_parse(text, &d)); /* our own text */
+    entry = json_object_at(all, d.gpu);
+    json_put_text(entry, "node", node);
+    holders = json_array_at(entry, "holders");
+    if (json_array_size(users) == 0)
+        holder_add(holders, claim, NULL, text);
+    for (size_t i = 0; i < json_array_size(users); i++)
+        holder_add(holders, claim, json_array_get(users, i), text);
+}
+
+static void held_add_of_node(const struct claims_object *claim, const char *node,
+                             const json_t *devices, json_t *all)
+{
+    const json_t *results =
+        json_at(claim->tree, "status", "allocation", "devices", "results", NULL);
+
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *one = json_array_get(results, i);
+        const json_t *device =
+            claims_offers_find(devices, json_text(one, "pool"), json_text(one, "device"));
+
+        if (device && text_equal(json_text(one, "driver"), CLAIM_DRIVER) &&
+            !json_bool(one, "adminAccess", false))
+            held_add_device(claim, node, device, all);
+    }
+}
+
 static void held_add(const struct claims_kube *k, const struct claims_object *claim, json_t *all)
 {
-    const json_t *allocation = json_at(claim->tree, "status", "allocation", NULL);
-    const json_t *results = json_at(allocation, "devices", "results", NULL);
-    const json_t *users = json_at(claim->tree, "status", "reservedFor", NULL);
+    const char *chosen = claims_node_of(json_at(claim->tree, "status", "allocation", NULL));
     const char *node;
     json_t *devices;
 
-    json_object_foreach (k->offered, node, devices) {
-        for (size_t i = 0; i < json_array_size(results); i++) {
-            const json_t *one = json_array_get(results, i);
-            const json_t *device =
-                claims_offers_find(devices, json_text(one, "pool"), json_text(one, "device"));
-            char text[DEVICE_TEXT_SIZE];
-            struct device d = {0};
-            json_t *entry;
-
-            if (!device || !text_equal(json_text(one, "driver"), CLAIM_DRIVER) ||
-                json_bool(one, "adminAccess", false))
-                continue;
-            claims_device_text(device, text);
-            err_free(device_parse(text, &d)); /* our own text */
-            entry = json_object_at(all, d.gpu);
-            json_put_text(entry, "node", node);
-            if (json_array_size(users) == 0)
-                holder_add(json_array_at(entry, "holders"), claim, NULL, text);
-            for (size_t u = 0; u < json_array_size(users); u++)
-                holder_add(json_array_at(entry, "holders"), claim, json_array_get(users, u), text);
-        }
+    if (chosen && *chosen) {
+        held_add_of_node(claim, chosen, json_object_get(k->offered, chosen), all);
+        return;
     }
+    json_object_foreach (k->offered, node, devices)
+        held_add_of_node(claim, node, devices, all);
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -187,6 +206,30 @@ bool claims_kube_is_taken(const struct claims_kube *k, const struct claims_plan 
             if (!text_equal(json_text(json_array_get(holders, h), "claim"), plan->uid))
                 return true;
     }
+    return false;
+}
+
+static bool is_same_device(const json_t *a, const json_t *b)
+{
+    static const char *const parts[] = {"driver", "pool", "device"};
+
+    for (size_t i = 0; i < COUNT(parts); i++)
+        if (!text_equal(json_text(a, parts[i]), json_text(b, parts[i])))
+            return false;
+    return !json_bool(a, "adminAccess", false) && !json_bool(b, "adminAccess", false);
+}
+
+bool claims_plans_collide(const struct claims_plan *a, const struct claims_plan *b)
+{
+    const json_t *of_a = json_at(a->allocation, "devices", "results", NULL);
+    const json_t *of_b = json_at(b->allocation, "devices", "results", NULL);
+
+    if (text_equal(a->uid, b->uid))
+        return false;
+    for (size_t i = 0; i < json_array_size(of_a); i++)
+        for (size_t k = 0; k < json_array_size(of_b); k++)
+            if (is_same_device(json_array_get(of_a, i), json_array_get(of_b, k)))
+                return true;
     return false;
 }
 
@@ -333,6 +376,14 @@ void claims_plans_free(struct claims_plan *all, size_t n)
     free(all);
 }
 
+void claims_placed_done(struct claims_placed *p)
+{
+    claims_plans_free(p->plans, p->n_plans);
+    free(p->claims);
+    free(p->devices);
+    *p = (struct claims_placed){0};
+}
+
 static struct err *plan_claim(const struct claims_kube *k, const struct claims_object *pod,
                               const struct claims_object *claim, const char *node,
                               struct claims_plan *ret)
@@ -422,18 +473,23 @@ static struct err *plan_placed(const struct claims_kube *k, const struct claims_
     return e;
 }
 
-struct err *claims_kube_plan(const struct claims_kube *k, const char *ns,
-                             const struct ledger_pod *pod, struct claims_placed *ret)
+struct err *claims_kube_plan(struct claims_kube *k, const char *ns, const struct ledger_pod *pod,
+                             struct claims_placed *ret)
 {
-    const struct claims_object *o = claims_find(&k->claims, CLAIMS_PODS, ns, pod->name);
+    struct claims_object *o = claims_find(&k->claims, CLAIMS_PODS, ns, pod->name);
     struct claims_object placed = {0};
     struct err *e = NULL;
 
     *ret = (struct claims_placed){0};
     if (!o || !text_equal(uid_of(o->tree), pod->uid))
         return NULL;
-    if (!text_equal(o->text, pod->claims))
+    if (!text_equal(o->text, pod->claims)) {
+        /* The scheduler does not look at a pod that it has placed: the pod is told again. */
+        free(TAKE(o->text));
+        o->is_due = true;
+        loop_timer_set(k->timer, 0);
         return err_new(ERR_CONFLICT, "pod %s: its claims have changed", pod->name);
+    }
     placed = (struct claims_object){
         .ns = o->ns, .name = o->name, .text = o->text, .tree = pod_placed(o, pod)};
     e = plan_placed(k, &placed, pod, ret);

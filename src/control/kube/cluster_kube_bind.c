@@ -14,6 +14,7 @@
 #include "control/kube/cluster_kube_private.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
+#include "kinds/pod/pod_view.h"
 
 #define ASK_AGAIN_NS (1 * NS_PER_SEC)
 
@@ -191,6 +192,8 @@ static void on_bound_read(void *arg, const struct err *e, const json_t *pod)
         p->step = KUBE_BOUND;
     else if (*pod_node(pod))
         refused = err_new(ERR_CONFLICT, "the pod is on node %s", pod_node(pod));
+    else if (pod_is_deleting(pod) || pod_is_terminal(pod))
+        refused = err_new(ERR_CONFLICT, "the pod ends");
     else
         kube_bound_ask(p);
     if (refused)
@@ -232,6 +235,11 @@ static void on_bound(void *arg, const struct err *e, const json_t *answer)
         LOG(WARN, "the answer of a binding was lost", S("pod", p->name), E(e));
         p->step = KUBE_LOST;
         loop_timer_set(p->timer, ASK_AGAIN_NS);
+        return;
+    }
+    if (e && p->claiming && err_code(e) == ERR_CONFLICT) {
+        p->step = KUBE_LOST; /* an earlier request may have bound the pod */
+        bound_ask_again(p);
         return;
     }
     if (e)
@@ -349,6 +357,10 @@ static struct err *bound_init(struct kube_bind *b, const struct ledger_pod *pod,
     TRY(bind_check(c, pod));
     if (c->claims)
         TRY(claims_kube_plan(c->claims, b->ns, pod, &placed));
+    if (kube_claiming_collides(c, placed.plans, placed.n_plans)) {
+        claims_placed_done(&placed);
+        return err_new(ERR_CONFLICT, "pod %s: a device is being given to another claim", pod->name);
+    }
     *p = (struct kube_bound){.of = b,
                              .name = mem_strdup(pod->name),
                              .uid = mem_strdup(pod->uid),

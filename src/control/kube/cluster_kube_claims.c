@@ -21,6 +21,8 @@ enum {
 };
 
 struct kube_claiming {
+    struct kube_claiming *prev;
+    struct kube_claiming *next;
     struct over_kube *cluster;
     struct kube_claiming_options o;
     char *ns;
@@ -80,10 +82,12 @@ static void on_claim(void *arg, const struct err *e, const json_t *claim)
     if (e && !is_gone)
         LOG(WARN, "the devices of a claim could not be taken back", S("namespace", k->ns),
             S("claim", plan_of(k)->name), E(e));
-    if (e)
+    if (e) {
         claiming_next(k);
-    else
+    } else {
         k->claim = json_incref((json_t *)(uintptr_t)claim);
+        claims_kube_assume(k->cluster->claims, claim);
+    }
     claiming_step(k);
 }
 
@@ -276,9 +280,21 @@ struct kube_claiming *kube_claiming_new(struct over_kube *c, const struct kube_c
                                 .uid = mem_strdup(o->uid),
                                 .is_asked = mem_alloc(o->n_plans * sizeof(bool) + 1)};
     k->o.ns = k->o.pod = k->o.uid = NULL; /* borrowed until now */
+    LIST_ADD(c->claimings, k);
     k->timer = loop_timer_new(c->o.loop, on_claiming_timer, k);
     loop_timer_set(k->timer, 0);
     return k;
+}
+
+bool kube_claiming_collides(const struct over_kube *c, const struct claims_plan *plans, size_t n)
+{
+    const struct kube_claiming *k;
+
+    for (k = c->claimings; k; k = k->next)
+        for (size_t i = 0; i < k->o.n_plans * n; i++)
+            if (claims_plans_collide(&k->o.plans[i / n], &plans[i % n]))
+                return true;
+    return false;
 }
 
 void kube_claiming_undo(struct kube_claiming *k, void (*done)(void *arg, const struct err *e))
@@ -300,6 +316,7 @@ void kube_claiming_free(struct kube_claiming *k)
         return;
     if (k->call)
         kube_call_free(k->call);
+    LIST_REMOVE(k->cluster->claimings, k);
     loop_timer_free(k->timer);
     claims_plans_free(k->o.plans, k->o.n_plans);
     json_decref(k->claim);

@@ -19,7 +19,8 @@ struct over_kube {
     struct kube_foreign *foreign; /* NULL: no queues of other schedulers */
     struct kube_watch *watches;
     struct kube_bind *binds;
-    struct kube_call *calls; /* under way */
+    struct kube_claiming *claimings; /* of them */
+    struct kube_call *calls;         /* under way */
     struct kube_call *unsent;
     size_t n_calls; /* in `calls` */
     struct views_source source;
@@ -80,6 +81,9 @@ struct kube_claiming;
 struct kube_claiming *kube_claiming_new(struct over_kube *c, const struct kube_claiming_options *o);
 void kube_claiming_undo(struct kube_claiming *k, void (*done)(void *arg, const struct err *e));
 void kube_claiming_free(struct kube_claiming *k); /* accepts NULL */
+/* Does a write that is under way, perhaps for a pod that is gone, give a device of these plans to
+ * another claim? */
+bool kube_claiming_collides(const struct over_kube *c, const struct claims_plan *plans, size_t n);
 
 /* ---- cluster_kube_bind.c ---- */
 

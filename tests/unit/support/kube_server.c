@@ -239,6 +239,18 @@ void kube_server_patch(struct kube_server *s, const char *plural, const json_t *
     change(s, -1, plural_known(plural), i, after);
 }
 
+void kube_server_patch_merge(struct kube_server *s, const char *plural, const json_t *object,
+                             const char *text)
+{
+    size_t i = object_find(s, plural, ns_of(object), name_of(object));
+    AUTO(json_freep) json_t *patch = tree_of(text);
+    json_t *after = NULL;
+
+    assert_true(i < s->objects.n);
+    assert_null(patch_merge(s->objects.at[i].tree, patch, &after));
+    change(s, -1, plural_known(plural), i, after);
+}
+
 void kube_server_remove(struct kube_server *s, const char *plural, const json_t *object)
 {
     size_t i = object_find(s, plural, ns_of(object), name_of(object));

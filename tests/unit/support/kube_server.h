@@ -57,6 +57,9 @@ void kube_server_put(struct kube_server *s, const char *plural, const char *text
 /* A strategic merge; the object must be there. */
 void kube_server_patch(struct kube_server *s, const char *plural, const json_t *object,
                        const char *text);
+/* The same, a JSON merge patch. */
+void kube_server_patch_merge(struct kube_server *s, const char *plural, const json_t *object,
+                             const char *text);
 void kube_server_remove(struct kube_server *s, const char *plural, const json_t *object);
 /* Another scheduler binds the pod. */
 void kube_server_bind(struct kube_server *s, const json_t *pod, const char *node);
