@@ -109,7 +109,8 @@ static void goes_over_a_websocket_too(void **state)
     } cases[] = {
         {"", "\x82\x05hello\x88\x02\x03\xe8"},
         {"binary.k8s.io", "\x82\x05hello\x88\x02\x03\xe8"},
-        {"base64.binary.k8s.io", "\x81\x08aGVsbG8=\x88\x02\x03\xe8"},
+        {"base64.binary.k8s.io", "\x81\x08"
+                                 "aGVsbG8=\x88\x02\x03\xe8"},
     };
 
     (void)state;
