@@ -4,8 +4,8 @@
  * The request goes over the node's stream, as a forwarded port does, so that it also reaches pods
  * of other machines; the node connects from inside the pod. Each request has a connection of its
  * own. The request's body comes whole (API_BODY_MAX); the answer's is passed on at the client's
- * pace. As in kube-apiserver the caller's credentials stay here, and Location is rewritten; pages
- * of HTML are not.
+ * pace, and what follows an Upgrade (a WebSocket) at the pace of both. As in kube-apiserver the
+ * caller's credentials stay here, and Location is rewritten; pages of HTML are not.
  */
 
 #include "api/handlers.h"
@@ -14,8 +14,13 @@
 #include "http/handshake.h"
 #include "http/tls_pipe.h"
 
+enum {
+    PROXY_INPUT_HIGH = 256 << 10, /* above so much input for the node, do not read the client */
+};
+
 struct proxy {
-    struct exchange *x;
+    struct exchange *x;      /* NULL: the connection was upgraded */
+    struct channel *channel; /* the upgraded connection */
     struct forward_target *target;
     struct forward *forward;  /* NULL: ended */
     struct loop_timer *timer; /* frees the proxy, outside of the forward's callbacks */
@@ -26,8 +31,10 @@ struct proxy {
     char *prefix;       /* of struct proxy_names */
     char *host;
     char *place;
-    bool is_begun; /* the client has the head of the answer */
-    bool is_over;  /* the client's exchange has ended */
+    char *protocol; /* that the client asks to upgrade to; NULL: none */
+    bool is_begun;  /* the client has the head of the answer */
+    bool is_held;   /* of an upgraded connection: reading is paused */
+    bool is_over;   /* the client's exchange has ended */
 };
 
 static void proxy_free(struct proxy *p)
@@ -42,6 +49,7 @@ static void proxy_free(struct proxy *p)
     free(p->prefix);
     free(p->host);
     free(p->place);
+    free(p->protocol);
     free(p);
 }
 
@@ -63,7 +71,9 @@ static void proxy_fail(struct proxy *p, const char *why)
     AUTO(err_freep)
     struct err *e = err_new(ERR_UNAVAILABLE, "error trying to reach service: %s", why);
 
-    if (p->is_begun)
+    if (p->channel)
+        p->channel->ops->close(p->channel);
+    else if (p->is_begun)
         p->x->ops->cut(p->x);
     else
         reply_error(p->x, e, &(struct status_about){0});
@@ -93,7 +103,10 @@ static void proxy_end(struct proxy *p)
         proxy_fail(p, err_message(e));
         return;
     }
-    p->x->ops->end(p->x);
+    if (p->channel)
+        p->channel->ops->finish(p->channel);
+    else
+        p->x->ops->end(p->x);
     proxy_leave(p);
 }
 
@@ -110,7 +123,72 @@ static void proxy_on_close(void *arg)
     proxy_free(arg);
 }
 
+/* ---- an upgraded connection ---- */
+
+static void proxy_send(void *arg, struct str bytes)
+{
+    struct proxy *p = arg;
+
+    forward_send(p->forward, bytes);
+}
+
+/* Stops reading from the client while too much waits for the node. */
+static void proxy_pace(struct proxy *p)
+{
+    bool is_held = forward_backlog(p->forward) >= PROXY_INPUT_HIGH;
+
+    if (p->is_held == is_held)
+        return;
+    p->is_held = is_held;
+    p->channel->ops->pause(p->channel, is_held);
+}
+
+static void proxy_on_client_data(void *arg, struct str bytes)
+{
+    struct proxy *p = arg;
+    AUTO(err_freep) struct err *e = NULL;
+
+    if (p->tls)
+        e = tls_pipe_send(p->tls, bytes);
+    else
+        forward_send(p->forward, bytes);
+    if (e)
+        proxy_fail(p, err_message(e));
+    else
+        proxy_pace(p);
+}
+
+static void proxy_on_pod_drain(void *arg)
+{
+    struct proxy *p = arg;
+
+    if (p->channel && !p->is_over)
+        proxy_pace(p);
+}
+
+static void proxy_upgrade(struct proxy *p)
+{
+    const struct proxy_names names = {.prefix = p->prefix, .host = p->host, .place = p->place};
+    AUTO(buf_done) struct buf headers = {0};
+    struct upgrade u = {.protocol = p->protocol, .may_stand_still = true};
+
+    proxy_add_answer_headers(&headers, &p->answer, &names);
+    u.headers = text_or_empty(headers.at);
+    p->is_begun = true;
+    p->channel = p->x->ops->upgrade(p->x, &u);
+    p->x = NULL;
+    p->channel->on_data = proxy_on_client_data;
+    p->channel->on_drain = proxy_on_drain;
+    p->channel->on_close = proxy_on_close;
+    p->channel->arg = p;
+}
+
 /* ---- from the pod ---- */
+
+static size_t proxy_backlog(const struct proxy *p)
+{
+    return p->channel ? p->channel->ops->backlog(p->channel) : p->x->ops->backlog(p->x);
+}
 
 /* Takes bytes of the answer; `failed` is set if they are malformed. */
 static void proxy_take(void *arg, struct str bytes)
@@ -120,13 +198,17 @@ static void proxy_take(void *arg, struct str bytes)
     if (p->is_over || p->failed)
         return;
     p->failed = http_answer_read(&p->answer, bytes, &p->body);
-    if (!p->failed && p->answer.status == 101)
+    if (!p->failed && p->answer.status == 101 && !p->protocol)
         p->failed = err_new(ERR_UNAVAILABLE, "the pod changes the protocol unasked");
     if (p->failed)
         return;
-    if (!p->is_begun && p->answer.state != ANSWER_HEAD)
+    if (!p->is_begun && p->answer.status == 101)
+        proxy_upgrade(p);
+    else if (!p->is_begun && p->answer.state != ANSWER_HEAD)
         proxy_begin_answer(p);
-    if (p->body.size > 0)
+    if (p->body.size > 0 && p->channel)
+        p->channel->ops->write(p->channel, (struct str){p->body.at, p->body.size});
+    else if (p->body.size > 0)
         p->x->ops->piece(p->x, (struct str){p->body.at, p->body.size});
     buf_clear(&p->body);
     if (p->answer.state == ANSWER_OVER)
@@ -148,7 +230,7 @@ static void proxy_on_data(void *arg, struct str bytes)
         return;
     if (p->failed || e)
         proxy_fail(p, err_message(p->failed ? p->failed : e));
-    else if (p->x->ops->backlog(p->x) < API_BACKLOG_MAX / 2)
+    else if (proxy_backlog(p) < API_BACKLOG_MAX / 2)
         forward_taken(p->forward);
 }
 
@@ -201,9 +283,12 @@ static void add_request(struct buf *b, const struct call *c, const struct proxy 
     const struct api_request *r = &c->x->request;
     const char *path = *c->rest ? c->rest : "/";
 
-    buf_printf(b, "%s %s%s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
-               r->is_head ? "HEAD" : r->method, path, *r->query ? "?" : "", r->query,
-               p->host ? p->host : p->place);
+    buf_printf(b, "%s %s%s%s HTTP/1.1\r\nHost: %s\r\n", r->is_head ? "HEAD" : r->method, path,
+               *r->query ? "?" : "", r->query, p->host ? p->host : p->place);
+    if (p->protocol)
+        buf_printf(b, "Connection: Upgrade\r\nUpgrade: %s\r\n", p->protocol);
+    else
+        buf_add_text(b, "Connection: close\r\n");
     buf_printf(b, "X-Forwarded-Uri: %s%s\r\n", p->prefix, path);
     if (r->peer.address)
         buf_printf(b, "X-Forwarded-For: " STR_FMT "\r\n", STR_ARG(address_of(r->peer.address)));
@@ -214,13 +299,6 @@ static void add_request(struct buf *b, const struct call *c, const struct proxy 
         buf_printf(b, "Content-Length: %zu\r\n", r->body.size);
     buf_add_text(b, "\r\n");
     buf_add(b, r->body.at, r->body.size);
-}
-
-static void proxy_send(void *arg, struct str bytes)
-{
-    struct proxy *p = arg;
-
-    forward_send(p->forward, bytes);
 }
 
 /* Sends the request; with TLS it waits for the handshake. */
@@ -240,6 +318,7 @@ static struct proxy *proxy_new(struct call *c, const struct proxy_target *t)
 {
     const struct api_request *r = &c->x->request;
     const char *host = request_header(r, "host");
+    const char *protocol = request_header(r, "upgrade");
     struct proxy *p = mem_alloc(sizeof(*p));
 
     *p = (struct proxy){.x = c->x,
@@ -248,6 +327,9 @@ static struct proxy *proxy_new(struct call *c, const struct proxy_target *t)
     p->timer = loop_timer_new(core_loop(c->core), proxy_on_timer, p);
     p->prefix = mem_strndup(r->path, (size_t)(c->rest - r->path));
     p->host = host ? mem_strdup(host) : NULL;
+    if (protocol && handshake_lists(r, "connection", "upgrade"))
+        p->protocol = mem_strdup(protocol);
+    p->answer.takes_upgrade = p->protocol != NULL;
     p->place = mem_format("%s:%u", text_or_empty(json_text_at(t->object, "status", "podIP", NULL)),
                           (unsigned)t->port);
     return p;
@@ -260,6 +342,7 @@ static struct err *proxy_open(struct call *c, const struct proxy_target *t)
                                       .port = t->port,
                                       .on_data = proxy_on_data,
                                       .on_data_end = proxy_on_data_end,
+                                      .on_drain = proxy_on_pod_drain,
                                       .on_end = proxy_on_end,
                                       .arg = p};
     struct err *e = forward_open(&o, &p->forward);
@@ -304,9 +387,7 @@ static struct err *proxy_handle(struct call *c,
     TRY(find(c, &t));
     pod = t.object;
     TRY(call_check_pod_user(c, pod));
-    if (handshake_lists(r, "connection", "upgrade"))
-        return err_new(ERR_UNIMPLEMENTED, "Upgrade is not implemented yet for proxies");
-    if (!*c->rest && text_equal(r->method, "GET")) {
+    if (!*c->rest && text_equal(r->method, "GET") && !handshake_lists(r, "connection", "upgrade")) {
         redirect_to_slash(c);
         return NULL;
     }

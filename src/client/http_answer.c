@@ -115,6 +115,12 @@ static struct err *begin_body(struct http_answer *a)
         a->is_chunked = false;
         return NULL;
     }
+    if (a->status == STATUS_SWITCHING && a->takes_upgrade) {
+        a->is_chunked = false;
+        a->left = -1;
+        a->state = ANSWER_BODY;
+        return NULL;
+    }
     if (a->status == STATUS_NO_CONTENT || a->status == STATUS_NOT_MODIFIED ||
         a->status == STATUS_SWITCHING || a->is_of_head || (!a->is_chunked && a->left == 0))
         a->state = ANSWER_OVER;

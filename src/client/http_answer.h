@@ -28,6 +28,7 @@ struct http_answer {
     struct buf head;
     struct buf warnings; /* texts of Warning headers, one a line */
     bool is_of_head;     /* set before the first bytes: the answer to a HEAD, without a body */
+    bool takes_upgrade;  /* set before the first bytes: what follows a 101 is a body without end */
     bool keeps_headers;  /* set before the first bytes: `headers` are wanted */
     struct buf headers;  /* header lines as they came, each with CRLF */
 };

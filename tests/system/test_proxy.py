@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import threading
 import urllib.request
 
 from door import Door
@@ -24,6 +25,14 @@ class H(http.server.BaseHTTPRequestHandler):
             self.send_header("Location", self.headers["X-To"])
             self.send_header("Content-Length", "0")
             self.end_headers()
+        elif words[1] == "echo":  # after an upgrade; "bye" ends it
+            self.send_response(101)
+            self.send_header("Upgrade", "echo")
+            self.send_header("Connection", "Upgrade")
+            self.end_headers()
+            while (data := self.rfile.read1(65536)) not in (b"", b"bye"):
+                self.wfile.write(data)
+            self.close_connection = True
         elif words[1] == "none":
             self.send_response(204)
             self.end_headers()
@@ -119,6 +128,7 @@ def test_requests_reach_pods_and_services():
             locations_lead_through_the_proxy(client, port)
             bodies_are_streams(client)
             pods_may_speak_tls(client, port, tls)
+            connections_are_upgraded(client, port, tls)
             what_cannot_be_is_named(client, port)
             services_lead_to_their_pods(m, client, port)
             programs_get_through(m, port)
@@ -186,14 +196,31 @@ def pods_may_speak_tls(client, port, tls):
     client.refused(503, f"/pods/web:{tls}/proxy/", "error trying to reach service: ")
 
 
+def connections_are_upgraded(client, port, tls):
+    for name in (f"web:{port}", f"https:web:{tls}"):
+        with client.door.connect_unix() as s:
+            s.sendall(f"GET {NS}/pods/{name}/proxy/echo HTTP/1.1\r\nHost: m\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n".encode())
+            f = s.makefile("rb")
+            check(f.readline().startswith(b"HTTP/1.1 101 "))
+            head = b"".join(iter(f.readline, b"\r\n")).lower()
+            check(b"upgrade: echo\r\n" in head and head.count(b"connection:") == 1, head)
+            for size in (1, 1000, 60_000, 1_000_000):
+                sender = threading.Thread(target=s.sendall, args=(bytes(size),))
+                sender.start()
+                equal(len(f.read(size)), size)
+                sender.join()
+            s.sendall(b"bye")
+            equal(f.read(), b"")
+        status, _, text = client.ask("GET", f"/pods/{name}/proxy/", Connection="Upgrade", Upgrade="echo")
+        equal((status, json.loads(text)[2]["upgrade"]), (200, "echo"))  # the pod does not want to
+
+
 def what_cannot_be_is_named(client, port):
     client.refused(404, "/pods/none/proxy/", 'pods "none" not found')
     client.refused(400, "/pods/a:b:c:d/proxy/", "invalid pod request")
     client.refused(400, "/pods/ftp:web:1/proxy/", "invalid pod request")
     client.refused(400, "/pods/web:0/proxy/", "the port is not a number of 1 to 65535")
     client.refused(503, f"/pods/web:{free_port()}/proxy/", "error trying to reach service: ")
-    status, _, text = client.ask("GET", f"/pods/web:{port}/proxy/", Connection="Upgrade", Upgrade="websocket")
-    check(status == 501 and b"Upgrade is not implemented" in text, text)
 
 
 def services_lead_to_their_pods(m, client, port):
