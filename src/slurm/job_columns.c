@@ -327,6 +327,12 @@ static void cell_requeue(const json_t *row, const struct slurm_view *v, struct b
     cell_flag(row, "requeue", out);
 }
 
+static void cell_contiguous(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    (void)v;
+    buf_add_char(out, json_bool(row, "contiguous", false) ? '1' : '0');
+}
+
 static void cell_switches(const json_t *row, const struct slurm_view *v, struct buf *out)
 {
     (void)v;
@@ -389,7 +395,7 @@ const struct slurm_column slurm_job_columns[] = {
     KEY('n', "ReqNodes", "REQ_NODES", "nodeList", ""),
     KEY('N', "NodeList", "NODELIST", "nodes", ""),
     KEY('o', "Command", "COMMAND", "command", "(null)"),
-    FIXED('O', "Contiguous", "CONTIGUOUS", "0"),
+    FN('O', "Contiguous", "CONTIGUOUS", cell_contiguous),
     FN('p', "Priority", "PRIORITY", cell_priority_part),
     KEY('P', "Partition", "PARTITION", "partition", ""),
     KEY('q', "QOS", "QOS", "qos", "normal"),

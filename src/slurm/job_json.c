@@ -26,7 +26,7 @@ static const struct member job_members[] = {
     {"comment", "comment", MEMBER_TEXT},
     {"container", NULL, MEMBER_TEXT},
     {"container_id", NULL, MEMBER_TEXT},
-    {"contiguous", NULL, MEMBER_BOOL},
+    {"contiguous", "contiguous", MEMBER_BOOL},
     {"core_spec", NULL, MEMBER_NUMBER},
     {"cores_per_socket", NULL, MEMBER_VALUE},
     {"cpu_frequency_governor", NULL, MEMBER_VALUE},

@@ -265,8 +265,9 @@ static void show_job_resources(const struct record *r)
     buf_add_text(r->out, " DelayBoot=00:00:00");
     add_optional(r, "Reservation", "reservation");
     next_line(r);
-    buf_printf(r->out, "OverSubscribe=%s Contiguous=0",
-               json_bool(r->row, "exclusive", false) ? "NO" : "OK");
+    buf_printf(r->out, "OverSubscribe=%s Contiguous=%d",
+               json_bool(r->row, "exclusive", false) ? "NO" : "OK",
+               json_bool(r->row, "contiguous", false));
     add_member(r, " Licenses", "licenses", "(null)");
     buf_add_text(r->out, " Network=(null)");
 }

@@ -116,7 +116,7 @@ const struct submit_option submit_options[] = {
     {"container-entrypoint", 0, NO, NULL, 0, submit_refuse, "the script alone runs"},
     {"container-name", 0, YES, NULL, 0, submit_refuse, "containers end with their job"},
     {"container-save", 0, YES, NULL, 0, submit_refuse, "containers end with their job"},
-    {"contiguous", 0, NO, NULL, 0, submit_refuse, "nodes have no order"},
+    {"contiguous", 0, NO, NULL, 0, submit_on, "contiguous"},
     {"core-spec", 'S', YES, "CORE_SPEC", 0, submit_refuse, "cores cannot be set aside"},
     {"cores-per-socket", 0, YES, NULL, 0, submit_refuse, WHY_TOPOLOGY},
     {"cpu-bind", 0, YES, NULL, SLURM_SRUN, submit_step_text, "cpuBind"},

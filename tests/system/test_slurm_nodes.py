@@ -163,11 +163,14 @@ def requests(s, nodes):
     equal(s.text("listed"), f"{nodes[1]},{nodes[0]} 2\n")
     for words, want in ((["-N3"], "Requested node configuration is not available"),
                         (["-N1", "-w", ",".join(nodes)], "Node count specification invalid"),
-                        (["-N2", "--contiguous"], "--contiguous is not available yet")):
+                        (["-N2", "--contiguous", "-x", nodes[0]], "excludeNodes: Forbidden: is not available with contiguous nodes")):
         r = s.call("sbatch", *words, "--wrap", "true")
         check(r.code == 1 and want in r.err, words, r)
     equal(s.call("sbatch", "--test-only", "-N2", "--wrap", "true").err.split(" using ")[1],
           f"2 processors on nodes {s.ok('scontrol', 'show', 'hostlist', ','.join(nodes)).strip()} in partition main\n")
+    job = s.submit("-N2", "--contiguous", "-o", "near", "--wrap", "echo $SLURM_JOB_NODELIST")
+    s.wait_state(job, "COMPLETED")
+    equal(sorted(s.ok("scontrol", "show", "hostnames", s.text("near").strip()).split()), sorted(nodes))
     job = s.submit("-n2", f"--cpus-per-task={os.cpu_count()}", "-o", "spread", "--wrap", "echo $SLURM_NNODES $SLURM_TASKS_PER_NODE")
     s.wait_state(job, "COMPLETED")
     equal(s.text("spread"), "2 1(x2)\n")

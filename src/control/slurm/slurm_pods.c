@@ -177,6 +177,8 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
     const json_t *running = json_object_get(main_state(pod), "running");
     const json_t *disruption = object_condition(pod, "DisruptionTarget");
     const char *nodes = json_text_at(pod, "metadata", "annotations", SLURM_NODES_ANNOTATION, NULL);
+    const char *window =
+        json_text_at(pod, "metadata", "annotations", SLURM_WINDOW_ANNOTATION, NULL);
     bool is_new = p->state == SJOB_PENDING;
 
     p->is_deleting = pod_is_deleting(pod);
@@ -189,6 +191,8 @@ static void read_state(struct sjob_pod *p, const json_t *pod)
         p->node = mem_strdup(pod_node(pod));
     if (nodes && !p->nodes)
         p->nodes = mem_strdup(nodes);
+    if (window && !p->window)
+        p->window = mem_strdup(window);
     if (p->is_deleting && text_equal(json_text(disruption, "status"), "True"))
         p->fate = state_of_reason(pod, NULL);
     if (pod_is_terminal(pod) || (p->is_deleting && !p->node)) {
@@ -330,6 +334,7 @@ void sjob_pod_free(struct sjob_pod *p)
     free(p->uid);
     free(p->node);
     free(p->nodes);
+    free(p->window);
     free(p->license);
     free(p);
 }

@@ -84,6 +84,7 @@ struct sjob_pod {
     bool has_epilog_failed;  /* the node is to be drained */
     bool is_held;            /* the pod has the annotation of a hold */
     bool is_together;        /* it insists on few switches */
+    char *window;            /* the nodes of a job with --contiguous, a hostlist; NULL: any */
     int64_t created_ns;      /* realtime */
     bool is_ready;           /* its container runs: steps can start in it */
     int64_t limit_s;         /* of its spec; 0: none */
@@ -143,6 +144,7 @@ struct sjob {
     struct slurm_dependency dependency;
     char *dependency_text;   /* that was parsed */
     VEC(int64_t) dependents; /* numbers of jobs that wait for this one */
+    char *window;            /* of the attempt that is being made; NULL: any nodes */
     char *trigger_told;      /* what set off its trigger, until the status has it; NULL: nothing */
     const char *reason;      /* static or `limit_reason`: why elements have no pods; NULL: they may
                                 have */
@@ -342,6 +344,12 @@ void sjob_trigger_keep(struct sjob_turn *t);
 /* A node has changed; `was` NULL: it is new. */
 void slurm_trigger_node(struct slurm_jobs *s, const char *name, const json_t *was,
                         const json_t *is);
+
+/* slurm_window.c: does the job want nodes that are neighbours? */
+bool sjob_wants_window(const struct sjob *j);
+/* The nodes for an attempt that has no pods, a hostlist; NULL: there are none yet, and the job is
+ * looked at again. The caller frees it. */
+char *sjob_window_choose(struct sjob *j);
 
 /* slurm_switch.c: slurm_element.switch_level of a job. */
 int64_t slurm_switch_level(const struct slurm_jobs *s, const json_t *job);

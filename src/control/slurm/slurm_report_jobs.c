@@ -119,10 +119,10 @@ static bool shows_details(const struct slurm_filter *f, const struct sjob *j)
 static void put_copied(json_t *row, const json_t *spec, bool is_detailed)
 {
     static const char *const copied[] = {
-        "name",         "account",    "qos",        "wckey",        "comment",
-        "reservation",  "constraint", "licenses",   "nodeList",     "excludeNodes",
-        "command",      "workDir",    "submitHost", "nice",         "cpusPerTask",
-        "tasksPerNode", "nodesMax",   "switches",   "switchesWait", "trigger"};
+        "name",         "account",  "qos",         "wckey",        "comment",  "reservation",
+        "constraint",   "licenses", "nodeList",    "excludeNodes", "command",  "workDir",
+        "submitHost",   "nice",     "cpusPerTask", "tasksPerNode", "nodesMax", "switches",
+        "switchesWait", "trigger",  "contiguous"};
     static const char *const detailed[] = {"submitLine", "script", "environment"};
 
     for (size_t i = 0; i < COUNT(copied); i++)

@@ -225,6 +225,7 @@ void sjob_free(struct sjob *j)
     vec_done(&j->past);
     free(j->dependency_text);
     free(j->trigger_told);
+    free(j->window);
     free(j->key);
     free(j->ns);
     free(j->name);

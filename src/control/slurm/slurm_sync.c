@@ -99,6 +99,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .gpu_types = s->gpu_types,
         .weights = s->weights,
         .switch_level = slurm_switch_level(s, j->object),
+        .window = j->window,
         .trigger = sjob_trigger_told(j),
         .license = license,
         .billing = slurm_billing_of(s, own ? own : json_object_get(j->object, "spec")),
@@ -137,6 +138,21 @@ static bool is_other_short(const struct sjob *j)
     return false;
 }
 
+/* Finds the nodes of an attempt that wants neighbours: those of its pods. False: not yet. */
+static bool find_window(struct sjob *j, size_t index)
+{
+    const struct sjob_pod *first = NULL;
+
+    free(j->window);
+    j->window = NULL;
+    if (!sjob_wants_window(j))
+        return true;
+    for (int64_t rank = 0; rank < j->ask.nodes && !first; rank++)
+        first = sjob_find_rank(j, index, rank);
+    j->window = !first ? sjob_window_choose(j) : first->window ? mem_strdup(first->window) : NULL;
+    return j->window != NULL;
+}
+
 /* Creates the pods that the attempt lacks. False: some were not created. */
 static bool make_attempt(struct sjob *j, size_t index)
 {
@@ -145,6 +161,8 @@ static bool make_attempt(struct sjob *j, size_t index)
         sjob_poke_in(j, OTHER_SHORT_NS);
         return false;
     }
+    if (!find_window(j, index))
+        return false;
     for (int64_t rank = 0; rank < j->ask.nodes; rank++)
         if (!sjob_find_rank(j, index, rank) && !make_pod(j, index, rank)) {
             j->is_incomplete = j->ask.nodes > 1;

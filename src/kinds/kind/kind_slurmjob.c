@@ -208,6 +208,7 @@ static const struct field spec_fields[] = {
     F_LIST("components", &component_item,
            "The requests of the components of a heterogeneous job, behind the first one.",
            .items_max = SLURM_HET_MAX - 1),
+    F_BOOL("contiguous", "The job's nodes are neighbours in the order of their names."),
     F_OBJECT("trigger", trigger_fields,
              "The event for which the job waits: strigger's. The number of the job, or the name of "
              "the node, is the last argument of the script."),

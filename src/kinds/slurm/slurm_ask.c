@@ -572,6 +572,13 @@ struct err *slurm_node_terms(const json_t *spec, int64_t rank, json_t **ret)
     return NULL;
 }
 
+struct err *slurm_window_terms(const char *window, json_t **terms)
+{
+    if (!*terms)
+        *terms = json_pack("[{}]");
+    return add_names(*terms, window, "In");
+}
+
 static int64_t node_amount(const json_t *node, const char *list, const char *resource)
 {
     const json_t *value = json_at(node, "status", list, resource, NULL);

@@ -77,6 +77,9 @@ struct err *slurm_constraint_terms(const char *constraint, json_t **ret) MUST_CH
  */
 struct err *slurm_node_terms(const json_t *spec, int64_t rank, json_t **ret) MUST_CHECK;
 
+/* Adds to the terms that the node is one of the hostlist. `*terms` may be NULL, for any node. */
+struct err *slurm_window_terms(const char *window, json_t **terms) MUST_CHECK;
+
 /* "4(x2),3": the tasks on each node, the first ones have more; or its cpus. The caller frees them.
  */
 char *slurm_ask_tasks_text(const struct slurm_ask *ask);

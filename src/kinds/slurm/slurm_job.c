@@ -103,6 +103,15 @@ static void validate_mail(const json_t *spec, const struct path *at, struct caus
                       "want the name of a user or an address, such as ann@example.com");
 }
 
+static void validate_contiguous(const json_t *spec, const struct path *at, struct causes *causes)
+{
+    static const char *const others[] = {"nodeList", "excludeNodes", "constraint", "components"};
+
+    for (size_t i = 0; json_bool(spec, "contiguous", false) && i < COUNT(others); i++)
+        if (json_object_get(spec, others[i]))
+            cause_forbidden(causes, PATH(at, others[i]), "is not available with contiguous nodes");
+}
+
 void slurm_job_validate(const json_t *spec, const struct path *at, struct causes *causes)
 {
     const char *work_dir = json_text(spec, "workDir");
@@ -111,6 +120,7 @@ void slurm_job_validate(const json_t *spec, const struct path *at, struct causes
     validate_memory(spec, at, causes);
     validate_mail(spec, at, causes);
     validate_trigger(spec, at, causes);
+    validate_contiguous(spec, at, causes);
     if (work_dir && *work_dir != '/')
         cause_invalid(causes, PATH(at, "workDir"), work_dir, "must be an absolute path");
 }

@@ -87,6 +87,9 @@ enum {
  */
 #define SLURM_SUSPENDED_ANNOTATION "mete.dev/slurm-suspended"
 
+/* Annotation of a pod: the nodes of its attempt, a hostlist, where the job wants neighbours. */
+#define SLURM_WINDOW_ANNOTATION "mete.dev/slurm-window"
+
 /* Annotation of a pod: of its job's alternatives, the licences that it holds, "NAME:COUNT". */
 #define SLURM_LICENSE_ANNOTATION "mete.dev/slurm-license"
 

@@ -275,6 +275,7 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     json_put_text(annotations, SLURM_ENVIRONMENT_ANNOTATION, environment);
     json_put_text(annotations, QUEUE_RESERVATION, reservation);
     json_put_text(annotations, SLURM_LICENSE_ANNOTATION, e->license);
+    json_put_text(annotations, SLURM_WINDOW_ANNOTATION, e->window);
     put_revision(annotations, e);
     if (e->rank == 0)
         put_signal(annotations, json_at(e->job, "spec", "signal", NULL));
@@ -385,6 +386,8 @@ static void put_nodes(json_t *pod, const struct slurm_element *of, const struct 
     json_t *terms = NULL;
     AUTO(err_freep) struct err *e = slurm_node_terms(spec, of->rank - of->first_rank, &terms);
 
+    if (!e && of->window)
+        e = slurm_window_terms(of->window, &terms);
     terms = partition_terms(terms, of->partitions);
     /* A malformed constraint was refused at the creation. */
     if (!e && terms)

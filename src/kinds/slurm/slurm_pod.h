@@ -41,6 +41,7 @@ struct slurm_element {
     const json_t *weights;    /* of nodes, ascending: lower ones first; NULL: no order */
     int64_t switch_level;     /* whose switches hold no more nearest ones than the job accepts: 1 ..
                                * SLURM_SWITCH_LEVELS; 0: all nodes do; -1: nodes have no switches */
+    const char *window;       /* that the attempt has, a hostlist; NULL: any nodes */
     const char *trigger;      /* what set off its trigger, a job or node; NULL: it has none */
     const char *license;      /* that it holds of alternatives, NAME:COUNT; NULL: as the job asks */
     const char *billing;      /* TRESBillingWeights of the partition; NULL: none */

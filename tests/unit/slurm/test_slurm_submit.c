@@ -91,6 +91,7 @@ static void makes_the_spec(void **state)
          "{\"array\":{\"indexes\":\"0,5,10,15\",\"limit\":4,\"step\":5},\"signal\":{\"number\":12,"
          "\"secondsBefore\":30,\"batch\":true},\"nice\":100,\"workDir\":\"/home/ann/sub\","
          "\"exclusive\":true,\"requeue\":false}"},
+        {"#!/bin/sh\n", {"--contiguous"}, "{\"contiguous\":true}"},
         {"#!/bin/sh\n", {"-N", "2-0"}, "{\"nodesMin\":2,\"nodesMax\":0}"},
         {"#!/bin/sh\n",
          {"-b", "now+1hour", "-G", "h100:2", "--gpus-per-node=1", "--tres-per-task=cpu=3"},
@@ -231,10 +232,6 @@ static void says_what_sbatch_says(void **state)
         {"#!/bin/sh\n",
          {"--sockets-per-node=2"},
          "--sockets-per-node is not available yet: sockets and cores of nodes are not chosen",
-         422},
-        {"#!/bin/sh\n",
-         {"--contiguous"},
-         "--contiguous is not available yet: nodes have no order",
          422},
         {"", {NULL}, "Batch script is empty!", 422},
         {"#!/bin/sh\r\n",
