@@ -27,9 +27,10 @@ bool sjob_wants_window(const struct sjob *j)
     return j->ask.nodes > 1 && json_bool_at(j->object, "spec", "contiguous", NULL);
 }
 
-/* Do pods that wait have the node in theirs? */
-static bool is_taken(const struct slurm_jobs *s, const char *name)
+/* The nodes that attempts which wait have chosen, as keys. New reference. */
+static json_t *taken_nodes(const struct slurm_jobs *s)
 {
+    json_t *taken = json_object();
     struct sjob_pod *p;
     struct sjob_pod *next;
 
@@ -41,10 +42,9 @@ static bool is_taken(const struct slurm_jobs *s, const char *name)
             continue;
         e = hostlist_parse(str_of(p->window), HOSTLIST_MAX, &names);
         VEC_EACH (&names.names, one)
-            if (text_equal(*one, name))
-                return true;
+            json_put_bool(taken, *one, true);
     }
-    return false;
+    return taken;
 }
 
 static bool is_of_partitions(const json_t *row, const json_t *partitions)
@@ -76,7 +76,6 @@ static struct window_node node_of(const struct sjob *j, const json_t *row, const
         w.is_free = w.is_right && json_int(row, "cpus", 0) - w.held >= ask->cpus &&
                     json_int(row, "memory", 0) - json_int(row, "memoryAllocated", 0) >=
                         ask->memory_bytes >> 20;
-    w.is_free = w.is_free && !is_taken(j->jobs, w.name);
     return w;
 }
 
@@ -119,6 +118,7 @@ static struct window_node *window_nodes(const struct sjob *j, const json_t *rows
 {
     AUTO(json_freep) json_t *partitions = sjob_partitions(j, 0);
     AUTO(json_freep) json_t *by_name = json_object();
+    AUTO(json_freep) json_t *taken = taken_nodes(j->jobs);
     AUTO(hostlist_done) struct hostlist names = {0};
     struct window_node *all = mem_alloc((json_array_size(rows) + 1) * sizeof(*all));
     size_t n = 0;
@@ -130,8 +130,11 @@ static struct window_node *window_nodes(const struct sjob *j, const json_t *rows
         json_put(by_name, json_text(row, "name"), json_incref(row));
     }
     hostlist_sort(&names);
-    VEC_EACH (&names.names, name)
-        all[n++] = node_of(j, json_object_get(by_name, *name), partitions);
+    VEC_EACH (&names.names, name) {
+        all[n] = node_of(j, json_object_get(by_name, *name), partitions);
+        all[n].is_free = all[n].is_free && !json_object_get(taken, *name);
+        n++;
+    }
     *ret_n = n;
     return all;
 }
