@@ -475,9 +475,10 @@ static void refuses_by_name(void **state)
         {{.target = FORWARD "?ports=0", .websocket = ""},
          400,
          "ports: '0' is not a port of 1 to 65535"},
-        {{.target = FORWARD "?ports=80", .websocket = "v4.base64.channel.k8s.io"},
+        {{.target = FORWARD "?ports=80", .websocket = "v3.channel.k8s.io"},
          400,
-         "want Sec-WebSocket-Protocol v4.channel.k8s.io or SPDY/3.1+portforward.k8s.io"},
+         "want Sec-WebSocket-Protocol v4.channel.k8s.io, v4.base64.channel.k8s.io or "
+         "SPDY/3.1+portforward.k8s.io"},
         {{.target = FORWARD, .method = "POST", .spdy = "portforward2.k8s.io"},
          403,
          "unable to upgrade: want X-Stream-Protocol-Version portforward.k8s.io, the client has "
