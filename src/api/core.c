@@ -6,6 +6,7 @@
 #include "access/signing.h"
 #include "api/audit.h"
 #include "api/deadline.h"
+#include "api/handlers.h"
 #include "api/nodestream.h"
 #include "api/requests.h"
 #include "api/reviews.h"
@@ -201,7 +202,7 @@ const struct api_view *core_view(const struct core *c, const struct kind *k)
         if (c->views[i].kind == k)
             return &c->views[i];
     }
-    return NULL;
+    return apiservices_is(k) ? &apiservices_view : NULL;
 }
 
 const struct report_maker *core_report(const struct core *c, const char *path)

@@ -12,6 +12,10 @@ struct err *handle_apis(struct call *c);
 struct err *handle_group(struct call *c);
 struct err *handle_openapi_v3(struct call *c);
 
+/* apiservices.c: the view of APIServices, which the core has without being told */
+extern const struct api_view apiservices_view;
+bool apiservices_is(const struct kind *k);
+
 /* openapi_v2.c */
 struct err *handle_openapi_v2(struct call *c);
 

@@ -84,6 +84,7 @@ def test_custom_objects_by_kubectl():
         install(m)
         objects_are_checked_shaped_and_shown(m)
         discovery_and_explain_know_the_kind(m)
+        served_versions_are_api_services(m)
         status_and_scale_are_subresources(m)
         watches_and_selectors_follow(m)
         applies_on_the_server_merge_by_the_schema(m)
@@ -136,6 +137,22 @@ def discovery_and_explain_know_the_kind(m):
     equal((found["properties"]["spec"]["required"], found["x-kubernetes-group-version-kind"][0]["kind"]), (["color"], "Widget"))
     out = m.ok("explain", "widget.spec.color")
     check("What it looks like." in out and "red" in out, out)
+
+
+def served_versions_are_api_services(m):
+    rows = [line.split() for line in m.ok("get", "apiservices", "--no-headers").splitlines()]
+    equal([r[0] for r in rows], sorted(r[0] for r in rows))
+    for name in ("v1.", "v1.apps", "v1.shop.example.com"):
+        check([name, "Local", "True", "<unknown>"] in rows, name, rows)
+    own, custom = (m.object("apiservice", name) for name in ("v1.apps", "v1.shop.example.com"))
+    equal([o["metadata"]["labels"]["kube-aggregator.kubernetes.io/automanaged"] for o in (own, custom)], ["onstart", "true"])
+    equal(custom["spec"], {"group": "shop.example.com", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 100})
+    check(own["spec"]["groupPriorityMinimum"] > 1000 and "service" not in own["spec"], own)
+    other = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1.other.example.com"},
+             "spec": {"group": "other.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
+                      "service": {"namespace": "default", "name": "other"}}}
+    r = m.kubectl("create", "-f", "-", stdin=json.dumps(other))
+    check(r.code != 0 and "does not allow this method" in r.err, r)
 
 
 def status_and_scale_are_subresources(m):

@@ -40,6 +40,7 @@ const struct kind *const kinds[] = {
     &kind_ingress,
     &kind_networkpolicy,
     &kind_definition,
+    &kind_apiservice,
     &kind_mutating_webhooks,
     &kind_admission_policy,
     &kind_admission_policy_binding,

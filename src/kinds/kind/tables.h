@@ -7,6 +7,7 @@ extern const struct kind kind_admission_policy;
 extern const struct kind kind_admission_policy_binding;
 extern const struct kind kind_autoscaler;
 extern const struct kind kind_autoscaler_v1;
+extern const struct kind kind_apiservice;
 extern const struct kind kind_budget;
 extern const struct kind kind_definition;
 extern const struct kind kind_claim;
