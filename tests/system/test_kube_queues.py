@@ -4,7 +4,7 @@ import json
 
 from harness import Mete, equal, pod, wait
 from kube_objects import queue
-from queue_objects import gpu_quota, install_kueue, kueue
+from queue_objects import VOLCANO, gpu_quota, install_kueue, install_queues, is_foreign, kai_queue, kueue, volcano_queue
 from test_kube_scheduler import NAME, Recorder, apply, nodes_of, ours, rights, scheduler
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
@@ -59,6 +59,30 @@ def test_queues_of_kueue_share_and_reclaim():
             wait(lambda: "far" in reason(m, "elsewhere") and "pool=none" not in reason(m, "elsewhere"), "the quota of Mete's Queue")
 
 
+def named(name, gpus, labels=None, annotations=None):
+    o = json.loads(ours(name, "sleep 1000", gpus))
+    o["metadata"] |= {"labels": labels or {}, "annotations": annotations or {}}
+    return json.dumps(o)
+
+
+def test_queues_of_volcano_and_kai_limit_their_pods():
+    with Mete("emulated:4xH100") as m:
+        install_queues(m)
+        apply(m, volcano_queue("fire", capability={"nvidia.com/gpu": 1}), volcano_queue("default", weight=1),
+              kai_queue("department", quota=2, limit=2), kai_queue("team", "department", quota=1, limit=-1))
+        group = {"apiVersion": f"{VOLCANO}/v1beta1", "kind": "PodGroup", "metadata": {"name": "pair"}, "spec": {"minMember": 2, "queue": "fire"}}
+        member = {"scheduling.k8s.io/group-name": "pair"}
+        with scheduler(m):
+            # the pods of a group come before it
+            apply(m, named("pair-0", 1, annotations=member), named("pair-1", 1, annotations=member), json.dumps(group))
+            apply(m, named("over", 3, {"kai.scheduler/queue": "team"}), named("in", 2, {"runai/queue": "team"}),
+                  named("one", 1, annotations={f"{VOLCANO}/queue-name": "fire"}), named("default", 1, annotations={f"{VOLCANO}/queue-name": "default"}))
+            wait(lambda: None not in nodes_of(m, "in", "one", "default"), "the pods within their limits")
+            for name, said in (("over", "department"), ("pair-0", "fire")):
+                wait(lambda: said in reason(m, name), f"{name} waits, and its reason names {said}")
+            equal(nodes_of(m, "over", "pair-0", "pair-1"), [None] * 3)
+
+
 def test_beside_a_controller_of_kueue_its_label_chooses_no_queue():
     with Mete("emulated:1xH100") as m:
         install_kueue(m, "v1beta1")
@@ -71,13 +95,14 @@ def test_beside_a_controller_of_kueue_its_label_chooses_no_queue():
             m.wait_phase("admitted", "Succeeded")
 
 
-def test_queues_of_kueue_are_read_with_the_rights_of_the_role():
+def test_queues_of_others_are_read_with_the_rights_of_the_role():
     with Mete("emulated:1xH100") as m:
         install_kueue(m)
+        install_queues(m)
         apply(m, kueue("ClusterQueue", "any", namespaceSelector={}))
         recorder = Recorder(m)
         with scheduler(m, "--kubeconfig", recorder.kubeconfig, env={"METE_DATA": ""}):
-            wanted = {r for r in rights(m) if r[1] == "kueue.x-k8s.io"}
-            equal(len(wanted), 8)
+            wanted = {r for r in rights(m) if is_foreign(r)}
+            equal(len(wanted), 12)
             wait(lambda: wanted <= recorder.calls, "all that the role allows")
-            equal({r for r in recorder.calls if r[1] == "kueue.x-k8s.io"}, wanted)
+            equal({r for r in recorder.calls if is_foreign(r)}, wanted)

@@ -259,7 +259,8 @@ const struct command command_queues = {
     .doc = "With QUEUE: this queue and the queues below it. The numbers are at most a second old. "
            "GPUS: nominal quota. BORROWED: GPUs held above it. SHARE: dominant share of the "
            "cluster, held now and used lately. OLDEST: age of the next job. On a cluster with "
-           "queues of Kueue, SOURCE names their objects, and NOTE (-o wide) says what of them is "
+           "queues of Kueue, Volcano or KAI, SOURCE names their objects, and NOTE (-o wide) says "
+           "what of them is "
            "not done.",
     .examples = {{"queues", "shows all queues"},
                  {"queues research -o json",

@@ -126,8 +126,8 @@ static const struct flag flags[] = {
      .type = FLAG_TEXT,
      .value = "HOW",
      .values = foreign_queues,
-     .doc = "queue objects of Kueue: read (they are queues of the scheduler) or ignore (Kueue's "
-            "controller runs and admits the pods)",
+     .doc = "queue objects of Kueue, Volcano and KAI: read (they are queues of the scheduler) or "
+            "ignore (Kueue's controller runs and admits the pods)",
      .fallback = "read"},
     {.name = "lease",
      .type = FLAG_TEXT,

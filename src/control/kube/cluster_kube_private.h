@@ -42,13 +42,21 @@ void over_kube_unwatch(void *self, struct cluster_watch *w);
 json_t *kube_pod_told(struct over_kube *c, const json_t *pod);
 /* Tells the pods that have made room for a pod that names its gpus (kube_devices.h). */
 void kube_moved_tell(struct over_kube *c);
-/* Tells a pod, or all pods that name a queue or a Job, once more. */
+/* Tells a pod, or all pods, once more. */
 void kube_pod_put_again(struct over_kube *c, const char *key);
 void kube_pods_put_again(struct over_kube *c);
-/* Have the Jobs been read, if they are watched? */
-bool kube_knows_jobs(const struct over_kube *c);
-/* A Job by "NAMESPACE/NAME", or NULL. Borrowed. */
-const json_t *kube_job(const struct over_kube *c, const char *key);
+/* A watched resource whose objects say in which queue pods are. */
+struct kube_resource {
+    const char *group;
+    const char *plural;
+};
+extern const struct kube_resource kube_jobs;
+extern const struct kube_resource kube_volcano_groups;
+/* Has the resource been read, if it is watched? */
+bool kube_knows(const struct over_kube *c, const struct kube_resource *r);
+/* An object of it by "NAMESPACE/NAME", or NULL. Borrowed. */
+const json_t *kube_object(const struct over_kube *c, const struct kube_resource *r,
+                          const char *key);
 /* The version of a watched kind that the server has; `k`: not known. */
 const struct kind *kube_served(const struct over_kube *c, const struct kind *k);
 /* For struct views_source: of core resources, sorted by namespace and name. */

@@ -8,7 +8,6 @@
 #include "control/kube/cluster_kube_private.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
-#include "kinds/queue.h"
 
 #define LOOK_AGAIN_NS (30 * NS_PER_SEC) /* for a resource that is not there */
 #define TRY_AGAIN_NS  (1 * NS_PER_SEC)
@@ -48,10 +47,8 @@ static bool watch_is_of_queues(const struct kube_watch *w)
     return watch_is_of_group(w, OWN_GROUP, "queues");
 }
 
-static bool watch_is_of_jobs(const struct kube_watch *w)
-{
-    return watch_is_of_group(w, "batch", "jobs");
-}
+const struct kube_resource kube_jobs = {"batch", "jobs"};
+const struct kube_resource kube_volcano_groups = {"scheduling.volcano.sh", "podgroups"};
 
 static void watch_synced(struct kube_watch *w)
 {
@@ -190,10 +187,9 @@ void kube_pod_put_again(struct over_kube *c, const char *key)
     put_again(c, "pods", key);
 }
 
-static void put_queued_again(void *arg, const json_t *pod)
+static void put_each_again(void *arg, const json_t *pod)
 {
-    if (queue_of(pod) || pod_job(pod))
-        on_kube_put(arg, pod);
+    on_kube_put(arg, pod);
 }
 
 void kube_pods_put_again(struct over_kube *c)
@@ -201,30 +197,38 @@ void kube_pods_put_again(struct over_kube *c)
     struct kube_watch *w = watch_find(c, "pods");
 
     if (w)
-        informer_each(w->informer, put_queued_again, w);
+        informer_each(w->informer, put_each_again, w);
 }
 
-static const struct kube_watch *watch_find_jobs(const struct over_kube *c)
+static const struct kube_watch *watch_find_of(const struct over_kube *c,
+                                              const struct kube_resource *r)
 {
     const struct kube_watch *w = c->watches;
 
-    while (w && !watch_is_of_jobs(w))
+    while (w && !watch_is_of_group(w, r->group, r->plural))
         w = w->next;
     return w;
 }
 
-bool kube_knows_jobs(const struct over_kube *c)
+bool kube_knows(const struct over_kube *c, const struct kube_resource *r)
 {
-    const struct kube_watch *w = watch_find_jobs(c);
+    const struct kube_watch *w = watch_find_of(c, r);
 
     return !w || w->is_synced;
 }
 
-const json_t *kube_job(const struct over_kube *c, const char *key)
+const json_t *kube_object(const struct over_kube *c, const struct kube_resource *r, const char *key)
 {
-    const struct kube_watch *w = watch_find_jobs(c);
+    const struct kube_watch *w = watch_find_of(c, r);
 
     return w && w->informer ? informer_find(w->informer, key) : NULL;
+}
+
+static void owner_tell(const struct kube_watch *w, const struct kube_resource *r,
+                       const json_t *object)
+{
+    if (watch_is_of_group(w, r->group, r->plural))
+        kube_foreign_owner_put(w->cluster->foreign, r, object);
 }
 
 void kube_moved_tell(struct over_kube *c)
@@ -320,8 +324,10 @@ static void on_kube_put(void *arg, const json_t *object)
     if (told)
         w->listener.put(w->listener.arg, ns_of(object), name_of(object), told);
     filled_tell(w->cluster);
-    if (w->cluster->foreign && watch_is_of_jobs(w))
-        kube_foreign_job_put(w->cluster->foreign, object);
+    if (!w->cluster->foreign)
+        return;
+    owner_tell(w, &kube_jobs, object);
+    owner_tell(w, &kube_volcano_groups, object);
 }
 
 static void on_kube_removed(void *arg, const json_t *object)
@@ -476,10 +482,11 @@ struct err *over_kube_watch(void *self, const char *group, const char *resource,
     loop_timer_set(w->timer, 0);
     LIST_ADD(c->watches, w);
     *ret = (struct cluster_watch *)w;
-    if (!c->foreign || !watch_is_of_queues(w))
-        return NULL;
-    w->listener = kube_foreign_listen(c->foreign, l);
-    return kube_foreign_watch(c->foreign);
+    if (c->foreign && watch_is_of_queues(w)) {
+        w->listener = kube_foreign_listen(c->foreign, l);
+        kube_foreign_watch(c->foreign);
+    }
+    return NULL;
 }
 
 void over_kube_unwatch(void *self, struct cluster_watch *watch)

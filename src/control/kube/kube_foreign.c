@@ -7,58 +7,62 @@
 #include "base/stamp.h"
 #include "control/events.h"
 #include "control/kube/cluster_kube_private.h"
-#include "control/queue/foreign_queue.h"
-#include "control/queue/kueue.h"
+#include "control/queue/foreign.h"
+#include "kinds/gang.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/queue.h"
 
 #define SETTLE_NS (20 * NS_PER_MS) /* several objects of one `kubectl apply` are read at once */
 
 enum {
-    KUEUE_CLUSTER_QUEUES,
-    KUEUE_COHORTS,
-    KUEUE_FLAVORS,
-    KUEUE_LOCAL_QUEUES,
-    KUEUE_KINDS
+    FOREIGN_CLUSTER_QUEUES,
+    FOREIGN_VOLCANO,
+    FOREIGN_KAI,
+    FOREIGN_ALWAYS, /* kinds before it are watched from the start, the others with ClusterQueues */
+    FOREIGN_COHORTS = FOREIGN_ALWAYS,
+    FOREIGN_FLAVORS,
+    FOREIGN_LOCAL_QUEUES,
+    FOREIGN_KINDS
 };
 
-#define KUEUE_KIND(v, k, p)                                                              \
-    .group = KUEUE_GROUP, .version = (v), .api_version = KUEUE_GROUP "/" v, .kind = (k), \
-    .plural = (p)
-#define KUEUE_OLD(k, p, now) \
-    KUEUE_KIND("v1beta1", k, p), .kept_as = (now), .to_kept = kueue_from_v1beta1
+#define FOREIGN_KIND(g, v, k, p) \
+    .group = (g), .version = (v), .api_version = g "/" v, .kind = (k), .plural = (p)
+#define KUEUE_KIND(k, p) FOREIGN_KIND(KUEUE_GROUP, "v1beta2", k, p)
+#define KUEUE_OLD(k, p, now)                                                    \
+    FOREIGN_KIND(KUEUE_GROUP, "v1beta1", k, p), .kept_as = &foreign_kinds[now], \
+                                                .to_kept = kueue_from_v1beta1
 
-static const struct kind kueue_kinds[KUEUE_KINDS] = {
-    [KUEUE_CLUSTER_QUEUES] = {KUEUE_KIND("v1beta2", "ClusterQueue", "clusterqueues")},
-    [KUEUE_COHORTS] = {KUEUE_KIND("v1beta2", "Cohort", "cohorts")},
-    [KUEUE_FLAVORS] = {KUEUE_KIND("v1beta2", "ResourceFlavor", "resourceflavors")},
-    [KUEUE_LOCAL_QUEUES] = {KUEUE_KIND("v1beta2", "LocalQueue", "localqueues")},
+static const struct kind foreign_kinds[FOREIGN_KINDS] = {
+    [FOREIGN_CLUSTER_QUEUES] = {KUEUE_KIND("ClusterQueue", "clusterqueues")},
+    [FOREIGN_VOLCANO] = {FOREIGN_KIND(VOLCANO_GROUP, "v1beta1", "Queue", "queues")},
+    [FOREIGN_KAI] = {FOREIGN_KIND(KAI_GROUP, "v2", "Queue", "queues")},
+    [FOREIGN_COHORTS] = {KUEUE_KIND("Cohort", "cohorts")},
+    [FOREIGN_FLAVORS] = {KUEUE_KIND("ResourceFlavor", "resourceflavors")},
+    [FOREIGN_LOCAL_QUEUES] = {KUEUE_KIND("LocalQueue", "localqueues")},
 };
-static const struct kind kueue_kinds_old[KUEUE_KINDS] = {
-    [KUEUE_CLUSTER_QUEUES] = {KUEUE_OLD("ClusterQueue", "clusterqueues",
-                                        &kueue_kinds[KUEUE_CLUSTER_QUEUES])},
-    [KUEUE_COHORTS] = {KUEUE_OLD("Cohort", "cohorts", &kueue_kinds[KUEUE_COHORTS])},
-    [KUEUE_FLAVORS] = {KUEUE_OLD("ResourceFlavor", "resourceflavors", &kueue_kinds[KUEUE_FLAVORS])},
-    [KUEUE_LOCAL_QUEUES] = {KUEUE_OLD("LocalQueue", "localqueues",
-                                      &kueue_kinds[KUEUE_LOCAL_QUEUES])},
+static const struct kind foreign_kinds_old[FOREIGN_KINDS] = {
+    [FOREIGN_CLUSTER_QUEUES] = {KUEUE_OLD("ClusterQueue", "clusterqueues", FOREIGN_CLUSTER_QUEUES)},
+    [FOREIGN_COHORTS] = {KUEUE_OLD("Cohort", "cohorts", FOREIGN_COHORTS)},
+    [FOREIGN_FLAVORS] = {KUEUE_OLD("ResourceFlavor", "resourceflavors", FOREIGN_FLAVORS)},
+    [FOREIGN_LOCAL_QUEUES] = {KUEUE_OLD("LocalQueue", "localqueues", FOREIGN_LOCAL_QUEUES)},
 };
 
 /* One watch. */
 struct foreign_watch {
     struct kube_foreign *foreign;
-    json_t **objects; /* of struct kueue */
+    json_t **objects; /* of struct foreign */
     struct cluster_watch *watch;
 };
 
 struct kube_foreign {
     struct over_kube *cluster;
     struct events *events;
-    struct kueue kueue;
-    struct foreign_watch watches[KUEUE_KINDS];
+    struct foreign all;
+    struct foreign_watch watches[FOREIGN_KINDS];
     json_t *native;                 /* names of Queues of mete.dev */
     json_t *shown;                  /* Queues that the listener has, by name */
     json_t *told;                   /* what was logged, by source */
-    json_t *orphans;                /* pods whose Job is not known yet: {job: {pod: true}} */
+    json_t *orphans;                /* pods whose owner is not known yet: {owner: {pod: true}} */
     struct cluster_listener queues; /* {0}: none */
     struct loop_timer *timer;
     unsigned n_unsynced;
@@ -68,23 +72,24 @@ struct kube_foreign {
 
 const struct kind *kube_foreign_kind(const char *group, const char *plural)
 {
-    for (size_t i = 0; i < KUEUE_KINDS; i++)
-        if (text_equal(kueue_kinds[i].group, group) && text_equal(kueue_kinds[i].plural, plural))
-            return &kueue_kinds[i];
+    for (size_t i = 0; i < FOREIGN_KINDS; i++)
+        if (text_equal(foreign_kinds[i].group, group) &&
+            text_equal(foreign_kinds[i].plural, plural))
+            return &foreign_kinds[i];
     return NULL;
 }
 
 const struct kind *kube_foreign_older(const struct kind *k)
 {
-    for (size_t i = 0; i < KUEUE_KINDS; i++)
-        if (k == &kueue_kinds[i])
-            return &kueue_kinds_old[i];
+    for (size_t i = 0; i < FOREIGN_KINDS; i++)
+        if (k == &foreign_kinds[i] && foreign_kinds_old[i].kind)
+            return &foreign_kinds_old[i];
     return NULL;
 }
 
 /* ---- Queues ---- */
 
-/* Logs what is refused or not done, once, and writes an Event. `object`: of Kueue. */
+/* Logs what is refused or not done, once, and writes an Event. `object` NULL: without an Event. */
 static void foreign_tell(struct kube_foreign *f, const char *source, const json_t *object,
                          const char *reason, const char *text)
 {
@@ -108,46 +113,55 @@ static void foreign_tell(struct kube_foreign *f, const char *source, const json_
                                              .component = "mete-scheduler"});
 }
 
+/* As QUEUE_SOURCE has it: "ClusterQueue.kueue.x-k8s.io team-a". */
+static char *source_format(const struct kind *k, const char *name)
+{
+    return mem_format("%s.%s %s", k->kind, k->group, name);
+}
+
 static const char *annotation_of(const json_t *queue, const char *key)
 {
     return json_text_at(queue, "metadata", "annotations", key, NULL);
 }
 
+/* The object that a Queue stands for; NULL: none has been told. */
+static const json_t *source_object(const struct kube_foreign *f, const char *source)
+{
+    for (size_t i = 0; i < FOREIGN_KINDS; i++) {
+        AUTO_FREE char *prefix = source_format(&foreign_kinds[i], "");
+
+        if (text_starts_with(source, prefix))
+            return json_object_get(*f->watches[i].objects, source + strlen(prefix));
+    }
+    return NULL;
+}
+
 static void foreign_tell_queue(struct kube_foreign *f, const json_t *queue)
 {
     const char *source = annotation_of(queue, QUEUE_SOURCE);
-    const char *space = strchr(source, ' ');
-    const json_t *all =
-        text_starts_with(source, "Cohort.") ? f->kueue.cohorts : f->kueue.cluster_queues;
-    const json_t *object = json_object_get(all, space + 1);
     const char *refused = annotation_of(queue, QUEUE_REFUSED);
     const char *note = annotation_of(queue, QUEUE_NOTE);
 
-    foreign_tell(f, source, object, refused ? "QueueRefused" : "QueueInPart",
+    foreign_tell(f, source, source_object(f, source), refused ? "QueueRefused" : "QueueInPart",
                  refused ? refused : note);
 }
 
-/* Queues of mete.dev that replace others. */
-static void foreign_tell_replaced(struct kube_foreign *f)
+/* Objects of the kind that a Queue of mete.dev replaces. */
+static void foreign_tell_replaced(struct kube_foreign *f, size_t which)
 {
-    const char *name;
+    bool is_local = which == FOREIGN_LOCAL_QUEUES;
+    const char *key;
     json_t *object;
 
-    json_object_foreach (f->kueue.cluster_queues, name, object) {
-        AUTO_FREE char *source = mem_format("ClusterQueue." KUEUE_GROUP " %s", name);
+    json_object_foreach (*f->watches[which].objects, key, object) {
+        AUTO_FREE char *source = source_format(&foreign_kinds[which], key);
+        const char *name = json_text_at(object, "metadata", "name", NULL);
 
         if (json_object_get(f->native, name))
-            foreign_tell(f, source, object, "QueueReplaced",
+            foreign_tell(f, source, is_local ? NULL : object, "QueueReplaced",
                          "the Queue of mete.dev of this name is used in its place");
-    }
-    json_object_foreach (f->kueue.local_queues, name, object) {
-        AUTO_FREE char *source = mem_format("LocalQueue." KUEUE_GROUP " %s", name);
-        bool is_replaced =
-            json_object_get(f->native, json_text_at(object, "metadata", "name", NULL)) != NULL;
-
-        foreign_tell(f, source, NULL, "QueueReplaced",
-                     is_replaced ? "the Queue of mete.dev of this name is used in its place"
-                                 : NULL);
+        else if (is_local)
+            foreign_tell(f, source, NULL, NULL, NULL);
     }
 }
 
@@ -157,7 +171,7 @@ static void foreign_show(struct kube_foreign *f)
     const char *name;
     json_t *queue;
 
-    f->shown = kueue_queues(&f->kueue, f->native);
+    f->shown = foreign_queues(&f->all, f->native);
     json_object_foreach (before, name, queue)
         if (!json_object_get(f->shown, name) && !json_object_get(f->native, name))
             f->queues.removed(f->queues.arg, "", name, queue);
@@ -166,7 +180,8 @@ static void foreign_show(struct kube_foreign *f)
         if (!json_equal(json_object_get(before, name), queue))
             f->queues.put(f->queues.arg, "", name, queue);
     }
-    foreign_tell_replaced(f);
+    for (size_t i = 0; i < FOREIGN_KINDS; i++)
+        foreign_tell_replaced(f, i);
 }
 
 /* After a change, pods may be in other queues. */
@@ -239,7 +254,7 @@ static bool reads_foreign(const struct kube_foreign *f)
     return f->cluster->o.foreign == KUBE_FOREIGN_READ;
 }
 
-static void foreign_begin_rest(struct kube_foreign *f);
+static void foreign_begin_until(struct kube_foreign *f, size_t end);
 
 static char *foreign_key(const char *ns, const char *name)
 {
@@ -254,8 +269,8 @@ static void on_foreign_put(void *arg, const char *ns, const char *name, const js
     bool is_same = was && json_equal(json_object_get(was, "spec"), json_object_get(object, "spec"));
 
     json_put(*w->objects, key, json_incref((json_t *)(uintptr_t)object));
-    if (w == &w->foreign->watches[KUEUE_CLUSTER_QUEUES])
-        foreign_begin_rest(w->foreign);
+    if (w == &w->foreign->watches[FOREIGN_CLUSTER_QUEUES])
+        foreign_begin_until(w->foreign, FOREIGN_KINDS);
     if (!is_same)
         foreign_changed(w->foreign);
 }
@@ -279,36 +294,36 @@ static void on_foreign_synced(void *arg)
 
 static struct err *foreign_begin(struct kube_foreign *f, size_t which)
 {
+    const struct kind *k = &foreign_kinds[which];
     struct foreign_watch *w = &f->watches[which];
     const struct cluster_listener l = {on_foreign_put, on_foreign_removed, w, on_foreign_synced};
 
     f->n_unsynced++;
-    return over_kube_watch(f->cluster, kueue_kinds[which].group, kueue_kinds[which].plural, &l,
-                           &w->watch);
+    return over_kube_watch(f->cluster, k->group, k->plural, &l, &w->watch);
 }
 
-static void foreign_begin_rest(struct kube_foreign *f)
+static void foreign_begin_until(struct kube_foreign *f, size_t end)
 {
-    for (size_t i = 0; i < KUEUE_KINDS; i++) {
+    for (size_t i = 0; i < end; i++) {
         AUTO(err_freep) struct err *e = f->watches[i].watch ? NULL : foreign_begin(f, i);
 
         if (e) /* the watch of a kube-apiserver begins without one */
-            LOG(ERROR, "queues cannot be watched", S("resource", kueue_kinds[i].plural), E(e));
+            LOG(ERROR, "queues cannot be watched", S("resource", foreign_kinds[i].plural), E(e));
     }
 }
 
-struct err *kube_foreign_watch(struct kube_foreign *f)
+void kube_foreign_watch(struct kube_foreign *f)
 {
     f->has_begun = true;
     f->n_unsynced++; /* Queues of mete.dev */
-    return reads_foreign(f) ? foreign_begin(f, KUEUE_CLUSTER_QUEUES) : NULL;
+    foreign_begin_until(f, reads_foreign(f) ? FOREIGN_ALWAYS : 0);
 }
 
 void kube_foreign_unwatch(struct kube_foreign *f)
 {
     f->has_begun = false;
     loop_timer_stop(f->timer);
-    for (size_t i = 0; i < KUEUE_KINDS; i++) {
+    for (size_t i = 0; i < FOREIGN_KINDS; i++) {
         if (f->watches[i].watch)
             over_kube_unwatch(f->cluster, f->watches[i].watch);
         f->watches[i].watch = NULL;
@@ -317,75 +332,107 @@ void kube_foreign_unwatch(struct kube_foreign *f)
 
 /* ---- pods ---- */
 
-static bool has_foreign(const struct kube_foreign *f)
+static bool has_kueue(const struct kube_foreign *f)
 {
-    return json_object_size(f->kueue.cluster_queues) > 0;
+    return json_object_size(f->all.kueue.cluster_queues) > 0;
+}
+
+static bool has_volcano(const struct kube_foreign *f)
+{
+    return json_object_size(f->all.volcano) > 0;
 }
 
 bool kube_foreign_is_loaded(const struct kube_foreign *f)
 {
-    return !f->has_begun || (f->is_loaded && (!has_foreign(f) || kube_knows_jobs(f->cluster)));
+    if (!f->has_begun)
+        return true;
+    return f->is_loaded && (!has_kueue(f) || kube_knows(f->cluster, &kube_jobs)) &&
+           (!has_volcano(f) || kube_knows(f->cluster, &kube_volcano_groups));
 }
 
-static char *owner_key(const json_t *pod)
+static char *key_in(const char *ns, const char *name)
 {
-    const char *job = pod_job(pod);
-
-    return job ? mem_format("%s/%s", json_text_at(pod, "metadata", "namespace", NULL), job) : NULL;
+    return mem_format("%s/%s", ns, name);
 }
 
 static char *pod_key(const json_t *pod)
 {
-    return mem_format("%s/%s", json_text_at(pod, "metadata", "namespace", NULL),
-                      json_text_at(pod, "metadata", "name", NULL));
+    return key_in(json_text_at(pod, "metadata", "namespace", NULL),
+                  json_text_at(pod, "metadata", "name", NULL));
 }
 
-/* The label of the pod's Job. A pod may come before its Job. */
-static const char *owner_label(struct kube_foreign *f, const json_t *pod)
+static char *owner_key(const struct kube_resource *r, const char *key)
 {
-    AUTO_FREE char *job = owner_key(pod);
-    AUTO_FREE char *pod_name = job ? pod_key(pod) : NULL;
-    const json_t *object = job ? kube_job(f->cluster, job) : NULL;
+    return mem_format("%s %s", r->plural, key);
+}
 
-    if (job && !object && !*pod_node(pod))
-        json_put(json_object_at(f->orphans, job), pod_name, json_true());
-    return kueue_label(object);
+/* The pod's Job or PodGroup, if it has been read; a pod that came earlier is told again with it. */
+static const json_t *owner_find(struct kube_foreign *f, const struct kube_resource *r,
+                                const json_t *pod, const char *name)
+{
+    const char *ns = json_text_at(pod, "metadata", "namespace", NULL);
+    AUTO_FREE char *key = name ? key_in(ns, name) : NULL;
+    AUTO_FREE char *owner = name ? owner_key(r, key) : NULL;
+    AUTO_FREE char *pod_name = name ? pod_key(pod) : NULL;
+    const json_t *object = name ? kube_object(f->cluster, r, key) : NULL;
+
+    if (name && !object && !*pod_node(pod))
+        json_put(json_object_at(f->orphans, owner), pod_name, json_true());
+    return object;
+}
+
+static const char *group_of(const json_t *pod)
+{
+    return json_text_filled(json_at(pod, "metadata", "annotations", NULL), GANG_VOLCANO_ANNOTATION);
 }
 
 json_t *kube_foreign_pod(struct kube_foreign *f, const json_t *pod)
 {
-    const char *label = kueue_label(pod);
+    struct foreign_owners owners = {.label = kueue_label(pod)};
 
     if (!reads_foreign(f))
         return kueue_pod_ignored(f->native, pod);
-    if (!has_foreign(f))
-        return json_incref((json_t *)(uintptr_t)pod);
-    return kueue_pod(&f->kueue, f->native, pod, label ? label : owner_label(f, pod));
+    if (!owners.label && has_kueue(f))
+        owners.label = kueue_label(owner_find(f, &kube_jobs, pod, pod_job(pod)));
+    if (has_volcano(f))
+        owners.group = owner_find(f, &kube_volcano_groups, pod, group_of(pod));
+    return foreign_pod(&f->all, f->native, pod, &owners);
+}
+
+static void orphan_drop(struct kube_foreign *f, const struct kube_resource *r, const json_t *pod,
+                        const char *name)
+{
+    const char *ns = json_text_at(pod, "metadata", "namespace", NULL);
+    AUTO_FREE char *key = name ? key_in(ns, name) : NULL;
+    AUTO_FREE char *owner = name ? owner_key(r, key) : NULL;
+    AUTO_FREE char *pod_name = pod_key(pod);
+    json_t *pods = name ? json_object_get(f->orphans, owner) : NULL;
+
+    if (!pods)
+        return;
+    (void)json_object_del(pods, pod_name);
+    if (json_object_size(pods) == 0)
+        (void)json_object_del(f->orphans, owner);
 }
 
 void kube_foreign_pod_gone(struct kube_foreign *f, const json_t *pod)
 {
-    AUTO_FREE char *job = owner_key(pod);
-    AUTO_FREE char *name = job ? pod_key(pod) : NULL;
-    json_t *pods = job ? json_object_get(f->orphans, job) : NULL;
-
-    if (!pods)
-        return;
-    (void)json_object_del(pods, name);
-    if (json_object_size(pods) == 0)
-        (void)json_object_del(f->orphans, job);
+    orphan_drop(f, &kube_jobs, pod, pod_job(pod));
+    orphan_drop(f, &kube_volcano_groups, pod, group_of(pod));
 }
 
-void kube_foreign_job_put(struct kube_foreign *f, const json_t *job)
+void kube_foreign_owner_put(struct kube_foreign *f, const struct kube_resource *r,
+                            const json_t *object)
 {
-    AUTO_FREE char *key = pod_key(job);
-    AUTO(json_freep) json_t *pods = json_incref(json_object_get(f->orphans, key));
+    AUTO_FREE char *key = pod_key(object);
+    AUTO_FREE char *owner = owner_key(r, key);
+    AUTO(json_freep) json_t *pods = json_incref(json_object_get(f->orphans, owner));
     const char *pod;
     json_t *value;
 
     if (!pods)
         return;
-    (void)json_object_del(f->orphans, key);
+    (void)json_object_del(f->orphans, owner);
     json_object_foreach (pods, pod, value)
         kube_pod_put_again(f->cluster, pod);
 }
@@ -395,11 +442,13 @@ void kube_foreign_job_put(struct kube_foreign *f, const json_t *job)
 struct kube_foreign *kube_foreign_new(struct over_kube *c)
 {
     struct kube_foreign *f = mem_alloc(sizeof(*f));
-    json_t **const objects[KUEUE_KINDS] = {
-        [KUEUE_CLUSTER_QUEUES] = &f->kueue.cluster_queues,
-        [KUEUE_COHORTS] = &f->kueue.cohorts,
-        [KUEUE_FLAVORS] = &f->kueue.flavors,
-        [KUEUE_LOCAL_QUEUES] = &f->kueue.local_queues,
+    json_t **const objects[FOREIGN_KINDS] = {
+        [FOREIGN_CLUSTER_QUEUES] = &f->all.kueue.cluster_queues,
+        [FOREIGN_VOLCANO] = &f->all.volcano,
+        [FOREIGN_KAI] = &f->all.kai,
+        [FOREIGN_COHORTS] = &f->all.kueue.cohorts,
+        [FOREIGN_FLAVORS] = &f->all.kueue.flavors,
+        [FOREIGN_LOCAL_QUEUES] = &f->all.kueue.local_queues,
     };
 
     *f = (struct kube_foreign){.cluster = c,
@@ -409,7 +458,7 @@ struct kube_foreign *kube_foreign_new(struct over_kube *c)
                                .told = json_object(),
                                .orphans = json_object()};
     f->timer = loop_timer_new(c->o.loop, on_foreign_timer, f);
-    for (size_t i = 0; i < KUEUE_KINDS; i++) {
+    for (size_t i = 0; i < FOREIGN_KINDS; i++) {
         *objects[i] = json_object();
         f->watches[i] = (struct foreign_watch){.foreign = f, .objects = objects[i]};
     }
@@ -422,7 +471,7 @@ void kube_foreign_free(struct kube_foreign *f)
         return;
     loop_timer_free(f->timer);
     events_free(f->events);
-    for (size_t i = 0; i < KUEUE_KINDS; i++)
+    for (size_t i = 0; i < FOREIGN_KINDS; i++)
         json_decref(*f->watches[i].objects);
     json_decref(f->native);
     json_decref(f->shown);

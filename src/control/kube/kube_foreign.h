@@ -3,9 +3,9 @@
  * of pods
  *
  * Listeners of queues.mete.dev are told of one set of Queues: those of the server, and those that
- * queue/kueue.h makes of Kueue's objects. Pods are told with the label mete.dev/queue. What is
- * refused or left out is logged, and is an Event of the object. LocalQueues, ResourceFlavors and
- * Cohorts are watched once there is a ClusterQueue.
+ * queue/foreign.h makes of the objects of Kueue, Volcano and KAI. Pods are told with the label
+ * mete.dev/queue. What is refused or left out is logged, and is an Event of the object.
+ * LocalQueues, ResourceFlavors and Cohorts are watched once there is a ClusterQueue.
  */
 #pragma once
 
@@ -23,16 +23,18 @@ void kube_foreign_free(struct kube_foreign *f); /* accepts NULL. All watches are
 struct cluster_listener kube_foreign_listen(struct kube_foreign *f,
                                             const struct cluster_listener *l);
 /* Begins the watches, and ends them. */
-struct err *kube_foreign_watch(struct kube_foreign *f) MUST_CHECK;
+void kube_foreign_watch(struct kube_foreign *f);
 void kube_foreign_unwatch(struct kube_foreign *f);
 
 /* Are the queues known, so that pods can be told? */
 bool kube_foreign_is_loaded(const struct kube_foreign *f);
 /* The pod in its queue. A new reference. */
 json_t *kube_foreign_pod(struct kube_foreign *f, const json_t *pod);
-/* A pod has gone, or a Job has come that pods may have waited for. */
 void kube_foreign_pod_gone(struct kube_foreign *f, const json_t *pod);
-void kube_foreign_job_put(struct kube_foreign *f, const json_t *job);
+/* A Job or a PodGroup of Volcano, for which pods may have waited. */
+struct kube_resource;
+void kube_foreign_owner_put(struct kube_foreign *f, const struct kube_resource *r,
+                            const json_t *object);
 
 /* The kinds that are watched, in the version that our rooms know; NULL: none of these. */
 const struct kind *kube_foreign_kind(const char *group, const char *plural);

@@ -4,7 +4,7 @@
  *
  *   GET gpus                           the gpus of all nodes and their holders (?namespace=NS)
  *   GET gpus/NAME
- *   GET queues                         the Queues, and those of Kueue in their terms
+ *   GET queues                         the Queues, and those that stand for others
  *   GET queues/NAME
  *   GET workloads                      why pods wait (?fieldSelector=status.phase=waiting)
  *   GET namespaces/NS/workloads        the same of one namespace

@@ -8,6 +8,10 @@
 #include "kinds/pod/pod_asks.h"
 #include "kinds/queue.h"
 
+enum {
+    WEIGHT_MAX = 1000000
+};
+
 static json_t *annotations_at(json_t *queue)
 {
     return json_object_at(json_object_at(queue, "metadata"), "annotations");
@@ -56,6 +60,23 @@ void foreign_queue_note(json_t *queue, const char *fmt, ...)
     va_end(ap);
     all = mem_format("%s%s%s", text_or_empty(before), before ? "; " : "", text);
     json_put_text(annotations_at(queue), QUEUE_NOTE, all);
+}
+
+void foreign_queue_weight(json_t *queue, const char *field, const json_t *weight)
+{
+    AUTO(err_freep) struct err *e = NULL;
+    AUTO_FREE char *text = NULL;
+    int64_t milli = 1000;
+
+    if (!weight || json_is_null(weight))
+        return;
+    e = foreign_amount("cpu", weight, &milli); /* in thousandths */
+    if (!e && milli >= 1000 && milli % 1000 == 0 && milli / 1000 <= WEIGHT_MAX) {
+        json_put_int(json_object_at(queue, "spec"), "weight", milli / 1000);
+        return;
+    }
+    text = json_format(weight);
+    foreign_queue_note(queue, "%s %s counts as 1: Mete has whole weights", field, text);
 }
 
 static void put_amount(json_t *to, const char *key, const char *resource, int64_t amount)

@@ -21,6 +21,10 @@ bool foreign_queue_is_refused(const json_t *queue);
 /* Adds to what Mete does not do. */
 void foreign_queue_note(json_t *queue, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Sets the weight from the number or Quantity `weight` of the object's member `field`; NULL: 1. One
+ * that is not whole counts as 1, with a note. */
+void foreign_queue_weight(json_t *queue, const char *field, const json_t *weight);
+
 /* Adds a quota; the queue refuses a second one of the resource. METE_UNLIMITED: no limit. */
 void foreign_queue_quota(json_t *queue, const struct mete_quota *quota);
 

@@ -8,8 +8,7 @@
 #include "kinds/queue.h"
 
 enum {
-    COHORTS_MAX = 64, /* cohorts above a ClusterQueue */
-    WEIGHT_MAX = 1000000
+    COHORTS_MAX = 64 /* cohorts above a ClusterQueue */
 };
 #define TOTAL_MAX (INT64_C(1) << 60)
 
@@ -221,25 +220,6 @@ static void cohort_put_quotas(json_t *queue, const json_t *spec, json_t *total, 
     }
 }
 
-static void weight_read(json_t *queue, const json_t *spec)
-{
-    const json_t *weight = json_at(spec, "fairSharing", "weight", NULL);
-    AUTO(err_freep) struct err *e = NULL;
-    int64_t milli = 1000;
-
-    if (!weight || json_is_null(weight))
-        return;
-    e = foreign_amount("cpu", weight, &milli); /* in thousandths */
-    if (e || milli < 1000 || milli % 1000 != 0 || milli / 1000 > WEIGHT_MAX) {
-        AUTO_FREE char *text = json_format(weight);
-
-        foreign_queue_note(queue, "fairSharing.weight %s counts as 1: Mete has whole weights",
-                           text);
-        return;
-    }
-    json_put_int(json_object_at(queue, "spec"), "weight", milli / 1000);
-}
-
 static void put_parent(json_t *queue, const char *cohort)
 {
     AUTO_FREE char *parent = cohort ? cohort_queue_name(cohort) : NULL;
@@ -263,7 +243,7 @@ static void cohort_make(struct kueue_plan *p, const char *name)
         foreign_queue_refuse(queue, "%s",
                              json_text_at(own, "metadata", "annotations", QUEUE_REFUSED, NULL));
     put_parent(queue, parent);
-    weight_read(queue, spec);
+    foreign_queue_weight(queue, "fairSharing.weight", json_at(spec, "fairSharing", "weight", NULL));
     cohort_put_quotas(queue, spec, json_object_get(p->totals, name), !parent);
     json_put(p->queues, queue_name, queue);
 }
@@ -348,7 +328,7 @@ static void cluster_queue_make(struct kueue_plan *p, const char *name, const jso
     json_t *queue = foreign_queue_new(queue_name, source);
 
     put_parent(queue, cohort);
-    weight_read(queue, spec);
+    foreign_queue_weight(queue, "fairSharing.weight", json_at(spec, "fairSharing", "weight", NULL));
     namespaces_read(queue, spec);
     preemption_read(queue, spec);
     policies_read(queue, spec);
