@@ -249,6 +249,32 @@ static bool look_decide_by_metrics(struct autoscale_look *l, struct autoscale_bo
     return true;
 }
 
+static void look_tell_sleep(struct autoscale_look *l, bool sleeps)
+{
+    look_condition(l, "ScaledToZero", sleeps, sleeps ? "ScaledToZero" : "NotScaledToZero",
+                   sleeps ? "the HPA controller scaled the workload to zero"
+                          : "the HPA controller did not scale the workload to zero");
+}
+
+/* Did the autoscaler take the target's last pods? */
+static bool look_put_to_sleep(const struct autoscale_look *l)
+{
+    return text_equal(json_text(object_condition(l->object, "ScaledToZero"), "status"), "True");
+}
+
+/* No metric is there without pods: only a larger minimum wakes a target that the autoscaler put to
+ * sleep. One that a user stopped stays as it is. */
+static void look_decide_asleep(struct autoscale_look *l, int64_t min, struct decision *ret)
+{
+    if (min > 0 && look_put_to_sleep(l)) {
+        ret->replicas = min;
+        ret->reason = mem_strdup("Current number of replicas below Spec.MinReplicas");
+        return;
+    }
+    look_condition(l, "ScalingActive", false, "ScalingDisabled",
+                   "scaling is disabled since the replica count of the target is zero");
+}
+
 /* False: nothing is decided. */
 static bool look_decide(struct autoscale_look *l, struct decision *ret)
 {
@@ -261,10 +287,11 @@ static bool look_decide(struct autoscale_look *l, struct decision *ret)
     ret->replicas = bounds.present;
     a->slept = bounds.present == 0;
     if (a->slept) {
-        look_condition(l, "ScalingActive", false, "ScalingDisabled",
-                       "scaling is disabled since the replica count of the target is zero");
+        look_decide_asleep(l, bounds.min, ret);
         return true;
     }
+    if (look_put_to_sleep(l))
+        look_tell_sleep(l, false); /* a user woke the target */
     /* Whoever wakes a target has a reason that no metric shows yet: that counts for a window, and
      * what was recommended before its sleep counts no more. */
     if (slept)
@@ -337,7 +364,8 @@ static bool look_rescale(struct autoscale_look *l, const struct decision *d)
     stamp_format(l->wall_ns, at);
     json_put_text(status, "lastScaleTime", at);
     autoscale_changed(&l->scaler->history, d->replicas - l->scale.wanted, l->now_ns);
-    l->scaler->slept = d->replicas == 0;
+    l->scaler->slept = d->replicas == 0 || l->scale.wanted == 0;
+    look_tell_sleep(l, d->replicas == 0);
     return true;
 }
 

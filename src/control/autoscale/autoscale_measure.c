@@ -130,12 +130,12 @@ static void read_goal(struct measure *m, const json_t *target)
 /* The metric in Kubernetes' words. The caller frees it. */
 static char *name_of(const struct measure *m)
 {
-    const char *of = m->container ? " container resource" : " resource";
-
     if (text_equal(m->type, "Pods"))
         return mem_format("pods metric %s", m->name);
-    return mem_format("%s%s%s", m->name, of,
-                      m->goal.is_utilization ? " utilization (percentage of request)" : "");
+    if (!m->goal.is_utilization)
+        return mem_format("%s resource", m->name);
+    return mem_format("%s%s resource utilization (percentage of request)", m->name,
+                      m->container ? " container" : "");
 }
 
 static void put_status(const struct measure *m, const json_t *source,
@@ -146,7 +146,10 @@ static void put_status(const struct measure *m, const json_t *source,
     json_t *to;
     json_t *current;
 
-    quantity_format((struct quantity){.milli = c->average}, average);
+    quantity_format((struct quantity){.milli = c->average,
+                                      .form = text_equal(m->name, "memory") ? QUANTITY_BINARY
+                                                                            : QUANTITY_DECIMAL},
+                    average);
     json_put_text(status, "type", m->type);
     to = json_object_at(status, is_pods ? "pods" : m->container ? "containerResource" : "resource");
     if (is_pods)
@@ -185,8 +188,7 @@ static void measure_fault(const struct measure *m, const char *why, struct autos
         return;
     }
     fault->reason = m->container ? "FailedGetContainerResourceMetric" : "FailedGetResourceMetric";
-    fault->message = mem_format("failed to get %s %s%s: %s", m->name,
-                                m->container ? "container " : "", what, why);
+    fault->message = mem_format("failed to get %s %s: %s", m->name, what, why);
 }
 
 static void measure_pods(struct measure *m, const json_t *source, json_t *ret_status,

@@ -30,7 +30,7 @@ struct autoscaler {
     int64_t looked_ns; /* monotonic; 0: never */
     struct autoscale_history history;
     struct selector *selector; /* of the target's pods, at the last look; NULL: none */
-    bool slept;                /* the target had no pods at the last look */
+    bool slept;                /* the target asked for no pods at the last look */
 };
 
 /* autoscale.c */

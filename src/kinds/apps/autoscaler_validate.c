@@ -113,12 +113,14 @@ static void validate_named(const json_t *source, const char *type, const struct 
     if (text_equal(type, "Object"))
         validate_reference(json_object_get(source, "describedObject"), PATH(at, "describedObject"),
                            causes);
-    if (text_equal(type, "Pods") && !is_positive(target, "averageValue"))
+    if (text_equal(type, "Pods") && !has_average)
         cause_required(causes, PATH(here, "averageValue"),
                        "must specify a positive target averageValue");
     else if (!has_value && !has_average)
         cause_required(causes, PATH(here, "averageValue"),
-                       "must set either a target value for metric or a per-pod target");
+                       text_equal(type, "Object")
+                           ? "must set either a target value or averageValue"
+                           : "must set either a target value for metric or a per-pod target");
     if (text_equal(type, "External") && has_value && has_average)
         cause_forbidden(causes, PATH(here, "value"),
                         "may not set both a target value for metric and a per-pod target");
@@ -194,7 +196,7 @@ static void validate_rules(const json_t *rules, const struct path *at, struct ca
         cause_unsupported(causes, PATH(at, "selectPolicy"), select, select_policies);
     if (tolerance && *tolerance == '-')
         cause_invalid(causes, PATH(at, "tolerance"), tolerance,
-                      "must be greater than or equal to zero");
+                      "must be greater than or equal to 0");
     if (json_array_size(policies) == 0)
         cause_required(causes, PATH(at, "policies"), "must specify at least one Policy");
     for (size_t i = 0; i < json_array_size(policies); i++)
@@ -221,8 +223,11 @@ static void validate_bounds(const json_t *spec, const struct path *at, struct ca
     if (min < 0)
         cause_invalid_int(causes, PATH(at, "minReplicas"), min,
                           "must be greater than or equal to 0");
-    if (max < 1)
-        cause_invalid_int(causes, PATH(at, "maxReplicas"), max, "must be greater than 0");
+    if (max == 0)
+        cause_required(causes, PATH(at, "maxReplicas"), "must be set and greater than 0");
+    else if (max < 0)
+        cause_invalid_int(causes, PATH(at, "maxReplicas"), max,
+                          "must be greater than or equal to 1");
     if (min > max)
         cause_invalid_int(causes, PATH(at, "maxReplicas"), max,
                           "must be greater than or equal to `minReplicas`");

@@ -132,7 +132,7 @@ static const struct field metric_status_fields[] = {
 static const struct field metric_status_item =
     F_OBJECT(NULL, metric_status_fields, "The present value of a metric.");
 static const struct field condition_fields[] = {
-    F_CONDITION("AbleToScale, ScalingActive or ScalingLimited."),
+    F_CONDITION("AbleToScale, ScalingActive, ScalingLimited or ScaledToZero."),
     F_END,
 };
 static const struct field condition_item = F_OBJECT(NULL, condition_fields, "A condition.");
