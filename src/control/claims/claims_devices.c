@@ -78,7 +78,7 @@ void claims_device_text(const json_t *device, char ret[DEVICE_TEXT_SIZE])
     device_format(&d, ret);
 }
 
-const char *claims_device_name(const json_t *devices, const struct device *d)
+const json_t *claims_device_find(const json_t *devices, const struct device *d)
 {
     bool is_slice = d->kind == DEVICE_SLICE;
 
@@ -89,7 +89,12 @@ const char *claims_device_name(const json_t *devices, const struct device *d)
         if (text_equal(gpu, d->gpu) &&
             (!is_slice || (json_int_at(device, "attributes", "start", "int", NULL) == d->start &&
                            text_equal(claim_device_text(device, "profile"), d->profile))))
-            return json_text(device, "name");
+            return device;
     }
     return NULL;
+}
+
+const char *claims_device_name(const json_t *devices, const struct device *d)
+{
+    return json_text(claims_device_find(devices, d), "name");
 }

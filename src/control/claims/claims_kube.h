@@ -12,9 +12,9 @@
  *
  * to the scheduler, and plans the status of the claims of a pod that is placed. It writes nothing.
  *
- * Devices of the driver gpu.nvidia.com with a uuid are offered, of nodes that have no such gpus in
- * their status. Left out are MIG instances, devices that several claims may have, that draw on
- * counters, that want conditions of their binding, or that belong to several nodes.
+ * Gpus and MIG instances of the driver gpu.nvidia.com are offered, of nodes that have no gpus in
+ * their status. Left out are devices that several claims may have, that draw on counters, that want
+ * conditions of their binding, or that belong to several nodes.
  */
 #pragma once
 

@@ -22,8 +22,6 @@ json_t *claims_offers_read(const struct claims *c);
 char *claims_offers_text(const json_t *devices);
 /* The device of this pool and name; NULL: it is not offered. */
 const json_t *claims_offers_find(const json_t *devices, const char *pool, const char *name);
-/* The same by its text (model/device.h). */
-const json_t *claims_offers_find_text(const json_t *devices, const char *text);
 
 /* claims_plan.c */
 /* The claim of an entry of the pod's spec.resourceClaims; NULL: `*ret_wait` says what the pod waits

@@ -3,6 +3,7 @@
 #include "control/claims/claims_kube_private.h"
 #include "kinds/kind/claim_device.h"
 #include "model/gpu.h"
+#include "model/mig.h"
 #include "model/quantity.h"
 
 /* ---- pools ---- */
@@ -62,9 +63,36 @@ static bool is_whole_pool(const json_t *pools, const json_t *spec)
 
 /* ---- devices ---- */
 
-static bool is_offered(const json_t *device)
+static int64_t start_of(const json_t *device)
 {
-    return text_equal(claim_device_text(device, "type"), "gpu") &&
+    return json_at(device, "attributes", "start", "int", NULL)
+               ? json_int_at(device, "attributes", "start", "int", NULL)
+               : -1;
+}
+
+/* A MIG instance at a place of its gpu that no other has. */
+static bool is_instance(const json_t *device, const json_t *others)
+{
+    const char *parent = claim_device_text(device, "parentUUID");
+    char profile[MIG_NAME_SIZE];
+
+    if (!text_equal(claim_device_text(device, "type"), "mig") || !parent ||
+        !mig_name_read(text_or_empty(claim_device_text(device, "profile")), profile) ||
+        start_of(device) < 0 || start_of(device) >= MIG_UNITS_MAX)
+        return false;
+    for (size_t i = 0; i < json_array_size(others); i++) {
+        const json_t *other = json_array_get(others, i);
+
+        if (start_of(other) == start_of(device) &&
+            text_equal(claim_device_text(other, "parentUUID"), parent))
+            return false;
+    }
+    return true;
+}
+
+static bool is_offered(const json_t *device, const json_t *others)
+{
+    return (text_equal(claim_device_text(device, "type"), "gpu") || is_instance(device, others)) &&
            claim_device_text(device, "uuid") &&
            !json_bool(device, "allowMultipleAllocations", false) &&
            !json_object_get(device, "nodeName") && !json_object_get(device, "nodeSelector") &&
@@ -82,7 +110,7 @@ static void slice_add(json_t *offers, const json_t *spec)
         json_t *device = json_array_get(devices, i);
         json_t *copy;
 
-        if (!is_offered(device))
+        if (!is_offered(device, list))
             continue;
         copy = json_copy(device);
         json_put_text(copy, "pool", json_text_at(spec, "pool", "name", NULL));
@@ -126,18 +154,6 @@ const json_t *claims_offers_find(const json_t *devices, const char *pool, const 
         if (text_equal(json_text(device, "name"), name) &&
             text_equal(json_text(device, "pool"), pool))
             return device;
-    }
-    return NULL;
-}
-
-const json_t *claims_offers_find_text(const json_t *devices, const char *text)
-{
-    for (size_t i = 0; i < json_array_size(devices); i++) {
-        char own[DEVICE_TEXT_SIZE];
-
-        claims_device_text(json_array_get(devices, i), own);
-        if (text_equal(own, text))
-            return json_array_get(devices, i);
     }
     return NULL;
 }
@@ -187,7 +203,7 @@ static int64_t memory_of(const json_t *device)
     return e || q.milli < 0 ? 0 : quantity_units(q);
 }
 
-static json_t *gpu_of(const json_t *device)
+static json_t *gpu_of(const json_t *device, const char *uuid, const char *index)
 {
     static const char numa[] = "resource.kubernetes.io/numaNode";
     const char *product = claim_device_text(device, "productName");
@@ -195,17 +211,44 @@ static json_t *gpu_of(const json_t *device)
     json_t *gpu = json_object();
 
     gpu_model_of(text_or_empty(product), model);
-    json_put_text(gpu, "uuid", claim_device_text(device, "uuid"));
+    json_put_text(gpu, "uuid", uuid);
     json_put_text(gpu, "model", model[0] ? model : "gpu");
     json_put_text(gpu, "product", product);
-    json_put_int(gpu, "memoryBytes", memory_of(device));
     json_put_text(gpu, "health", "healthy");
     json_put_bool(gpu, "byClaims", true);
-    if (json_at(device, "attributes", "index", "int", NULL))
-        json_put_int(gpu, "index", json_int_at(device, "attributes", "index", "int", NULL));
+    if (json_at(device, "attributes", index, "int", NULL))
+        json_put_int(gpu, "index", json_int_at(device, "attributes", index, "int", NULL));
     if (json_at(device, "attributes", numa, "int", NULL))
         json_put_int(gpu, "numaNode", json_int_at(device, "attributes", numa, "int", NULL));
     return gpu;
+}
+
+static json_t *gpu_find(json_t *list, const char *uuid)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (text_equal(json_text(json_array_get(list, i), "uuid"), uuid))
+            return json_array_get(list, i);
+    return NULL;
+}
+
+/* Adds a MIG instance to its gpu, of which no more is known than its instances. */
+static void instance_add(json_t *list, const json_t *device)
+{
+    const char *parent = claim_device_text(device, "parentUUID");
+    json_t *gpu = gpu_find(list, parent);
+    json_t *slice = json_object();
+
+    if (!gpu) {
+        gpu = gpu_of(device, parent, "parentIndex");
+        json_put_text(gpu, "mode", "slices");
+        (void)json_array_append_new(list, gpu); /* an object */
+    }
+    json_put_int(gpu, "memoryBytes", json_int(gpu, "memoryBytes", 0) + memory_of(device));
+    json_put_text(slice, "profile", claim_device_text(device, "profile"));
+    json_put_int(slice, "start", start_of(device));
+    json_put_text(slice, "uuid", claim_device_text(device, "uuid"));
+    json_put_int(slice, "memoryBytes", memory_of(device));
+    (void)json_array_append_new(json_array_at(gpu, "slices"), slice); /* an object */
 }
 
 char *claims_offers_text(const json_t *devices)
@@ -215,7 +258,17 @@ char *claims_offers_text(const json_t *devices)
     if (json_array_size(devices) == 0)
         return NULL;
     list = json_array();
-    for (size_t i = 0; i < json_array_size(devices); i++)
-        (void)json_array_append_new(list, gpu_of(json_array_get(devices, i))); /* an object */
+    for (size_t i = 0; i < json_array_size(devices); i++) {
+        const json_t *device = json_array_get(devices, i);
+        json_t *gpu;
+
+        if (text_equal(claim_device_text(device, "type"), "mig")) {
+            instance_add(list, device);
+            continue;
+        }
+        gpu = gpu_of(device, claim_device_text(device, "uuid"), "index");
+        json_put_int(gpu, "memoryBytes", memory_of(device));
+        (void)json_array_append_new(list, gpu); /* an object */
+    }
     return json_format(list);
 }

@@ -186,6 +186,26 @@ json_t *claims_held_read(const struct claims_kube *k)
     return all;
 }
 
+/* Does another claim hold the device? */
+static bool is_held(const struct claims_kube *k, const json_t *device, const char *claim)
+{
+    char text[DEVICE_TEXT_SIZE];
+    struct device d = {0};
+    const json_t *holders;
+
+    claims_device_text(device, text);
+    err_free(device_parse(text, &d)); /* our own text */
+    holders = json_at(k->held, d.gpu, "holders", NULL);
+    for (size_t i = 0; i < json_array_size(holders); i++) {
+        const json_t *one = json_array_get(holders, i);
+
+        if (!text_equal(json_text(one, "claim"), claim) &&
+            text_equal(json_text(one, "device"), text))
+            return true;
+    }
+    return false;
+}
+
 bool claims_kube_is_taken(const struct claims_kube *k, const struct claims_plan *plan)
 {
     const char *node = claims_node_of(plan->allocation);
@@ -195,16 +215,9 @@ bool claims_kube_is_taken(const struct claims_kube *k, const struct claims_plan 
         const json_t *one = json_array_get(results, i);
         const json_t *device = claims_offers_find(json_object_get(k->offered, node),
                                                   json_text(one, "pool"), json_text(one, "device"));
-        const json_t *holders =
-            json_at(k->held,
-                    text_or_empty(
-                        device ? json_text_at(device, "attributes", "uuid", "string", NULL) : NULL),
-                    "holders", NULL);
 
-        for (size_t h = 0; !json_bool(one, "adminAccess", false) && h < json_array_size(holders);
-             h++)
-            if (!text_equal(json_text(json_array_get(holders, h), "claim"), plan->uid))
-                return true;
+        if (device && !json_bool(one, "adminAccess", false) && is_held(k, device, plan->uid))
+            return true;
     }
     return false;
 }
@@ -326,11 +339,8 @@ static void seen_add(const struct claims_object *pod, const struct claims_object
         struct device d;
 
         while (str_equal(line.uid, str_of(uid_of(claim->tree))) && pod_next_held(&seen, &d)) {
-            char text[DEVICE_TEXT_SIZE];
-            const json_t *device;
+            const json_t *device = claims_device_find(devices, &d);
 
-            device_format(&d, text);
-            device = claims_offers_find_text(devices, text);
             if (device)
                 result_add(claim, device, request, true, results);
         }
@@ -348,8 +358,10 @@ static struct err *allocate(const struct claims_kube *k, const struct claims_obj
 
     for (size_t i = 0; i < json_array_size(held); i++) {
         const json_t *one = json_array_get(held, i);
-        const json_t *device =
-            claims_offers_find_text(devices, text_or_empty(json_text(one, "device")));
+        struct device d = {0};
+        AUTO(err_freep)
+        struct err *damaged = device_parse(text_or_empty(json_text(one, "device")), &d);
+        const json_t *device = damaged ? NULL : claims_device_find(devices, &d);
 
         if (!device)
             return err_new(ERR_CONFLICT, "node %s no longer offers gpu %s to claims", node,

@@ -103,7 +103,8 @@ json_t *claims_inventory(struct claims *c);
 const json_t *claims_value(const json_t *device, const char *name);
 /* The device's text, by model/device.h. */
 void claims_device_text(const json_t *device, char ret[DEVICE_TEXT_SIZE]);
-/* The name of the device that a pod has, in the inventory. Borrowed or NULL. */
+/* The device that a pod has, in the inventory, and its name. Borrowed or NULL. */
+const json_t *claims_device_find(const json_t *devices, const struct device *d);
 const char *claims_device_name(const json_t *devices, const struct device *d);
 
 /* claims_slices.c */

@@ -278,14 +278,16 @@ static void add_seen_line(const struct resolved *d, int64_t count, struct buf *o
     buf_add_char(out, '\n');
 }
 
-static size_t count_devices(const struct claims *c)
+/* The whole gpus of the inventory. */
+static size_t count_gpus(const struct claims *c)
 {
     const char *node;
     json_t *devices;
     size_t n = 0;
 
     json_object_foreach (c->inventory, node, devices)
-        n += json_array_size(devices);
+        for (size_t i = 0; i < json_array_size(devices); i++)
+            n += !text_equal(claim_device_text(json_array_get(devices, i), "type"), "mig");
     return n;
 }
 
@@ -298,8 +300,8 @@ static struct err *resolve_chosen(struct resolved *d, struct buf *out)
         if (is_accepted(d, m))
             chosen_add(&d->chosen, m);
     }
-    d->chosen.is_any = d->r->claims->is_kube && !d->chosen.has_slices &&
-                       d->chosen.n == count_devices(d->r->claims);
+    d->chosen.is_any =
+        d->r->claims->is_kube && !d->chosen.has_slices && d->chosen.n == count_gpus(d->r->claims);
     TRY(read_ask(d, &ask));
     TRY(check_choice(d, ask.count));
     if (is_admin(d->option->ask)) {

@@ -408,6 +408,59 @@ static void of_several_ways_the_first_open_one_is_taken(void **state)
     world_done(&w);
 }
 
+/* Two instances of one gpu, in the place of the node's gpus. */
+static void put_instances(struct claims_world *w)
+{
+    struct buf text = {0};
+
+    buf_add_text(&text,
+                 "{'apiVersion':'resource.k8s.io/v1','kind':'ResourceSlice','metadata':{'name':"
+                 "'n1-gpus'},'spec':{'driver':'gpu.nvidia.com','nodeName':'n1','pool':{'name':"
+                 "'pool-of-n1','generation':2,'resourceSliceCount':1},'devices':[");
+    for (int i = 0; i < 2; i++)
+        buf_printf(&text,
+                   "%s{'name':'mig-%d','attributes':{'type':{'string':'mig'},'uuid':{'string':"
+                   "'MIG-%d'},'profile':{'string':'3g.40gb'},'parentUUID':{'string':'GPU-x'},"
+                   "'parentIndex':{'int':0},'start':{'int':%d},'productName':{'string':"
+                   "'NVIDIA H100 80GB HBM3'}},'capacity':{'memory':{'value':'40Gi'}}}",
+                   i > 0 ? "," : "", i, i, i * 4);
+    buf_add_text(&text, "]}}");
+    kube_server_put(w->server, "resourceslices", text.at);
+    buf_done(&text);
+}
+
+static void mig_instances_are_given_one_by_one(void **state)
+{
+    struct claims_world w;
+
+    (void)state;
+    world_init(&w);
+    put_instances(&w);
+    put_class(&w, "gpu.nvidia.com", FACTS ".type == \\\"mig\\\"");
+    put_claim(&w, "one", "");
+    put_claim(&w, "two", "");
+    put_claim(&w, "three", "");
+    put_pod(&w, "p", "'resourceClaimName':'one'");
+    wait_some(&w);
+    put_pod(&w, "q", "'resourceClaimName':'two'");
+    wait_some(&w);
+    scheduler_end(&w);
+    scheduler_begin(&w);
+    put_pod(&w, "r", "'resourceClaimName':'three'");
+    wait_some(&w);
+    check_devices(&w, "one", "mig-0", "p");
+    check_devices(&w, "two", "mig-1", "q");
+    check_devices(&w, "three", "", "");
+    assert_string_equal(
+        json_text_at(get(&w, "pods", "q"), "metadata", "annotations", POD_DEVICES, NULL),
+        "{\"containers\":{\"main\":[\"GPU-x/slice:3g.40gb@4,MIG-1\"]}}");
+    kube_server_remove(w.server, "pods", get(&w, "pods", "p"));
+    kube_server_remove(w.server, "resourceclaims", get(&w, "resourceclaims", "one"));
+    wait_some(&w);
+    check_devices(&w, "three", "mig-0", "r");
+    world_done(&w);
+}
+
 static void claims_of_templates_are_found_by_the_pods_status(void **state)
 {
     struct claims_world w;
@@ -487,6 +540,7 @@ int main(void)
         cmocka_unit_test(pods_that_name_one_claim_go_where_its_devices_are),
         cmocka_unit_test(devices_of_other_schedulers_claims_are_not_given),
         cmocka_unit_test(of_several_ways_the_first_open_one_is_taken),
+        cmocka_unit_test(mig_instances_are_given_one_by_one),
         cmocka_unit_test(claims_of_templates_are_found_by_the_pods_status),
         cmocka_unit_test(gpus_for_claims_are_for_claims_only),
         cmocka_unit_test(devices_that_cannot_be_counted_are_not_offered),
