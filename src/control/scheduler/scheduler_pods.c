@@ -151,6 +151,7 @@ static void read_told(struct sched_pod *p, const json_t *pod)
     if (p->is_told || !message || !text_equal(json_text(condition, "status"), "False"))
         return;
     p->is_told = true;
+    free(p->told); /* of a reason whose write failed */
     p->told = mem_strdup(message);
 }
 
