@@ -173,6 +173,7 @@ static void scheduler_begin(struct claims_prop *w)
     w->instance = kube_instance_new(&(struct kube_instance_options){.loop = w->loop,
                                                                     .client = w->client,
                                                                     .scheduler_names = "mete",
+                                                                    .foreign = KUBE_FOREIGN_READ,
                                                                     .works = on_works,
                                                                     .rests = on_rests,
                                                                     .failed = on_failed,

@@ -271,6 +271,7 @@ static void candidate_begin(struct kube_world *w, int i)
                                                                     .name = "mete-scheduler",
                                                                     .identity = identity,
                                                                     .scheduler_names = "mete",
+                                                                    .foreign = KUBE_FOREIGN_READ,
                                                                     .works = on_works,
                                                                     .rests = on_rests,
                                                                     .failed = on_failed,
