@@ -157,7 +157,7 @@ static struct err *job_name_read(struct str text, struct slurm_job_name *n)
         TRY(num_parse_int64(component, 0, COMPONENT_LARGEST, &n->component));
     if (component.at && index.at)
         return err_new(ERR_INVALID, "'" STR_FMT "': a component is not an array", STR_ARG(text));
-    if (index.size > 1 && *index.at == '[' && index.at[index.size - 1] == ']')
+    if (index.at && index.size > 1 && *index.at == '[' && index.at[index.size - 1] == ']')
         index = (struct str){index.at + 1, index.size - 2};
     if (index.at && !str_equal(index, STR("*"))) {
         struct str limit = index;

@@ -71,7 +71,8 @@ static void assert_window(const char *pod_name, const char *want)
         fail_msg("no pod %s", pod_name);
     assert_string_equal(text_or_empty(window), want);
     if (*want)
-        assert_non_null(strstr(affinity, "\"kubernetes.io/hostname\",\"operator\":\"In\""));
+        assert_non_null(
+            strstr(text_or_empty(affinity), "\"kubernetes.io/hostname\",\"operator\":\"In\""));
 }
 
 static void a_job_gets_neighbours_in_the_order_of_names(void **state)

@@ -37,7 +37,7 @@ static struct err *read_path(const char *path, size_t cap, struct buf *ret)
     if (text_equal(path, "none"))
         return err_new(ERR_NOT_FOUND, "none: no such file");
     for (const char *c = path; *c; c++)
-        buf_add_char(ret, *c == ';' ? '\0' : *c);
+        buf_add_char(ret, (char)(*c == ';' ? '\0' : *c));
     return NULL;
 }
 
