@@ -83,7 +83,7 @@ def every_refused_field_is_refused_and_every_ignored_one_warned_of(m, door, kind
         else:
             ignored += 1
             check(any(name in w for w in door.warnings), name, status, answer, door.warnings)
-    check(refused > 70 and ignored > 4, kind, refused, ignored)
+    check(refused > 60 and ignored > 4, kind, refused, ignored)
 
 
 # ---- what there is, seen from inside ----

@@ -210,7 +210,8 @@ def a_probe_that_hangs_fails_in_time(m):
 
 
 def what_is_not_implemented_is_refused(m):
-    for part, word in (({"livenessProbe": {"grpc": {"port": 1}}}, "livenessProbe.grpc"),
+    for part, word in (({"livenessProbe": {"grpc": {"port": 0}}}, "livenessProbe.grpc.port"),
+                       ({"livenessProbe": {"grpc": {"port": 1}, "exec": {"command": ["a"]}}}, "may not specify more than 1 handler type"),
                        ({"lifecycle": {"preStop": {"tcpSocket": {"port": 1}}}}, "preStop.tcpSocket"),
                        ({"readinessProbe": {"exec": {"command": ["a"]}, "successThreshold": -1}}, "successThreshold"),
                        ({"livenessProbe": {}}, "must specify a handler type")):
@@ -328,3 +329,39 @@ def test_last_words():
         m.wait_phase("sly", ("Succeeded", "Failed"))
         equal(status(m, "sly")["state"]["terminated"].get("message"), None)
         equal(subprocess.run(["test", "-s", "/etc/hostname"], check=False).returncode, 0, "the host's is as it was")
+
+
+# The health service of gRPC, by the official library.
+HEALTH = r"""
+import sys, grpc
+from concurrent import futures
+
+def check(request, context):
+    if request == b"\n\x07missing":
+        context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
+    return b"\x08\x02" if request == b"\n\x04sick" else b"\x08\x01"
+
+server = grpc.server(futures.ThreadPoolExecutor(4))
+server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(
+    "grpc.health.v1.Health", {"Check": grpc.unary_unary_rpc_method_handler(check)}),))
+port = server.add_insecure_port("0.0.0.0:0")
+server.start()
+print(port, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_probes_by_grpc():
+    with Mete("none") as m, subprocess.Popen(["/usr/bin/python3", "-c", HEALTH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        port = int(server.stdout.readline())
+        for name, more, said in (("well", {}, None), ("sick", {"service": "sick"}, 'service unhealthy (responded with "NOT_SERVING")'),
+                                 ("missing", {"service": "missing"}, "health rpc probe failed: gRPC status 5"),
+                                 ("long", {"service": "s" * 200}, None)):
+            start(m, name, "exec sleep 1000", readinessProbe={"grpc": {"port": port, **more}, "periodSeconds": 1, "timeoutSeconds": 20})
+            if said:
+                wait_event(m, name, "Unhealthy", said)
+            else:
+                m.ok("wait", f"pod/{name}", "--for=condition=Ready", "--timeout=600s")
+        server.stdin.close()
+        server.wait(60)
+        wait_event(m, "well", "Unhealthy", "connect")

@@ -37,6 +37,13 @@ static const struct field tcp_fields[] = {
     F_END,
 };
 
+static const struct field grpc_fields[] = {
+    F_INT("port", "The port.", .is_required = true, .min = 1, .max = 65535),
+    F_STRING("service", "The service that is asked about; \"\": the server.", .fallback = "\"\"",
+             .size_max = 253),
+    F_END,
+};
+
 static const struct field sleep_fields[] = {
     F_INT("seconds", "Seconds to sleep.", .is_required = true),
     F_END,
@@ -46,7 +53,7 @@ const struct field probe_fields[] = {
     F_OBJECT("exec", exec_fields, "A command in the container; success: exit code 0."),
     F_OBJECT("httpGet", http_fields, "A GET request; success: status 200 to 399."),
     F_OBJECT("tcpSocket", tcp_fields, "A TCP connection; success: it opens."),
-    F_REFUSED("grpc", "The health service of gRPC."),
+    F_OBJECT("grpc", grpc_fields, "gRPC's health service; success: it says SERVING."),
     F_INT32("initialDelaySeconds", "Seconds from the container's start to the first probe."),
     F_INT32("timeoutSeconds", "Seconds until a probe without an answer fails; default 1."),
     F_INT32("periodSeconds", "Seconds between probes; default 10."),

@@ -178,6 +178,17 @@ static void begin_ping(struct action *a, const struct action_place *place, const
         a->ping = place->pinger->ops->start(place->pinger->self, &q, on_ping_end, a);
 }
 
+static void begin_grpc(struct action *a, const struct action_place *place, const json_t *question,
+                       int64_t timeout_ns)
+{
+    const struct ping_question q = {.service = text_or_empty(json_text(question, "service")),
+                                    .host = place->host,
+                                    .port = json_int(question, "port", 0),
+                                    .timeout_ns = timeout_ns > 0 ? timeout_ns : PING_NS};
+
+    a->ping = place->pinger->ops->start(place->pinger->self, &q, on_ping_end, a);
+}
+
 /* ---- begin and end ---- */
 
 struct action *action_new(const struct action_place *place, const json_t *handler,
@@ -187,6 +198,7 @@ struct action *action_new(const struct action_place *place, const json_t *handle
     const json_t *exec = json_object_get(handler, "exec");
     const json_t *http = json_object_get(handler, "httpGet");
     const json_t *tcp = json_object_get(handler, "tcpSocket");
+    const json_t *grpc = json_object_get(handler, "grpc");
     const json_t *sleep = json_object_get(handler, "sleep");
     int64_t sleep_s = json_int(sleep, "seconds", 0);
     int64_t max_s = timeout_ns > 0 ? timeout_ns / NS_PER_SEC : INT32_MAX;
@@ -202,6 +214,8 @@ struct action *action_new(const struct action_place *place, const json_t *handle
         begin_ping(a, place, http, true, timeout_ns);
     else if (json_is_object(tcp))
         begin_ping(a, place, tcp, false, timeout_ns);
+    else if (json_is_object(grpc))
+        begin_grpc(a, place, grpc, timeout_ns);
     else if (json_is_object(sleep) && sleep_s >= 0 && sleep_s <= max_s)
         end_later(a, ACTION_SUCCESS, NULL, sleep_s * NS_PER_SEC);
     else if (json_is_object(sleep))

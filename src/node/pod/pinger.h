@@ -1,5 +1,5 @@
 /*
- * pinger.h - HTTP GETs and TCP connections for probes (pinger_linux.c: libcurl)
+ * pinger.h - HTTP GETs, TCP connections and gRPC health checks for probes (pinger_linux.c: libcurl)
  *
  * A seam: tests use other ops. A ping ignores the environment (no proxy), does not check
  * certificates, and waits only for the head of the answer. A ping follows a redirect to the same
@@ -14,7 +14,8 @@
 struct ping;
 
 struct ping_question {
-    bool is_http;          /* GET; else only a connection */
+    bool is_http;          /* GET; else only a connection, or: */
+    const char *service;   /* gRPC's health check of this service; NULL: none */
     bool is_tls;           /* https */
     const char *host;      /* a name or an address, without brackets */
     int64_t port;          /* 1 to 65535 */
@@ -25,7 +26,7 @@ struct ping_question {
 
 /*
  * The end of a ping, which is dead afterwards. `e`: no answer, or none in time; the message is one
- * line for display. `status` is the HTTP status, or 0 for a successful connection.
+ * line for display. `status` is the HTTP status, or 0 for a successful connection or health check.
  */
 typedef void (*ping_done_fn)(void *arg, const struct err *e, int status);
 

@@ -13,8 +13,13 @@
 enum {
     HEAD_MAX = 64 << 10,
     BODY_MAX = 10 << 10,
-    REDIRECTS_MAX = 10
+    REDIRECTS_MAX = 10,
+    GRPC_HEAD = 5, /* of a message: not compressed, and its size in four bytes */
+    GRPC_ANSWER_MAX = 64,
+    GRPC_UNIMPLEMENTED = 12
 };
+
+#define GRPC_CHECK "/grpc.health.v1.Health/Check"
 
 struct crowd;
 
@@ -31,7 +36,12 @@ struct curl_ping {
     char *shown; /* the same for display */
     char detail[CURL_ERROR_SIZE];
     bool is_http;
-    bool is_enough; /* stop in the body: only the status counts */
+    bool is_grpc;
+    struct buf asked;                      /* the message of a health check */
+    unsigned char answer[GRPC_ANSWER_MAX]; /* its answer, as far as it fits */
+    size_t answer_size;
+    int grpc_status; /* -1: none */
+    bool is_enough;  /* stop in the body: only the status counts */
     size_t head_size;
     size_t body_size;
     unsigned n_redirects;
@@ -63,6 +73,7 @@ static void ping_free(struct curl_ping *p)
     sym_curl_easy_cleanup(p->easy);
     sym_curl_slist_free_all(p->headers);
     err_free(p->refused);
+    buf_done(&p->asked);
     free(p->url);
     free(p->shown);
     free(p);
@@ -76,18 +87,28 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *arg)
 {
     struct curl_ping *p = arg;
 
-    (void)bytes;
+    for (size_t i = 0; i < size * n && p->answer_size < sizeof(p->answer); i++)
+        p->answer[p->answer_size++] = (unsigned char)bytes[i];
     p->body_size += size * n;
     p->is_enough = p->body_size > BODY_MAX;
     return p->is_enough ? 0 : size * n;
 }
 
+/* Also called for trailers, where gRPC has its status. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): libcurl's signature */
 static size_t take_header(char *bytes, size_t size, size_t n, void *arg)
 {
+    static const char name[] = "grpc-status:";
     struct curl_ping *p = arg;
+    struct str rest = {bytes, size * n};
 
-    (void)bytes;
+    if (rest.size > sizeof(name) && strncasecmp(bytes, name, sizeof(name) - 1) == 0) {
+        rest = (struct str){bytes + sizeof(name) - 1, rest.size - sizeof(name) + 1};
+        p->grpc_status = 0;
+        for (size_t i = 0; i < rest.size && p->grpc_status < 1000; i++)
+            if (rest.at[i] >= '0' && rest.at[i] <= '9')
+                p->grpc_status = p->grpc_status * 10 + (rest.at[i] - '0');
+    }
     p->head_size += size * n;
     return p->head_size > HEAD_MAX ? 0 : size * n;
 }
@@ -125,6 +146,48 @@ static struct err *failure_of(const struct curl_ping *p)
         return err_new(ERR_UNAVAILABLE, "%s", err_message(e));
     }
     return err_new(ERR_UNAVAILABLE, "%s%s%s%s: %s", verb, quote, p->shown, quote, why);
+}
+
+/* ---- gRPC ---- */
+
+/* HealthCheckRequest: the service is field 1. */
+static void grpc_ask(struct buf *b, const char *service)
+{
+    size_t n = strlen(service);
+    size_t size = n == 0 ? 0 : n + (n < 128 ? 2 : 3);
+    const char head[GRPC_HEAD] = {0, 0, 0, (char)(size >> 8), (char)(size & 0xff)};
+    const char low = (char)(n < 128 ? n : (n & 0x7f) | 0x80);
+    const char high = (char)(n >> 7);
+
+    buf_add(b, head, sizeof(head));
+    if (n == 0)
+        return;
+    buf_add(b, "\x0a", 1);
+    buf_add(b, &low, 1);
+    if (n >= 128)
+        buf_add(b, &high, 1);
+    buf_add(b, service, n);
+}
+
+/* HealthCheckResponse: the status is field 1. An empty message is its first value. */
+static struct err *grpc_failure(const struct curl_ping *p)
+{
+    static const char *const words[] = {"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"};
+    bool has_value = p->answer_size >= GRPC_HEAD + 2 && p->answer[GRPC_HEAD] == 0x08;
+    unsigned value = has_value ? p->answer[GRPC_HEAD + 1] : 0;
+
+    if (p->grpc_status == GRPC_UNIMPLEMENTED)
+        return err_new(ERR_UNAVAILABLE, "error: this server does not implement the grpc health "
+                                        "protocol (grpc.health.v1.Health)");
+    if (p->grpc_status > 0)
+        return err_new(ERR_UNAVAILABLE, "error: health rpc probe failed: gRPC status %d",
+                       p->grpc_status);
+    if (p->grpc_status < 0 || p->answer_size < GRPC_HEAD || p->answer[0] != 0)
+        return err_new(ERR_UNAVAILABLE, "error: %s gave no answer of gRPC", p->shown);
+    if (value == 1)
+        return NULL;
+    return err_new(ERR_UNAVAILABLE, "service unhealthy (responded with \"%s\")",
+                   value < COUNT(words) ? words[value] : "?");
 }
 
 /* ---- redirects ---- */
@@ -204,8 +267,10 @@ static void tell_end(struct curl_ping *p)
 
     if (!e && ping_follow(p))
         return;
+    if (!e && p->is_grpc)
+        e = grpc_failure(p);
     p->is_dead = true; /* for the caller; a cancel does nothing more */
-    p->done(p->arg, e, e ? 0 : (int)status_of(p));
+    p->done(p->arg, e, e || p->is_grpc ? 0 : (int)status_of(p));
 }
 
 static void crowd_turn(void *arg)
@@ -230,7 +295,7 @@ static void crowd_turn(void *arg)
 static char *make_url(const struct ping_question *q)
 {
     bool is_bare6 = strchr(q->host, ':') != NULL && q->host[0] != '[';
-    const char *path = q->is_http && q->path ? q->path : "/";
+    const char *path = q->service ? GRPC_CHECK : q->is_http && q->path ? q->path : "/";
 
     return mem_format(is_bare6 ? "%s://[%s]:%" PRId64 "%s%s" : "%s://%s:%" PRId64 "%s%s",
                       q->is_tls ? "https" : "http", q->host, q->port, path[0] == '/' ? "" : "/",
@@ -260,6 +325,21 @@ static void add_headers(struct curl_ping *p, const json_t *headers)
     }
 }
 
+/* HTTP/2 from the first byte, as gRPC without TLS has it. */
+static CURLcode ping_prepare_grpc(struct curl_ping *p, const char *service)
+{
+    CURLcode code = CURLE_OK;
+
+    grpc_ask(&p->asked, service);
+    code = sym_curl_easy_setopt(p->easy, CURLOPT_HTTP_VERSION,
+                                (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+    if (!code)
+        code = sym_curl_easy_setopt(p->easy, CURLOPT_POSTFIELDS, p->asked.at);
+    if (!code)
+        code = sym_curl_easy_setopt(p->easy, CURLOPT_POSTFIELDSIZE, (long)p->asked.size);
+    return code;
+}
+
 #define SET(option, value)                                                 \
     do {                                                                   \
         code = code ? code : sym_curl_easy_setopt(p->easy, option, value); \
@@ -270,6 +350,10 @@ static struct err *ping_prepare(struct curl_ping *p, const struct ping_question 
     CURLcode code = CURLE_OK;
 
     add_headers(p, q->headers);
+    if (q->service) {
+        p->headers = sym_curl_slist_append(p->headers, "Content-Type: application/grpc");
+        p->headers = sym_curl_slist_append(p->headers, "TE: trailers");
+    }
     SET(CURLOPT_URL, p->url);
     SET(CURLOPT_PRIVATE, p);
     SET(CURLOPT_NOSIGNAL, 1L);
@@ -287,8 +371,10 @@ static struct err *ping_prepare(struct curl_ping *p, const struct ping_question 
     SET(CURLOPT_HEADERDATA, p);
     SET(CURLOPT_FRESH_CONNECT, 1L); /* no reuse: a closed listener must fail the probe */
     SET(CURLOPT_FORBID_REUSE, 1L);
-    SET(CURLOPT_CONNECT_ONLY, q->is_http ? 0L : 1L);
+    SET(CURLOPT_CONNECT_ONLY, q->is_http || q->service ? 0L : 1L);
     SET(CURLOPT_TIMEOUT_MS, (long)(q->timeout_ns / NS_PER_MS) + 1L);
+    if (!code && q->service)
+        code = ping_prepare_grpc(p, q->service);
     if (code)
         return err_new(ERR_INTERNAL, "prepare a request: %s", sym_curl_easy_strerror(code));
     return NULL;
@@ -335,6 +421,8 @@ static struct ping *crowd_start(void *self, const struct ping_question *q, ping_
                             .url = make_url(q),
                             .shown = q->is_http ? make_url(q) : make_address(q),
                             .is_http = q->is_http,
+                            .is_grpc = q->service != NULL,
+                            .grpc_status = -1,
                             .until_ns = loop_now_ns(c->loop) + q->timeout_ns,
                             .done = done,
                             .arg = arg};

@@ -147,7 +147,6 @@ static void refuses_by_name_what_is_not_implemented(void **state)
          "spec.containers[0].securityContext.seLinuxOptions"},
         {"", ",\"securityContext\":{\"appArmorProfile\":{\"type\":\"Unconfined\"}}",
          "spec.containers[0].securityContext.appArmorProfile"},
-        {"", ",\"livenessProbe\":{\"grpc\":{\"port\":1}}", "spec.containers[0].livenessProbe.grpc"},
         {"", ",\"lifecycle\":{\"preStop\":{\"tcpSocket\":{\"port\":1}}}",
          "spec.containers[0].lifecycle.preStop.tcpSocket"},
         {"", ",\"restartPolicyRules\":[{}]", "spec.containers[0].restartPolicyRules"},
