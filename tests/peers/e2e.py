@@ -111,7 +111,7 @@ def import_images(m):
     check(names, r)
     parts = layers()
     for name in names:
-        config = {"Env": ["PATH=/usr/local/bin:/bin:/"], **CONFIGS[name.rpartition("/")[2].split(":")[0]]}
+        config = {"Env": ["PATH=/usr/local/bin:/usr/bin:/bin:/"], **CONFIGS[name.rpartition("/")[2].split(":")[0]]}
         path = image_kit.write(os.path.join(m.dir, "image.tar"), image_kit.Image(parts, config, compress=bytes).docker(name))
         r = m.mete("image", "import", path)
         check(r.code == 0, name, r)
