@@ -92,7 +92,7 @@ public class Fabric8 {
             check(pods.withLabel("a", "b").list().getItems().size() == 1, "the label");
             pods.withName("java").withGracePeriod(0).delete();
             await(() -> heard.contains("delete java"), "the informer hears of the end");
-            check(heard.contains("watch ADDED java") && heard.contains("watch DELETED java"), "the watch");
+            await(() -> heard.contains("watch ADDED java") && heard.contains("watch DELETED java"), "the watch hears of it, too");
         }
     }
 
