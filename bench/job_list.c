@@ -1,5 +1,5 @@
 /*
- * job_list.c - a page of 50 jobs out of many, as the web page asks for it
+ * job_list.c - a page of 50 jobs out of many, as the web page and `mete ps` ask for it
  *
  *     bench_job_list DIR [JOBS]      default: 1000000
  *
@@ -16,6 +16,7 @@
 #include "base/stamp.h"
 #include "base/vec.h"
 #include "page/jobs_report.h"
+#include "page/ps_report.h"
 #include "store/storage.h"
 
 enum {
@@ -29,6 +30,8 @@ struct job_list {
     struct store *store;
     struct objects *objects;
     struct jobs_index *index;
+    struct err *(*begin)(void *index, const struct report_question *q, report_done_fn done,
+                         void *done_arg, struct report **ret);
     int64_t n;
     int64_t total; /* of the last answer */
     VEC(int64_t) times_ns;
@@ -106,7 +109,7 @@ static void on_report(void *arg, const struct err *e, const json_t *report)
     struct job_list *b = arg;
 
     fail(e);
-    b->total = json_int(report, "total", -1);
+    b->total = json_int(report, "total", json_int(report, "more", 0));
     loop_linux_stop(b->loop);
 }
 
@@ -116,7 +119,7 @@ static int64_t ask_once(struct job_list *b, const json_t *parameters)
     struct report *r = NULL;
     int64_t start_ns = loop_now_ns(b->loop);
 
-    fail(jobs_report_begin(b->index, &q, on_report, b, &r));
+    fail(b->begin(b->index, &q, on_report, b, &r));
     fail(loop_linux_run(b->loop));
     return loop_now_ns(b->loop) - start_ns;
 }
@@ -147,6 +150,7 @@ static void measure_all(struct job_list *b)
 {
     json_t *none = json_object();
 
+    b->begin = jobs_report_begin;
     printf("{\"bench\":\"job_list_index\",\"jobs\":%" PRId64 ",\"ms\":%" PRId64 "}\n", b->n,
            ask_once(b, none) / NS_PER_MS);
     measure(b, "newest", none);
@@ -157,6 +161,10 @@ static void measure_all(struct job_list *b)
     measure(b, "part of a name", json_pack("{s:s}", "q", "job-77"));
     measure(b, "part of all names", json_pack("{s:s}", "q", "ob"));
     measure(b, "offset 10000", json_pack("{s:s}", "offset", "10000"));
+    b->begin = ps_report_begin;
+    measure(b, "mete ps", json_object());
+    measure(b, "mete ps -a -n", json_pack("{s:s, s:s}", "all", "true", "namespace", "team-7"));
+    measure(b, "mete ps --limit 500", json_pack("{s:s}", "limit", "500"));
 }
 
 int main(int argc, char **argv)

@@ -8,11 +8,13 @@
 #include "base/vec.h"
 #include "kinds/job/job.h"
 #include "kinds/job/job_facts.h"
+#include "kinds/job/job_item.h"
 #include "kinds/queue.h"
 
 enum {
-    DECODES_A_STEP = 128,      /* about 2 ms */
-    DEAD_NAMES_MIN = 64 * 1024 /* bytes; fewer are not worth a copy of the others */
+    DECODES_A_STEP = 128,       /* about 2 ms */
+    DEAD_NAMES_MIN = 64 * 1024, /* bytes; fewer are not worth a copy of the others */
+    ITEMS_KEPT = 1024
 };
 
 const char *const jobs_state_names[JOBS_STATES] = {"waiting",   "starting", "running", "ending",
@@ -22,6 +24,13 @@ struct jobs_word {
     struct map_handle handle;
     uint32_t number;
     char text[];
+};
+
+/* The item of a row's object: another object in this row has another version. */
+struct jobs_kept {
+    uint32_t row;
+    int64_t version;
+    json_t *item; /* NULL: the place is free */
 };
 
 struct jobs_index {
@@ -42,7 +51,8 @@ struct jobs_index {
     struct jobs_word *by_text;
     VEC(const struct jobs_word *) words;
     struct jobs_wait *waits;
-    const struct store_range *walked; /* NULL: nothing is walked */
+    struct jobs_kept items[ITEMS_KEPT]; /* of row n at n modulo ITEMS_KEPT */
+    const struct store_range *walked;   /* NULL: nothing is walked */
     char *after_ns;
     char *after_name;
     bool is_made;
@@ -88,6 +98,8 @@ void jobs_index_free(struct jobs_index *x)
         map_remove(handle, x->by_text, word); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
         free(word);
     }
+    for (size_t i = 0; i < ITEMS_KEPT; i++)
+        json_decref(x->items[i].item);
     vec_done(&x->rows);
     vec_done(&x->spare);
     vec_done(&x->names);
@@ -274,6 +286,7 @@ static void row_join(struct jobs_index *x, struct jobs_row *row, const json_t *t
 
     family_leave(x, row, is_batch);
     row->family = family;
+    row->is_part = family && !is_batch;
     if (!family || !is_batch)
         return;
     family->is_listed = true;
@@ -460,18 +473,40 @@ size_t jobs_index_names_size(const struct jobs_index *x)
     return x->names.n;
 }
 
-json_t *jobs_index_object(const struct jobs_index *x, const struct jobs_row *row)
+static const struct store_object *row_object(const struct jobs_index *x, const struct jobs_row *row)
 {
     const struct store_range *range = row->entry->is_batch ? &jobs_batches : &jobs_pods;
-    const struct store_object *o =
-        store_get(x->store, (struct store_key){.group = range->group,
-                                               .resource = range->resource,
-                                               .ns = row->entry->ns,
-                                               .name = row->entry->name});
+
+    return store_get(x->store, (struct store_key){.group = range->group,
+                                                  .resource = range->resource,
+                                                  .ns = row->entry->ns,
+                                                  .name = row->entry->name});
+}
+
+json_t *jobs_index_object(const struct jobs_index *x, const struct jobs_row *row)
+{
+    const struct store_object *o = row_object(x, row);
     AUTO(err_freep) struct err *e = NULL;
     json_t *tree = NULL;
 
     if (o)
         e = objects_decode_shared(x->objects, o, &tree);
     return tree;
+}
+
+json_t *jobs_index_item(struct jobs_index *x, const struct jobs_row *row)
+{
+    struct jobs_kept *kept = &x->items[row->entry->row % ITEMS_KEPT];
+    const struct store_object *o = row_object(x, row);
+    AUTO(json_freep) json_t *object = NULL;
+
+    if (o && kept->item && kept->row == row->entry->row && kept->version == o->version)
+        return json_incref(kept->item);
+    object = o ? jobs_index_object(x, row) : NULL;
+    if (!object)
+        return NULL;
+    json_decref(kept->item);
+    *kept =
+        (struct jobs_kept){.row = row->entry->row, .version = o->version, .item = job_item(object)};
+    return json_incref(kept->item);
 }

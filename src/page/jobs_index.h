@@ -45,7 +45,7 @@ struct jobs_family {
 
 struct jobs_row {
     const struct jobs_entry *entry; /* NULL: the row is free */
-    struct jobs_family *family;     /* of a Job, and of a Job's pod; NULL: another pod */
+    struct jobs_family *family;     /* of a Job, and of a pod of a Job; NULL: of another pod */
     int64_t id;
     int64_t created_ns;
     int64_t started_ns;
@@ -57,13 +57,8 @@ struct jobs_row {
     uint32_t name_at; /* jobs_index_names */
     uint8_t name_size;
     uint8_t state; /* enum jobs_state */
+    bool is_part;  /* a pod of a Job: lists that count jobs skip it */
 };
-
-/* Is it a pod of a Job? */
-static inline bool jobs_row_is_part(const struct jobs_row *row)
-{
-    return row->family && !row->entry->is_batch;
-}
 
 /* The present use of gpus by a pod on a node: 1,000 is all of one gpu; -1: unknown. `of` is NULL
  * where nobody knows. */
@@ -111,3 +106,6 @@ bool jobs_index_find_word(const struct jobs_index *x, const char *text, uint32_t
 
 /* The job's object, as a new reference, or NULL. */
 json_t *jobs_index_object(const struct jobs_index *x, const struct jobs_row *row);
+/* The job's item (kinds/job/job_item.h), as a new reference to a tree that stays unchanged, or
+ * NULL. Items of rows that are shown again and again are made once a version. */
+json_t *jobs_index_item(struct jobs_index *x, const struct jobs_row *row);

@@ -229,7 +229,7 @@ static bool may_show(struct report *r, uint32_t ns)
 
 static bool row_fits(struct report *r, const struct jobs_row *row)
 {
-    if (!row->entry || jobs_row_is_part(row) || !may_show(r, row->ns))
+    if (!row->entry || row->is_part || !may_show(r, row->ns))
         return false;
     if (!is_wanted(&r->ns, row->ns) || !is_wanted(&r->user, row->user) ||
         !is_wanted(&r->queue, row->queue))

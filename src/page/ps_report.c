@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/num.h"
-#include "kinds/job/job_item.h"
 #include "page/row_heap.h"
 
 enum {
@@ -143,7 +142,7 @@ static bool ps_is_after(const struct report *r, const struct jobs_row *row)
 /* The Job of a pod stands for it while the Job is in the list. */
 static bool ps_row_is_told_by_job(const struct report *r, const struct jobs_row *row)
 {
-    return jobs_row_is_part(row) && row->family->is_listed && (r->is_all || !row->family->is_ended);
+    return row->is_part && row->family->is_listed && (r->is_all || !row->family->is_ended);
 }
 
 static bool ps_row_fits(const struct report *r, const struct jobs_row *row)
@@ -175,8 +174,8 @@ static void ps_rows_look(struct report *r)
 static json_t *ps_tree(const struct report *r, bool is_made)
 {
     size_t more = r->n_fit - r->first.rows.n;
-    const uint32_t *last = more > 0 && r->limit > 0 ? &r->first.rows.at[r->limit - 1] : NULL;
-    AUTO_FREE char *after = last ? ps_place_format(&r->rows[*last]) : NULL;
+    AUTO_FREE char *after = NULL;
+    const uint32_t *last = NULL;
     json_t *o = json_object();
     json_t *items;
 
@@ -184,15 +183,16 @@ static json_t *ps_tree(const struct report *r, bool is_made)
     json_put_text(o, "kind", "JobList");
     json_put_bool(o, "isMade", is_made);
     json_put_int(o, "more", (int64_t)more);
-    json_put(o, "after", json_text_new(after));
     items = json_array_at(o, "items");
-    for (size_t i = 0; i < r->first.rows.n; i++) {
-        AUTO(json_freep)
-        json_t *object = jobs_index_object(r->index, &r->rows[r->first.rows.at[i]]);
+    VEC_EACH (&r->first.rows, row) {
+        json_t *item = jobs_index_item(r->index, &r->rows[*row]);
 
-        if (object)
-            (void)json_array_append_new(items, job_item(object)); /* fresh: cannot fail */
+        last = row;
+        if (item)
+            (void)json_array_append_new(items, item); /* a tree of its own: cannot fail */
     }
+    after = more > 0 && last ? ps_place_format(&r->rows[*last]) : NULL;
+    json_put(o, "after", json_text_new(after));
     return o;
 }
 

@@ -189,6 +189,34 @@ static void a_pod_is_listed_once_its_job_is_not(void **state)
     end(&l);
 }
 
+/* Rows 1024 apart share a place for their item; a row is used again after a removal. */
+static void items_are_of_their_own_version(void **state)
+{
+    struct listed l;
+    char name[16];
+
+    (void)state;
+    begin(&l);
+    for (unsigned i = 0; i <= 1024; i++) {
+        (void)snprintf(name, sizeof(name), "p%u", i);
+        world_must(world_add_pod(&l.w, "default", name, 0));
+    }
+    check_names(&l, "{'limit':'1'}", "p0");
+    check_names(&l, "{'limit':'1'}", "p0");
+    check_names(&l, "{'after':'1024/pod/default/p1023'}", "p1024");
+    check_names(&l, "{'limit':'1'}", "p0");
+    end_pod(&l, "p0", "Failed");
+    ask(&l, "{'all':'true','limit':'1'}");
+    assert_string_equal(json_text_at(json_array_get(json_object_get(l.answer, "items"), 0),
+                                     "status", "state", NULL),
+                        "failed");
+    world_must(world_delete(&l.w, POD("p0"), NULL, NULL));
+    world_must(world_add_pod(&l.w, "default", "again", 0));
+    check_names(&l, "{'all':'true','limit':'1'}", "p1");
+    check_names(&l, "{'after':'1025/pod/default/p1024'}", "again");
+    end(&l);
+}
+
 static void malformed_parameters_are_refused(void **state)
 {
     static const struct {
@@ -224,6 +252,7 @@ int main(void)
         cmocka_unit_test(pages_follow_one_another_in_the_order_of_numbers),
         cmocka_unit_test(jobs_of_other_namespaces_and_ended_ones_are_left_out),
         cmocka_unit_test(a_pod_is_listed_once_its_job_is_not),
+        cmocka_unit_test(items_are_of_their_own_version),
         cmocka_unit_test(malformed_parameters_are_refused),
     };
 
