@@ -398,7 +398,7 @@ def hostile_values(eve):
              (("--array=1-2:0",), array), (("--array=5-1",), array), (("--array=1-3%-1",), array), (("--array=1,x",), array),
              (("--array=",), array), (("-w", "n[1-999999999]"), nodes), (("-w", "n[1-"), nodes), (("-w", "n[[1-2]]"), nodes),
              (("-w", "n[1-99999][1-99999]"), nodes), (("-x", "n[0-18446744073709551616]"), nodes), (("-w", long), None),
-             (("-N", "1-0"), None), (("-N", "999999999"), None), (("-n", "99999999999999"), None), (("-c", "-1"), None),
+             (("-N", "2-1"), None), (("-N", "999999999"), None), (("-n", "99999999999999"), None), (("-c", "-1"), None),
              (("--mem=999999999999T",), None), (("--mem=-1",), None), (("-t", "99999999999999"), None), (("-t", "-5"), None),
              (("--gres=gpu:99999999999999999999",), None), (("--gres=gpu:-1",), None), (("--gres=" + "gpu:1," * 20000 + "gpu:1",), None),
              (("--begin=now+99999999999999days",), None), (("--begin=yesterdayish",), None),
