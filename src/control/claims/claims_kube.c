@@ -68,6 +68,75 @@ static char *join_claim(const struct claims_kube *k, const json_t *pod, const ch
     return NULL;
 }
 
+/* ---- what is not implemented ---- */
+
+/* Does a container name the request of the claim, or all of the claim? */
+static bool is_named(const json_t *pod, const char *name, const char *request)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    const struct pod_claim c = {.name = str_of(name), .request = str_of(request)};
+
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        const json_t *list = json_at(pod, "spec", lists[i], NULL);
+
+        for (size_t k = 0; k < json_array_size(list); k++)
+            if (container_has_claim(json_array_get(list, k), &c))
+                return true;
+    }
+    return false;
+}
+
+/* Asks the request, or one of its firstAvailable, for amounts of a device? */
+static bool has_capacity(const json_t *request)
+{
+    const json_t *options = json_object_get(request, "firstAvailable");
+
+    for (size_t i = 0; i < json_array_size(options); i++)
+        if (json_object_get(json_array_get(options, i), "capacity"))
+            return true;
+    return json_at(request, "exactly", "capacity", NULL) != NULL;
+}
+
+static bool has_twice(const json_t *pod, const char *claim)
+{
+    const json_t *entries = json_at(pod, "spec", "resourceClaims", NULL);
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(entries); i++)
+        n += text_equal(json_text(json_array_get(entries, i), "resourceClaimName"), claim);
+    return n > 1;
+}
+
+/* What a claim without devices asks for and cannot get; NULL: nothing. The caller frees it. */
+static char *read_refusal(const json_t *pod, const char *name, const struct claims_object *claim)
+{
+    const json_t *requests = json_at(claim->tree, "spec", "devices", "requests", NULL);
+    const json_t *constraints = json_at(claim->tree, "spec", "devices", "constraints", NULL);
+
+    if (has_twice(pod, claim->name))
+        return mem_format("the pod names ResourceClaim %s twice: not implemented yet", claim->name);
+    for (size_t i = 0; i < json_array_size(constraints); i++)
+        if (!json_text(json_array_get(constraints, i), "matchAttribute"))
+            return mem_format("ResourceClaim %s: a constraint without matchAttribute: not "
+                              "implemented yet",
+                              claim->name);
+    for (size_t i = 0; i < json_array_size(requests); i++) {
+        const json_t *request = json_array_get(requests, i);
+        const char *own = text_or_empty(json_text(request, "name"));
+
+        if (has_capacity(request))
+            return mem_format("request %s of ResourceClaim %s: capacity: not implemented yet", own,
+                              claim->name);
+        if (!is_named(pod, name, own))
+            return mem_format("request %s of ResourceClaim %s: no container names it in "
+                              "resources.claims: not implemented yet",
+                              own, claim->name);
+    }
+    return NULL;
+}
+
+/* ---- one pod ---- */
+
 /* Adds the ways to meet one claim. Returns what the pod waits for, the caller's; NULL: nothing. */
 static char *read_entry(struct claims_kube *k, const struct claims_object *pod, const json_t *entry,
                         struct claims_alternatives *ret)
@@ -87,6 +156,9 @@ static char *read_entry(struct claims_kube *k, const struct claims_object *pod, 
         return mem_format("ResourceClaim %s is being deleted", claim->name);
     if (json_at(claim->tree, "status", "allocation", NULL))
         return join_claim(k, pod->tree, name, claim, ret);
+    wait = read_refusal(pod->tree, name, claim);
+    if (wait)
+        return wait;
     if (older)
         return mem_format("ResourceClaim %s waits for devices together with pod %s, which is older",
                           claim->name, older->name);

@@ -532,6 +532,41 @@ static void devices_that_cannot_be_counted_are_not_offered(void **state)
     world_done(&w);
 }
 
+static void what_is_not_implemented_is_refused_by_name(void **state)
+{
+    struct claims_world w;
+
+    (void)state;
+    world_init(&w);
+    put_claim(&w, "amount", ",'capacity':{'requests':{'memory':'1Gi'}}");
+    put_claim(&w, "other", "");
+    put_claim(&w, "apart", "");
+    kube_server_patch(w.server, "resourceclaims", get(&w, "resourceclaims", "apart"),
+                      "{'spec':{'devices':{'constraints':[{'distinctAttribute':'x/y'}]}}}");
+    put_pod(&w, "p", "'resourceClaimName':'amount'");
+    put_pod(&w, "q", "'resourceClaimName':'other'},{'name':'d','resourceClaimName':'apart'");
+    put_pod(&w, "r", "'resourceClaimName':'apart'");
+    put_pod(&w, "s", "'resourceClaimName':'other'},{'name':'d','resourceClaimName':'other'");
+    put_claim(&w, "unnamed", "");
+    kube_server_put(w.server, "pods",
+                    "{'apiVersion':'v1','kind':'Pod','metadata':{'namespace':'default','name':'t'}"
+                    ",'spec':{'schedulerName':'mete','resourceClaims':[{'name':'c',"
+                    "'resourceClaimName':'unnamed'}],'containers':[{'name':'main','image':'x'}]},"
+                    "'status':{'phase':'Pending'}}");
+    wait_some(&w);
+    assert_string_equal(reason_of(&w, "p"),
+                        "request gpu of ResourceClaim amount: capacity: not implemented yet");
+    assert_string_equal(reason_of(&w, "q"), "ResourceClaim apart: a constraint without "
+                                            "matchAttribute: not implemented yet");
+    assert_string_equal(reason_of(&w, "r"), reason_of(&w, "q"));
+    assert_string_equal(reason_of(&w, "s"),
+                        "the pod names ResourceClaim other twice: not implemented yet");
+    assert_string_equal(reason_of(&w, "t"),
+                        "request gpu of ResourceClaim unnamed: no container names it in "
+                        "resources.claims: not implemented yet");
+    world_done(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,6 +580,7 @@ int main(void)
         cmocka_unit_test(claims_of_templates_are_found_by_the_pods_status),
         cmocka_unit_test(gpus_for_claims_are_for_claims_only),
         cmocka_unit_test(devices_that_cannot_be_counted_are_not_offered),
+        cmocka_unit_test(what_is_not_implemented_is_refused_by_name),
     };
 
     log_setup("test", LOG_ERROR, false);
