@@ -36,6 +36,7 @@ struct hook_calls {
 struct hook_call {
     struct hook_client *client;
     struct client_call *call;
+    char *url; /* as asked, with the timeout */
     hook_done_fn done;
     void *arg;
 };
@@ -106,11 +107,15 @@ static struct err *hook_client_get(struct hook_calls *h, const struct hook_targe
 static void hook_call_on_done(void *arg, const struct err *e, const struct client_reply *reply)
 {
     struct hook_call *call = arg;
+    AUTO_FREE char *url = TAKE(call->url);
+    AUTO(err_freep) struct err *late = NULL;
     hook_done_fn done = call->done;
     void *done_arg = call->arg;
 
     call->client->n_calls--;
     free(call);
+    if (e && err_code(e) == ERR_TIMEOUT)
+        e = late = err_new(ERR_TIMEOUT, "Post \"%s\": context deadline exceeded", url);
     done(done_arg, e, reply ? reply->status : 0, reply ? reply->body : (struct str){0});
 }
 
@@ -130,6 +135,7 @@ static struct err *hook_call_start(void *arg, const struct hook_post *post, hook
     TRY(hook_client_get(h, post->target, &client));
     call = mem_alloc(sizeof(*call));
     *call = (struct hook_call){.client = client, .done = done, .arg = done_arg};
+    call->url = mem_format("https://" STR_FMT "%s", (int)(path - url), url, full);
     client->n_calls++;
     client_send(client->client, &r, hook_call_on_done, call, &call->call);
     *ret_call = call;
@@ -143,6 +149,7 @@ static void hook_call_cancel(void *arg, void *started)
     (void)arg;
     client_cancel(call->call);
     call->client->n_calls--;
+    free(call->url);
     free(call);
 }
 

@@ -125,7 +125,7 @@ def failures_follow_their_policy(m, hook):
     """A hook that hangs, lies, answers too much or is not there costs its own request only."""
     uid = lambda r: {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {"uid": r["uid"], "allowed": True}}
     bad = {
-        "hang": (lambda r: hook.stop.wait() and None, "no answer in time"),
+        "hang": (lambda r: hook.stop.wait() and None, "?timeout=1s\": context deadline exceeded"),
         "text": (lambda r: b"hello", "received invalid webhook response: the answer is no JSON"),
         "uid": (lambda r: json.dumps({**uid(r), "response": {"uid": "x", "allowed": True}}).encode(), "expected response.uid="),
         "version": (lambda r: json.dumps({**uid(r), "apiVersion": "admission.k8s.io/v1beta1"}).encode(), "expected webhook response of"),

@@ -115,12 +115,11 @@ static void put_state(const struct pod *p, const struct container *c, json_t *st
         put_stamp(json_object_at(state, "running"), "startedAt", c->started_ns);
     } else {
         part = json_object_at(state, "waiting");
-        json_put_text(
-            part, "reason",
-            c->wait_reason ? c->wait_reason
-            : c->is_init || json_array_size(json_at(p->object, "spec", "initContainers", NULL)) == 0
-                ? "ContainerCreating"
-                : "PodInitializing");
+        json_put_text(part, "reason",
+                      c->wait_reason ? c->wait_reason
+                      : json_array_size(json_at(p->object, "spec", "initContainers", NULL)) == 0
+                          ? "ContainerCreating"
+                          : "PodInitializing");
         if (c->wait_message)
             json_put_text(part, "message", c->wait_message);
     }
