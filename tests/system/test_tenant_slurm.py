@@ -121,6 +121,10 @@ def test_jobs_of_another_user_are_out_of_reach():
         check(r.code != 0 and "Access/permission denied" in r.err, r)
         eve.ok("scontrol", "update", f"JobId={mine}", "Nice=6")
         eve.ok("scancel", mine)
+        ann.ok("strigger", "--set", f"--jobid={runs}", "--fini", "--program=/bin/true")
+        r = eve.call("strigger", "--clear", f"--jobid={runs}")
+        equal((r.code, r.err), (1, "slurm_clear_trigger: Access/permission denied\n"))
+        ann.ok("strigger", "--clear", f"--jobid={runs}")
         check(MARK in ann.ok("get", "slurmjob", name_of(m, runs), "-o", "yaml"), "the user reads the own script")
         check(MARK in ann.ok("sacct", "-X", "-n", "-j", ended, "-o", "SubmitLine%200"))
         equal(ann.call("scancel", runs, array).code, 0)
@@ -275,6 +279,12 @@ def test_a_script_stays_its_user():
         equal(lines[:3], [str(EVE)] * 3, lines)
         equal([x.split()[1].strip("0") for x in lines[3:8]], ["", "", "", "1", ""] if lines[6].startswith("NoNew") else lines_of_caps(lines[3:8]), lines)
         equal(lines[8:], ["0 1 2 3 ", "0", "end"], "of the descriptors 3 is that of ls", lines)
+        held = eve.submit("-H", "--wrap=true")
+        with open(script, "w") as f:
+            f.write("#!/bin/sh\nid -u >told\nmv told whole\n".replace("told", f"{eve.dir}/told").replace("whole", f"{eve.dir}/whole"))
+        eve.ok("strigger", "--set", f"--jobid={held}", "--fini", f"--program={script}")
+        eve.ok("scontrol", "release", held)
+        wait(lambda: os.path.exists(f"{eve.dir}/whole") and read(eve, "whole") == f"{EVE}\n", "the trigger's program ran as its user", 120)
         # what the server writes is the server's
         status, text = eve.ask("POST", JOBS, {**body_of(hold="user"), "status": {"jobId": 1, "state": "COMPLETED", "exitCode": 0}})
         equal(status, 201, text)
