@@ -77,7 +77,7 @@ static uint16_t first_port(const json_t *pod, bool is_tls)
 
 struct err *proxy_find_pod(struct call *c, struct proxy_target *ret)
 {
-    struct proxy_address a = {0};
+    struct proxy_address a = {.name = "", .port = ""};
     AUTO(json_freep) json_t *pod = NULL;
     int64_t port = 0;
 
@@ -196,7 +196,7 @@ static size_t random_below(const struct call *c, size_t n)
 
 struct err *proxy_find_service(struct call *c, struct proxy_target *ret)
 {
-    struct proxy_address a = {0};
+    struct proxy_address a = {.name = "", .port = ""};
     struct endpoint_choice choice = {0};
     const char *port_name = NULL;
     AUTO(json_freep) json_t *service = NULL;
