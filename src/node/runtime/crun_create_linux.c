@@ -481,7 +481,7 @@ void crun_create(void *self, const struct runtime_create *c, runtime_done_fn don
     b->has_files = c->batch != NULL;
     b->join = join;
     if (c->joined)
-        join_put(&join, c->config);
+        join_put(&join, r->oci.kind == OCI_RUNC, c->config);
     p = mem_alloc(sizeof(*p));
     *p = (struct creation){.r = r,
                            .id = mem_strdup(c->id),

@@ -53,7 +53,7 @@ struct err *join_open(pid_t pid, const char *id, struct join *ret)
     return NULL;
 }
 
-void join_put(const struct join *j, json_t *config)
+void join_put(const struct join *j, bool keeps_mappings, json_t *config)
 {
     json_t *part = json_object_at(config, "linux");
     json_t *ns = NULL;
@@ -66,7 +66,8 @@ void join_put(const struct join *j, json_t *config)
             if (!text_equal(json_text(ns, "type"), join_kinds[i]))
                 continue;
             json_put_text(ns, "path", path);
-            if (text_equal(join_kinds[i], "user")) { /* the joined namespace has its mappings */
+            if (text_equal(join_kinds[i], "user") &&
+                !keeps_mappings) { /* the joined namespace has its mappings */
                 (void)json_object_del(part, "uidMappings");
                 (void)json_object_del(part, "gidMappings");
             }

@@ -27,5 +27,6 @@ struct err *join_open(pid_t pid, const char *id, struct join *ret) MUST_CHECK;
 void join_done(struct join *j);
 
 /* Puts the namespaces into config.json: of each kind that it lists. The paths are those of this
- * process's descriptors, so the runtime must open them before join_done. */
-void join_put(const struct join *j, json_t *config);
+ * process's descriptors, so the runtime must open them before join_done. runc wants the mappings of
+ * a user namespace that it joins, crun must not have them. */
+void join_put(const struct join *j, bool keeps_mappings, json_t *config);
