@@ -35,7 +35,6 @@ static int exit_code_of(const struct err *e)
     case ERR_NOT_FOUND:
         return EXIT_NOT_FOUND;
     case ERR_UNAUTHENTICATED:
-        return EXIT_DENIED;
     case ERR_FORBIDDEN:
         return EXIT_DENIED;
     case ERR_OVER_QUOTA:

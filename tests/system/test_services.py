@@ -115,6 +115,14 @@ def host_ports_lead_to_pods(m):
             return urllib.request.urlopen(f"http://{ADDRESS}:{port}/name", timeout=10).read() == b"port\n"
 
     wait(leads, "the host port leads to the pod")
+    node = m.ok("get", "pod", "port", "-o", "jsonpath={.spec.nodeName}")
+    apply(m, server("second", ports=[{"containerPort": 8080, "hostPort": port}], nodeName=node))
+    message = "jsonpath={.status.containerStatuses[0].state.waiting.message}"
+    wait(lambda: "another pod of this node has this port" in m.ok("get", "pod", "second", "-o", message), "a pod bound by hand waits for the port")
+    apply(m, server("third", ports=[]))
+    running(m, "third")
+    m.ok("delete", "pod", "port", "third")
+    running(m, "second")
 
 
 def balancers_have_addresses(m):

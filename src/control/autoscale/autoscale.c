@@ -150,11 +150,15 @@ struct err *autoscale_new(const struct autoscale_options *o, struct autoscale **
 
 void autoscale_free(struct autoscale *s)
 {
+    struct autoscaler *a;
+    struct autoscaler *next;
+
     if (!s)
         return;
     store_watch_free(s->watch);
-    while (s->all)
-        autoscaler_free(s->all);
+    map_each (handle, s->all, a, next) {
+        autoscaler_free(a);
+    }
     writes_free(s->writes);
     free(s);
 }

@@ -105,12 +105,11 @@ static struct autoscale_pod measure_pod(struct measure *m, const json_t *pod)
                   ? autoscale_load_of(samples, pod, m->container, is_cpu, &at_ns, &window_ns)
                   : autoscale_gpu_of(samples, pod, m->name);
     m->has_value = m->has_value || p.value >= 0;
-    if (text_equal(pod_phase(pod), "Pending"))
+    if (text_equal(pod_phase(pod), "Pending") ||
+        (p.value >= 0 && is_cpu && is_starting(m, pod, at_ns, window_ns)))
         p.state = AUTOSCALE_UNREADY;
     else if (p.value < 0)
         p.state = AUTOSCALE_MISSING;
-    else if (is_cpu && is_starting(m, pod, at_ns, window_ns))
-        p.state = AUTOSCALE_UNREADY;
     return p;
 }
 

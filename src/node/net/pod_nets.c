@@ -48,6 +48,7 @@ struct net {
     bool is_ready;
     bool is_ending; /* to be taken down */
     bool is_wanted; /* after that: to be made again */
+    bool has_ports; /* its host ports are its own, until it is gone */
     struct cni *cni;
     struct loop_timer *timer;
     int64_t retry_ns;
@@ -124,7 +125,8 @@ struct net_work {
     enum net_step step;
     char *record;
     char *netns;
-    char *text; /* of the record */
+    char *text;     /* of the record */
+    char *conflict; /* why it cannot have its host ports; NULL: no other pod has one */
     json_t *ports;
 };
 
@@ -135,7 +137,39 @@ static void work_free(struct net_work *w)
     free(w->record);
     free(w->netns);
     free(w->text);
+    free(w->conflict);
     free(w);
+}
+
+static bool has_port(const struct net *n, const json_t *port)
+{
+    const json_t *own = NULL;
+    size_t i = 0;
+
+    json_array_foreach (n->ports, i, own)
+        if (json_int(own, "hostPort", 0) == json_int(port, "hostPort", 0) &&
+            text_equal(json_text(own, "protocol"), json_text(port, "protocol")))
+            return true;
+    return false;
+}
+
+/* The scheduler keeps pods with the same host port apart; a pod that its user bound to the node
+ * waits here, because the rules of the node can lead a port to one pod alone. */
+static char *find_conflict(const struct net *n)
+{
+    const json_t *port = NULL;
+    size_t i = 0;
+
+    json_array_foreach (n->ports, i, port) {
+        struct net *other = NULL;
+        struct net *next = NULL;
+
+        map_each (handle, n->set->nets, other, next)
+            if (other != n && other->has_ports && has_port(other, port))
+                return mem_format("hostPort %" PRId64 "/%s: another pod of this node has this port",
+                                  json_int(port, "hostPort", 0), json_text(port, "protocol"));
+    }
+    return NULL;
 }
 
 static struct err *check_ports(const json_t *ports)
@@ -157,6 +191,8 @@ static struct err *work_run(void *message)
         TRY(net_ns_remove(w->netns));
         return dir_remove(w->record);
     }
+    if (w->conflict)
+        return err_new(ERR_CONFLICT, "%s", w->conflict);
     if (w->step == STEP_SPACE)
         TRY(check_ports(w->ports));
     TRY(file_write(w->record, 0600, str_of(w->text)));
@@ -196,7 +232,9 @@ static void net_work(struct net *n)
                            .record = mem_strdup(n->record),
                            .netns = mem_strdup(n->netns),
                            .text = record_text(n),
+                           .conflict = n->step == STEP_SPACE ? find_conflict(n) : NULL,
                            .ports = json_deep_copy(n->ports)};
+    n->has_ports = n->has_ports || (n->step == STEP_SPACE && !w->conflict);
     n->is_busy = true;
     worker_give(n->set->o.worker, work_run, on_net_worked, w);
 }
@@ -287,6 +325,7 @@ static void net_gone(struct net *n)
     free(n->address);
     n->address = NULL;
     n->is_ending = false;
+    n->has_ports = false;
     if (n->is_wanted) {
         n->is_wanted = false;
         n->step = STEP_SPACE;
@@ -452,6 +491,7 @@ static void net_adopt(struct pod_nets *set, const char *uid)
     json_t *result = json_object_get(record, "result");
 
     n->ports = ports ? json_incref(ports) : json_array();
+    n->has_ports = true;
     if (!e && result && net_ns_is_there(n->netns)) {
         n->result = json_incref(result);
         e = read_result(n);

@@ -341,11 +341,17 @@ static void add_service(struct rules *r, const json_t *service)
     }
 }
 
+/* One element that is there twice would have the kernel refuse the whole table. */
 static void add_host_ports(struct rules *r)
 {
+    const struct rules_host_port *last = NULL;
+
     for (size_t i = 0; i < r->in->n_ports; i++) {
         const struct rules_host_port *p = &r->in->ports_at[i];
 
+        if (last && last->port == p->port && text_equal(last->protocol, p->protocol))
+            continue;
+        last = p;
         buf_printf(&r->maps,
                    "add element ip " RULES_TABLE " host-ports { %s . %" PRId64 " : %s . %" PRId64
                    " }\n",

@@ -157,7 +157,8 @@ static struct change change_new(const char *behavior, int64_t min, int64_t max, 
     AUTO(json_freep) json_t *tree = NULL;
 
     for (char *at = text; at && *at; at++)
-        *at = *at == '\'' ? '"' : *at;
+        if (*at == '\'')
+            *at = '"';
     if (text)
         assert_null(json_parse(str_of(text), &tree));
     autoscale_behavior_read(tree, &c.behavior);

@@ -181,7 +181,8 @@ static void variables_of_the_submission_come_from_the_job(void **state)
         struct env_input in = {.pod = pod, .container = container, .node = "n1"};
 
         for (char *c = text; *c; c++)
-            *c = *c == '\'' ? '"' : *c;
+            if (*c == '\'')
+                *c = '"';
         refs = parse(text);
         in.refs = refs;
         assert_null(env_add(&in, env));
