@@ -1,8 +1,8 @@
 /*
  * apiservices.c - the APIServices: one for each group version that this server serves
  *
- * They are those that kube-aggregator registers by itself. Servers of others cannot be registered
- * yet: the kind is a view, which clients only read.
+ * kube-aggregator registers the same objects by itself. Clients cannot register other servers yet:
+ * the kind is a view, which clients only read.
  */
 
 #include "api/handlers.h"

@@ -39,7 +39,7 @@ enum {
 /* The queue that an object's labels name, or NULL. Borrowed. */
 const char *queue_of(const json_t *object);
 
-/* What the queue's annotation QUEUE_SOURCE says; NULL: the queue is an object of the store. */
+/* The queue's annotation QUEUE_SOURCE; NULL: the queue is an object of the store. */
 const char *queue_source(const json_t *queue);
 
 /* Reads an amount in the engine's units: gpus and cpu in thousandths, other resources in whole

@@ -29,7 +29,7 @@ struct err *slurm_array_parse(struct str text, size_t end, struct slurm_array *r
  * `size_max` 0: never. The caller frees it.
  */
 char *slurm_array_format_indexes(const struct index_set *indexes, size_t size_max);
-/* All of the indexes as ranges, "0-5,7". The caller frees it. */
+/* The whole list of indexes as ranges, "0-5,7". The caller frees it. */
 char *slurm_array_format_ranges(const struct index_set *indexes);
 
 void slurm_array_done(struct slurm_array *a);

@@ -118,7 +118,8 @@ static json_t *others_of(const json_t *queue)
     return json_text_new(text);
 }
 
-/* What another scheduler's object says that Mete does not do, or why it is not used. */
+/* The note of a Queue that stands for another scheduler's object: why Mete does not use the object,
+ * or which of its fields Mete does not follow. */
 static json_t *note_of(const json_t *queue)
 {
     const json_t *annotations = json_at(queue, "metadata", "annotations", NULL);

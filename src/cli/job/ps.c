@@ -84,7 +84,7 @@ static void ps_columns(struct listing *l, bool has_ns)
     listing_column(l, "REASON");
 }
 
-/* What is listed. */
+/* The listed jobs. */
 struct ps_list {
     json_t *items; /* kinds/job/job_item.h */
     int64_t more;  /* jobs that are left out; -1: unknown */

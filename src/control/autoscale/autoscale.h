@@ -2,10 +2,12 @@
  * autoscale.h - HorizontalPodAutoscalers: the number of pods of a target follows what they use
  *
  * The semantics are those of Kubernetes' horizontal pod autoscaler. A target is any object with the
- * subresource scale. Each autoscaler is looked at every 15 s, and soon after its spec changed.
+ * subresource scale. The controller looks at each autoscaler every 15 s, and soon
+ * after its spec changed.
  * Measures come from the nodes' samples: cpu and memory of containers, and readings of the pods'
  * GPUs as metrics of type Pods, under the names of NVIDIA's dcgm-exporter. No metric exists
- * without pods: a target without pods is left alone until somebody else scales it.
+ * without pods: a target without pods stays so until a user scales it, or raises the minimum of an
+ * autoscaler that put it to sleep.
  */
 #pragma once
 

@@ -262,8 +262,8 @@ static bool look_put_to_sleep(const struct autoscale_look *l)
     return text_equal(json_text(object_condition(l->object, "ScaledToZero"), "status"), "True");
 }
 
-/* No metric is there without pods: only a larger minimum wakes a target that the autoscaler put to
- * sleep. One that a user stopped stays as it is. */
+/* No metric exists without pods: only a larger minimum wakes a target that the autoscaler put to
+ * sleep. A target that a user scaled to 0 stays at 0. */
 static void look_decide_asleep(struct autoscale_look *l, int64_t min, struct decision *ret)
 {
     if (min > 0 && look_put_to_sleep(l)) {
@@ -292,8 +292,8 @@ static bool look_decide(struct autoscale_look *l, struct decision *ret)
     }
     if (look_put_to_sleep(l))
         look_tell_sleep(l, false); /* a user woke the target */
-    /* Whoever wakes a target has a reason that no metric shows yet: that counts for a window, and
-     * what was recommended before its sleep counts no more. */
+    /* A user wakes a target for a reason that no metric shows yet: its number of pods counts for a
+     * window, and recommendations from before its sleep count no more. */
     if (slept)
         vec_clear(&a->history.recommended);
     if (a->history.recommended.n == 0)
@@ -387,7 +387,7 @@ static void look_write_status(struct autoscale_look *l, const json_t *before)
             S("autoscaler", l->scaler->key), E(e));
 }
 
-/* What the look found out becomes the status. */
+/* Writes the findings of the look into the status. */
 static void look_put_status(struct autoscale_look *l, const struct decision *d)
 {
     json_t *status = json_object_at(l->object, "status");

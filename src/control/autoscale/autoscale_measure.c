@@ -163,7 +163,7 @@ static void put_status(const struct measure *m, const json_t *source,
     json_put_text(current, "averageValue", average);
 }
 
-/* What the measured pods lack; NULL: nothing. The caller frees it. */
+/* The samples or requests that the measured pods lack, as text; NULL: none. The caller frees it. */
 static char *lack_of(const struct measure *m)
 {
     bool is_pods = text_equal(m->type, "Pods");

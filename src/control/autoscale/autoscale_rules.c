@@ -183,7 +183,7 @@ static int64_t rules_limit(const struct autoscale_history *h, const struct autos
         if (i == 0 || (wants_larger ? one > limit : one < limit))
             limit = one;
     }
-    /* What others changed meanwhile is not undone. */
+    /* A policy never undoes a change that another client made meanwhile. */
     if (is_up)
         return limit > present ? limit : present;
     return limit < present ? limit : present;

@@ -2,7 +2,7 @@
  * autoscale_rules.h - bounds of a change: stabilization windows, policies of spec.behavior, and the
  * least and largest number of pods
  *
- * Times are monotonic. What was recommended and done before is in memory only, as in Kubernetes.
+ * Times are monotonic. Earlier recommendations and changes are in memory only, as in Kubernetes.
  */
 #pragma once
 

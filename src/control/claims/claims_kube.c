@@ -107,7 +107,8 @@ static bool has_twice(const json_t *pod, const char *claim)
     return n > 1;
 }
 
-/* What a claim without devices asks for and cannot get; NULL: nothing. The caller frees it. */
+/* The part of a claim without devices that Mete cannot give, as text; NULL: none. The caller frees
+ * it. */
 static char *read_refusal(const json_t *pod, const char *name, const struct claims_object *claim)
 {
     const json_t *requests = json_at(claim->tree, "spec", "devices", "requests", NULL);

@@ -6,15 +6,15 @@
  * the claims of templates and takes back the devices of claims that no pod uses. This part reads
  * slices, classes and claims. It tells
  *
- *   nodes  the gpus in their slices (annotation mete.dev/gpus). Such a gpu is given by claims only
+ *   nodes  the gpus in their slices (annotation mete.dev/gpus). Only claims get such a gpu
  *   pods   what the claims of a waiting pod ask for (mete.dev/claims, kinds/pod/pod_claims.h)
  *   the ledger: the devices that claims have, whoever allocated them
  *
  * to the scheduler, and plans the status of the claims of a pod that is placed. It writes nothing.
  *
- * Gpus and MIG instances of the driver gpu.nvidia.com are offered, of nodes that have no gpus in
- * their status. Left out are devices that several claims may have, that draw on counters, that want
- * conditions of their binding, or that belong to several nodes.
+ * Nodes without gpus in their status offer the gpus and MIG instances of the driver gpu.nvidia.com,
+ * except devices that several claims may have, that draw on counters, that want conditions of their
+ * binding, or that belong to several nodes.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ struct claims_kube_options {
     struct cluster *cluster; /* its watches never fail at once */
     /* The slices, classes and claims have been read: nodes and pods may be put. */
     void (*ready)(void *arg);
-    /* What is told of the pod or node is another one now: "ns/name", "/name". */
+    /* The annotation that this part tells of the pod or node has changed: "ns/name", "/name". */
     void (*pod_changed)(void *arg, const char *key);
     void (*node_changed)(void *arg, const char *key);
     /* The gpu's object of the ledger; NULL: no claim has it any more. Borrowed. */
@@ -58,7 +58,7 @@ const char *claims_kube_pod_text(const struct claims_kube *k, const json_t *pod)
 void claims_kube_each_held(const struct claims_kube *k,
                            void (*fn)(void *arg, const char *uuid, const json_t *entry), void *arg);
 
-/* What a claim of a placed pod gets. */
+/* The devices that a claim of a placed pod gets. */
 struct claims_plan {
     char *name;
     char *uid;

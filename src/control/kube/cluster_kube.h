@@ -20,7 +20,7 @@
 #include "client/client.h"
 #include "control/cluster.h"
 
-/* What the queue objects of other schedulers mean: kube_foreign.h. */
+/* The use of queue objects of other schedulers: kube_foreign.h. */
 enum kube_foreign_how {
     KUBE_FOREIGN_NONE,   /* their labels name Queues of mete.dev */
     KUBE_FOREIGN_READ,   /* they are queues */

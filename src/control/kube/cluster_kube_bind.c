@@ -117,7 +117,7 @@ static bool bind_has(const struct kube_bind *b, enum kube_step step)
 
 static void bound_refuse(struct kube_bound *p, const struct err *e);
 
-/* All claims have their devices, or one of them never will. */
+/* Goes on once all claims have their devices, or one of the claims cannot get any. */
 static void bind_claimed(struct kube_bind *b)
 {
     for (size_t i = 0; i < b->n_pods; i++) {

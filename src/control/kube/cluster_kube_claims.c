@@ -1,9 +1,9 @@
 /*
  * cluster_kube_claims.c - the claims of a pod that is bound: devices and users, written and undone
  *
- * One claim after the other is brought to the state that the plan wants: its finalizer, then its
- * status. Each write carries the version that was read; after a conflict or a lost answer the claim
- * is read again, and what is found decides. Undoing goes the same way back.
+ * The claims are brought to the planned state one after the other: the finalizer, then the status.
+ * Each write carries the version that was read. After a conflict or a lost answer the claim is read
+ * again, and its state decides the next step. Undoing goes the same way back.
  */
 
 #include "base/log.h"
@@ -258,7 +258,8 @@ static void claiming_step(struct kube_claiming *k)
         claim_take(k);
 }
 
-/* Nothing new is asked for while the cluster drains: the next leader finds what was written. */
+/* The scheduler sends no new request while it drains: the next leader finds the claims as written.
+ */
 static void on_claiming_timer(void *arg)
 {
     struct kube_claiming *k = arg;

@@ -47,7 +47,7 @@ static const struct kind foreign_kinds_old[FOREIGN_KINDS] = {
     [FOREIGN_LOCAL_QUEUES] = {KUEUE_OLD("LocalQueue", "localqueues", FOREIGN_LOCAL_QUEUES)},
 };
 
-/* One watch. */
+/* The watch of one kind. */
 struct foreign_watch {
     struct kube_foreign *foreign;
     json_t **objects; /* of struct foreign */

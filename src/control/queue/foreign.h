@@ -1,9 +1,10 @@
 /*
  * foreign.h - the queue objects of Kueue, Volcano and KAI in the terms of Mete
  *
- * A Queue of Volcano or KAI is a Queue of its name. Where Mete (`default`, `root`) or another of
- * these schedulers has the name, it is "volcano:NAME" or "kai:NAME": Kueue's come first, then
- * Volcano's. A Queue of mete.dev replaces all of its name. Pure functions; kueue.h has Kueue's.
+ * A Queue of Volcano or KAI becomes a Queue of the same name. Where Mete (`default`, `root`) or
+ * another of these schedulers has the name, the Queue is "volcano:NAME" or "kai:NAME": Kueue's
+ * names come first, then Volcano's. A Queue of mete.dev replaces all Queues of its name. Pure
+ * functions; kueue.h has Kueue's.
  */
 #pragma once
 
@@ -22,7 +23,7 @@ struct foreign {
 /* The Queues for all objects, by name, without those that `native` replaces. A new object. */
 json_t *foreign_queues(const struct foreign *f, const json_t *native);
 
-/* What is known of a pod besides its own object. */
+/* The objects that say a pod's queue, besides the pod's own. */
 struct foreign_owners {
     const char *label;   /* of Kueue on the pod or its Job, or NULL */
     const json_t *group; /* its PodGroup of Volcano, or NULL */

@@ -1,10 +1,10 @@
 /*
  * foreign_queue.h - Queues that stand for the queue objects of other schedulers
  *
- * Such a Queue is never stored: it has no uid, and the annotation QUEUE_SOURCE names its object.
- * What the object restricts and Mete cannot keep is refused: the Queue is stopped, and the
- * annotation QUEUE_REFUSED says why. What the object wishes besides and Mete does not do is in the
- * annotation QUEUE_NOTE.
+ * The Queue is never stored: it has no uid, and the annotation QUEUE_SOURCE names its object. An
+ * object with a restriction that Mete cannot keep is refused: the Queue is stopped, and the
+ * annotation QUEUE_REFUSED says why. The annotation QUEUE_NOTE names the other settings of the
+ * object that Mete does not follow.
  */
 #pragma once
 
@@ -18,11 +18,11 @@ json_t *foreign_queue_new(const char *name, const char *source);
 void foreign_queue_refuse(json_t *queue, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 bool foreign_queue_is_refused(const json_t *queue);
-/* Adds to what Mete does not do. */
+/* Adds a setting that Mete does not follow to QUEUE_NOTE. */
 void foreign_queue_note(json_t *queue, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets the weight from the number or Quantity `weight` of the object's member `field`; NULL: 1. One
- * that is not whole counts as 1, with a note. */
+/* Sets the weight from the number or Quantity `weight` of the object's member `field`; NULL: 1. A
+ * weight that is not whole counts as 1, with a note. */
 void foreign_queue_weight(json_t *queue, const char *field, const json_t *weight);
 
 /* Adds a quota; the queue refuses a second one of the resource. METE_UNLIMITED: no limit. */

@@ -12,7 +12,7 @@ enum {
 };
 #define TOTAL_MAX (INT64_C(1) << 60)
 
-/* What is made of the objects. */
+/* The Queues that the objects become. */
 struct kueue_plan {
     const struct kueue *k;
     json_t *queues; /* by name */

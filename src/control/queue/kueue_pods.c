@@ -29,7 +29,7 @@ static const json_t *local_to(const struct kueue *k, const char *ns, const char 
     return NULL;
 }
 
-/* Where a pod belongs. */
+/* The queue and the LocalQueue of a pod. */
 struct kueue_place {
     char *queue;                 /* NULL: the pod is as it is */
     const json_t *local;         /* NULL: none */

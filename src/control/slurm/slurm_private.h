@@ -336,10 +336,10 @@ void sjob_drop_old_pods(struct sjob *j);
 /* slurm_trigger.c: jobs of strigger, which wait for an event. */
 bool sjob_is_trigger(const struct sjob *j); /* its event has not come */
 bool sjob_trigger_waits(struct sjob *j, int64_t now_ns, int64_t *again_ns);
-/* What set it off, a number of a job or the name of a node; NULL: nothing, or it is no trigger.
- * Borrowed. */
+/* The cause that set the trigger off: the number of a job or the name of a node. NULL: its event
+ * has not come, or the job is no trigger. Borrowed. */
 const char *sjob_trigger_told(const struct sjob *j);
-/* Notes that in the status. */
+/* Notes the cause in the status. */
 void sjob_trigger_keep(struct sjob_turn *t);
 /* A node has changed; `was` NULL: it is new. */
 void slurm_trigger_node(struct slurm_jobs *s, const char *name, const json_t *was,

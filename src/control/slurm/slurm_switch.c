@@ -50,7 +50,7 @@ static int64_t switch_count(const struct slurm_jobs *s, int64_t level)
     return most;
 }
 
-/* All of the nearest switches. */
+/* The number of all nearest switches. */
 static int64_t switch_count_all(const struct slurm_jobs *s)
 {
     AUTO(json_freep) json_t *all = json_object();

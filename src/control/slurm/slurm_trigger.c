@@ -1,9 +1,9 @@
 /*
  * slurm_trigger.c - jobs of strigger: a program that runs once an event has come
  *
- * Such a job waits until a job is over or near its time limit, or a node goes down or comes back.
- * The cause is kept in the status (`records.trigger`) before the job starts. An event of a node
- * that comes while no server runs sets nothing off.
+ * The job of a trigger waits until a job is over or near its time limit, or a node goes down or
+ * comes back. The cause is kept in the status (`records.trigger`) before the job starts. An event
+ * of a node that comes while no server runs sets nothing off.
  */
 #include <inttypes.h>
 

@@ -109,7 +109,7 @@ static const struct field mount_item = F_OBJECT(NULL, mount_fields, "A mount of 
 
 static const char *const sidecar_policies[] = {"Always", NULL};
 
-/* What containers and ephemeral containers have. */
+/* Fields that containers and ephemeral containers share. */
 #define CONTAINER_FIELDS                                                                          \
     F_STRING("name", "The container's name, unique in the pod.", .is_required = true,             \
              .check = name_check_label),                                                          \
