@@ -182,11 +182,80 @@ static struct err *check_directive(const struct path *at, const json_t *patch)
     return NULL;
 }
 
+/* Appends every item of `list` equal to `item` (variables may occur twice). */
+static void append_all(struct merge *m, json_t *picked, const json_t *list, const json_t *item,
+                       const char *merge_key)
+{
+    const json_t *key = merge_key ? json_object_get(item, merge_key) : item;
+
+    for (size_t i = 0; i < json_array_size(list) && m->n_steps++ <= STEPS_MAX; i++) {
+        json_t *other = json_array_get(list, i);
+
+        if (is_equal(merge_key ? json_object_get(other, merge_key) : other, key))
+            (void)json_array_append(picked, other); /* cannot fail */
+    }
+}
+
+/* The items of `list` that `order` names, in the order of `order`; not `is_named`: the others, in
+ * their own order. New reference. */
+static json_t *list_pick(struct merge *m, const json_t *list, const json_t *order, bool is_named,
+                         const char *merge_key)
+{
+    json_t *picked = json_array();
+
+    if (!is_named) {
+        for (size_t i = 0; i < json_array_size(list); i++)
+            if (!has_item(m, order, json_array_get(list, i), merge_key))
+                (void)json_array_append(picked, json_array_get(list, i));
+        return picked;
+    }
+    for (size_t i = 0; i < json_array_size(order); i++) {
+        const json_t *item = json_array_get(order, i);
+
+        if (list_index_of(m, order, item, merge_key) == i)
+            append_all(m, picked, list, item, merge_key);
+    }
+    return picked;
+}
+
+/*
+ * Orders a list. Items that the patch orders come in its order; the server's own items keep theirs.
+ * Of one of each, the order of before the patch holds if both were there; else the item of the
+ * patch goes first, as in Kubernetes: new items come before the server's own.
+ */
+static void order_list(struct merge *m, json_t *list, const json_t *before, const json_t *order,
+                       const char *merge_key)
+{
+    AUTO(json_freep) json_t *named = list_pick(m, list, order, true, merge_key);
+    AUTO(json_freep) json_t *own = list_pick(m, list, order, false, merge_key);
+    size_t i = 0;
+    size_t j = 0;
+
+    (void)json_array_clear(list); /* `named` and `own` hold the items */
+    while (i < json_array_size(named) || j < json_array_size(own)) {
+        const json_t *left = json_array_get(named, i);
+        const json_t *right = json_array_get(own, j);
+        size_t left_at = left ? list_index_of(m, before, left, merge_key) : 0;
+        size_t right_at = right ? list_index_of(m, before, right, merge_key) : 0;
+        bool takes_left =
+            !right || (left && (left_at == json_array_size(before) ||
+                                right_at == json_array_size(before) || left_at < right_at));
+
+        if (takes_left)
+            (void)json_array_append(list, json_array_get(named, i++));
+        else
+            (void)json_array_append(list, json_array_get(own, j++));
+    }
+}
+
+/* `ret_place` is the place of the item in `list`, the list's size for a new one. */
 static struct err *apply_item(struct merge *m, const struct field *f, const struct path *at,
-                              json_t *list, json_t *item)
+                              json_t *list, json_t *item, size_t *ret_place)
 {
     size_t found = list_index_of(m, list, item, f->merge_key);
     bool is_there = found < json_array_size(list);
+
+    *ret_place = found;
 
     if (text_equal(json_text(item, "$patch"), "delete")) {
         for (; found < json_array_size(list); found = list_index_of(m, list, item, f->merge_key))
@@ -201,15 +270,19 @@ static struct err *apply_item(struct merge *m, const struct field *f, const stru
 static struct err *apply_merged_list(struct merge *m, const struct field *f, const struct path *at,
                                      json_t *list, const json_t *patch)
 {
-    bool replaces = is_replacing(patch);
+    AUTO(json_freep) json_t *before = NULL;
+    size_t next = 0; /* the least place of an item that keeps the order */
+    bool keeps_order = true;
 
     TRY(check_size(at, patch));
     TRY(check_size(at, list));
-    if (replaces)
+    if (is_replacing(patch))
         (void)json_array_clear(list); /* an array */
+    before = json_copy(list);         /* keys of its items do not change */
     for (size_t i = 0; i < json_array_size(patch); i++) {
         json_t *item = json_array_get(patch, i);
         const struct path *here = PATH_INDEX(at, i);
+        size_t place = 0;
 
         if (!json_is_object(item))
             return bad_patch(here, "want an object");
@@ -218,8 +291,12 @@ static struct err *apply_merged_list(struct merge *m, const struct field *f, con
             continue;
         if (!json_object_get(item, f->merge_key))
             return bad_patch(here, "does not contain declared merge key: %s", f->merge_key);
-        TRY(apply_item(m, f, here, list, item));
+        TRY(apply_item(m, f, here, list, item, &place));
+        keeps_order = keeps_order && place >= next && place < json_array_size(before);
+        next = place + 1;
     }
+    if (!keeps_order && json_array_size(before) > 0)
+        order_list(m, list, before, patch, f->merge_key);
     return NULL;
 }
 
@@ -314,71 +391,6 @@ static struct err *delete_from_list(struct merge *m, const struct path *at, json
             (void)json_array_remove(list, found); /* `found` is in range */
     }
     return NULL;
-}
-
-/* Appends every item of `list` equal to `item` (variables may occur twice). */
-static void append_all(struct merge *m, json_t *picked, const json_t *list, const json_t *item,
-                       const char *merge_key)
-{
-    const json_t *key = merge_key ? json_object_get(item, merge_key) : item;
-
-    for (size_t i = 0; i < json_array_size(list) && m->n_steps++ <= STEPS_MAX; i++) {
-        json_t *other = json_array_get(list, i);
-
-        if (is_equal(merge_key ? json_object_get(other, merge_key) : other, key))
-            (void)json_array_append(picked, other); /* cannot fail */
-    }
-}
-
-/* The items of `list` that `order` names, in the order of `order`; not `is_named`: the others, in
- * their own order. New reference. */
-static json_t *list_pick(struct merge *m, const json_t *list, const json_t *order, bool is_named,
-                         const char *merge_key)
-{
-    json_t *picked = json_array();
-
-    if (!is_named) {
-        for (size_t i = 0; i < json_array_size(list); i++)
-            if (!has_item(m, order, json_array_get(list, i), merge_key))
-                (void)json_array_append(picked, json_array_get(list, i));
-        return picked;
-    }
-    for (size_t i = 0; i < json_array_size(order); i++) {
-        const json_t *item = json_array_get(order, i);
-
-        if (list_index_of(m, order, item, merge_key) == i)
-            append_all(m, picked, list, item, merge_key);
-    }
-    return picked;
-}
-
-/*
- * Orders a list. Items that the patch orders come in its order; the server's own items keep theirs.
- * Of one of each, the order of before the patch holds if both were there; else the server's own
- * item goes first.
- */
-static void order_list(struct merge *m, json_t *list, const json_t *before, const json_t *order,
-                       const char *merge_key)
-{
-    AUTO(json_freep) json_t *named = list_pick(m, list, order, true, merge_key);
-    AUTO(json_freep) json_t *own = list_pick(m, list, order, false, merge_key);
-    size_t i = 0;
-    size_t j = 0;
-
-    (void)json_array_clear(list); /* `named` and `own` hold the items */
-    while (i < json_array_size(named) || j < json_array_size(own)) {
-        const json_t *left = json_array_get(named, i);
-        const json_t *right = json_array_get(own, j);
-        size_t left_at = left ? list_index_of(m, before, left, merge_key) : 0;
-        size_t right_at = right ? list_index_of(m, before, right, merge_key) : 0;
-        bool takes_left = !right || (left && left_at < json_array_size(before) &&
-                                     right_at < json_array_size(before) && left_at < right_at);
-
-        if (takes_left)
-            (void)json_array_append(list, json_array_get(named, i++));
-        else
-            (void)json_array_append(list, json_array_get(own, j++));
-    }
 }
 
 static struct err *apply_order(struct merge *m, const struct field *f, const struct path *at,

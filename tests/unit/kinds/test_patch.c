@@ -187,7 +187,7 @@ static void lists_with_a_key_are_merged(void **state)
          SPEC("[{\"name\":\"b\",\"image\":\"2\"}]"),
          SPEC("[{\"name\":\"a\",\"image\":\"1\"},{\"name\":\"b\",\"image\":\"2\"}]")},
         {SPEC("[{\"name\":\"a\"}]"), SPEC("[{\"name\":\"b\"}]"),
-         SPEC("[{\"name\":\"a\"},{\"name\":\"b\"}]")},
+         SPEC("[{\"name\":\"b\"},{\"name\":\"a\"}]")},
         {SPEC("[{\"name\":\"a\",\"env\":[{\"name\":\"X\",\"value\":\"1\"}]}]"),
          SPEC("[{\"name\":\"a\",\"env\":[{\"name\":\"X\",\"value\":\"2\"},{\"name\":\"Y\"}]}]"),
          SPEC("[{\"name\":\"a\",\"env\":[{\"name\":\"X\",\"value\":\"2\"},{\"name\":\"Y\"}]}]")},
@@ -257,6 +257,11 @@ static void the_order_is_the_patchs_with_the_servers_own_in_place(void **state)
          SPEC("[{\"name\":\"a\",\"$setElementOrder/env\":[{\"name\":\"Y\"},{\"name\":\"X\"}]}]"),
          SPEC("[{\"name\":\"a\",\"env\":[{\"name\":\"Y\"},{\"name\":\"X\",\"value\":\"1\"},"
               "{\"name\":\"X\",\"value\":\"2\"}]}]")},
+        {SPEC("[{\"name\":\"own\"}]"), SPEC("[{\"name\":\"new\"}]"),
+         SPEC("[{\"name\":\"new\"},{\"name\":\"own\"}]")},
+        {SPEC("[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}]"),
+         SPEC("[{\"name\":\"c\"},{\"name\":\"new\"},{\"name\":\"a\"}]"),
+         SPEC("[{\"name\":\"b\"},{\"name\":\"c\"},{\"name\":\"new\"},{\"name\":\"a\"}]")},
         {SPEC("[{\"name\":\"a\"}]"), "{\"spec\":{\"$setElementOrder/containers\":{}}}",
          "strategic merge patch: spec.$setElementOrder/containers: want a list"},
     };
