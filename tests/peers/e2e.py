@@ -23,7 +23,8 @@ MODULE = os.path.join(ROOT, "tests", "peers", "e2e")
 BIN = os.environ.get("E2E_BIN", os.path.join(ROOT, "build", "e2e"))
 FOCUS = os.environ.get("E2E_FOCUS", r"\[sig-(api-machinery|apps|node|network)\].*\[Conformance\]")
 SKIP = os.environ.get("E2E_SKIP", "")
-PROGRAMS = {"bash": "bash", "curl": "curl", "bind9-dnsutils": "dig", "netcat-openbsd": "nc"}  # of Debian's packages
+PROGRAMS = {"bash": "bash", "curl": "curl", "bind9-dnsutils": "dig", "netcat-openbsd": "nc",
+            "libc-bin": "getent"}  # of Debian's packages
 BESIDE = int(os.environ.get("E2E_BESIDE", "4"))
 DEADLINE_S = 240
 ALONE = re.compile(r"\[Serial\]|\[Disruptive\]")

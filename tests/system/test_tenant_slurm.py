@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import socket
 import stat
 
@@ -211,9 +212,16 @@ for name in re.findall(r"@(mete-step\\.\\S+)", open("/proc/net/unix").read()):
 """
 
 
+def program_for_all(m):
+    """Mete where each user may execute it: the build may be below a directory of root's."""
+    for name in ("mete", "mete-slurm"):
+        shutil.copy(os.path.join(os.path.dirname(METE), name), m.dir)
+    return os.path.join(m.dir, "mete")
+
+
 def test_a_step_of_another_user_is_out_of_reach():
     with two_users(gpus="none") as (m, ann, eve):
-        job = ann.submit("-o", "/dev/null", "--wrap", f"exec {METE} srun -O -n 2 sh -c 'echo {MARK}; exec sleep 1000'")
+        job = ann.submit("-o", "/dev/null", "--wrap", f"exec {program_for_all(m)} srun -O -n 2 sh -c 'echo {MARK}; exec sleep 1000'")
         found = wait(lambda: (r := ann.call("sattach", "--layout", f"{job}.0")).code == 0 and r, "the user's own step is reached", 120)
         check("2 tasks, 1 nodes" in found.out, found)
         at = f"{PODS}/{row_of(m, job)['pod']}/exec?command=mete-step&command=0&command=attach&stdin=true&stdout=true"
