@@ -26,7 +26,7 @@ SKIP = os.environ.get("E2E_SKIP", "")
 PROGRAMS = {"bash": "bash", "curl": "curl", "bind9-dnsutils": "dig", "netcat-openbsd": "nc",
             "libc-bin": "getent"}  # of Debian's packages
 BESIDE = int(os.environ.get("E2E_BESIDE", "4"))
-DEADLINE_S = 240
+DEADLINE_S = 600
 ALONE = re.compile(r"\[Serial\]|\[Disruptive\]")
 NNP = '#include <stdio.h>\n#include <unistd.h>\nint main(void) { printf("Effective uid: %d\\n", geteuid()); return 0; }\n'
 PASSWD = "root:x:0:0:root:/root:/bin/sh\nuser-defined-in-image:x:1000:1000::/:/bin/sh\n"
