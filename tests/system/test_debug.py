@@ -95,7 +95,7 @@ def ask(m, container, *words):
 
 def only_additions_pass(m):
     door = Door(m)
-    at = "spec.ephemeralContainers[4]"
+    at = "spec.ephemeralContainers[0]"  # a strategic patch puts new items first
     for container, said in (({"resources": {"limits": {"cpu": 1}}}, f"{at}.resources: Forbidden: cannot be set for an Ephemeral Container"),
                             ({"ports": [{"containerPort": 80}]}, f"{at}.ports: Forbidden: cannot be set"),
                             ({"livenessProbe": {"exec": {"command": ["true"]}}}, f"{at}.livenessProbe: Forbidden: cannot be set"),
