@@ -154,8 +154,16 @@ static void on_released(void *arg, const struct err *e)
     kube_bind_step(p->of);
 }
 
+static void bound_unpromise(const struct kube_bound *p)
+{
+    AUTO_FREE char *key = mem_format("%s/%s", p->of->ns, p->name);
+
+    kube_devices_unpromise(p->of->cluster->devices, key);
+}
+
 static void bound_refuse(struct kube_bound *p, const struct err *e)
 {
+    bound_unpromise(p);
     p->step = p->claiming ? KUBE_RELEASING : KUBE_REFUSED;
     if (!p->of->failure)
         p->of->failure = err_new(err_code(e), "pod %s/%s: %s", p->of->ns, p->name, err_message(e));
@@ -350,6 +358,7 @@ static struct err *bound_init(struct kube_bind *b, const struct ledger_pod *pod,
                               struct kube_bound *p)
 {
     struct over_kube *c = b->cluster;
+    AUTO_FREE char *key = mem_format("%s/%s", b->ns, pod->name);
     struct kube_claiming_options o = {
         .ns = b->ns, .pod = pod->name, .uid = pod->uid, .done = on_claimed, .arg = p};
     struct claims_placed placed = {0};
@@ -369,6 +378,7 @@ static struct err *bound_init(struct kube_bind *b, const struct ledger_pod *pod,
                              .claims = placed.claims,
                              .step = KUBE_CLAIMED};
     p->timer = loop_timer_new(c->o.loop, on_bound_timer, p);
+    kube_devices_promise(c->devices, key, pod);
     if (!placed.plans)
         return NULL;
     o.plans = placed.plans;
@@ -395,6 +405,8 @@ struct err *over_kube_bind(void *self, const struct ledger_placement *placement,
         struct err *e = bound_init(b, &placement->pods[i], &b->pods[i]);
 
         if (e) {
+            for (size_t k = 0; k < b->n_pods; k++)
+                bound_unpromise(&b->pods[k]);
             kube_bind_free(b);
             return e;
         }

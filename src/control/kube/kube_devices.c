@@ -17,10 +17,11 @@ enum {
     KUBE_GPUS_MAX = 1024 /* of a node */
 };
 
-/* A gpu of a node; `load` devices of it are held. */
+/* A gpu of a node; `load` devices of it are held, `n_promised` will be. */
 struct kube_gpu {
     char *name;
     uint32_t load;
+    uint32_t n_promised;
 };
 
 struct kube_node {
@@ -46,9 +47,18 @@ struct kube_pod {
     VEC(char *) gpus;
 };
 
+/* What the binding of a pod, which is on its way, will hold. */
+struct kube_promise {
+    struct map_handle handle;
+    char *key; /* "ns/name" */
+    char *node;
+    VEC(char *) gpus;
+};
+
 struct kube_devices {
     struct kube_node *nodes;
     struct kube_pod *pods;
+    struct kube_promise *promises;
     bool is_loaded;
     VEC(char *) moved;  /* keys of pods that have to be put again */
     VEC(char *) filled; /* the same, later */
@@ -315,13 +325,14 @@ static bool hold_named(void *arg, const char *container, const struct device *d)
     return true;
 }
 
-/* The gpu of which the fewest devices are held; NULL: all are held. */
+/* The gpu of which the fewest devices are held or promised; NULL: all are held. */
 static struct kube_gpu *gpu_free(const struct kube_node *n)
 {
     struct kube_gpu *best = NULL;
 
     VEC_EACH (&n->gpus, g)
-        if (g->load < n->replicas && (!best || g->load < best->load))
+        if (g->load < n->replicas &&
+            (!best || g->load + g->n_promised < best->load + best->n_promised))
             best = g;
     return best;
 }
@@ -431,6 +442,8 @@ json_t *kube_devices_put_pod(struct kube_devices *d, const json_t *pod)
     const char *uid = text_or_empty(json_text_at(pod, "metadata", "uid", NULL));
     struct kube_pod *p = kube_pod_find(d, key);
 
+    if (*pod_node(pod) || pod_is_terminal(pod))
+        kube_devices_unpromise(d, key);
     if (p && (!*pod_node(pod) || pod_is_terminal(pod) || !text_equal(p->uid, uid))) {
         kube_pod_end(d, p);
         p = NULL;
@@ -449,8 +462,56 @@ void kube_devices_remove_pod(struct kube_devices *d, const char *ns, const char 
     AUTO_FREE char *key = mem_format("%s/%s", ns, name);
     struct kube_pod *p = kube_pod_find(d, key);
 
+    kube_devices_unpromise(d, key);
     if (p)
         kube_pod_end(d, p);
+}
+
+/* ---- promises ---- */
+
+/* A node that came back meanwhile may have fewer gpus, or none that are promised. */
+static void promise_count(const struct kube_devices *d, const struct kube_promise *p, bool is_more)
+{
+    const struct kube_node *n = kube_node_find(d, p->node);
+
+    VEC_EACH (&p->gpus, name) {
+        struct kube_gpu *g = kube_gpu_find(n, *name);
+
+        if (g && is_more)
+            g->n_promised++;
+        else if (g && g->n_promised > 0)
+            g->n_promised--;
+    }
+}
+
+void kube_devices_unpromise(struct kube_devices *d, const char *key)
+{
+    struct kube_promise *p = NULL;
+
+    map_find_text(handle, d->promises, key, p);
+    if (!p)
+        return;
+    promise_count(d, p, false);
+    map_remove(handle, d->promises, p);
+    VEC_EACH (&p->gpus, name)
+        free(*name);
+    vec_done(&p->gpus);
+    free(p->node);
+    free(p->key);
+    free(p);
+}
+
+void kube_devices_promise(struct kube_devices *d, const char *key, const struct ledger_pod *pod)
+{
+    struct kube_promise *p = mem_alloc(sizeof(*p));
+
+    kube_devices_unpromise(d, key);
+    *p = (struct kube_promise){.key = mem_strdup(key), .node = mem_strdup(pod->node)};
+    for (size_t i = 0; i < pod->n_containers; i++)
+        for (size_t k = 0; k < pod->containers[i].n_devices; k++)
+            vec_add(&p->gpus, mem_strdup(pod->containers[i].devices[k].gpu));
+    map_add(handle, d->promises, p->key, strlen(p->key), p);
+    promise_count(d, p, true);
 }
 
 bool kube_devices_hold(const struct kube_devices *d, const char *node, const struct device *device)
@@ -486,6 +547,9 @@ void kube_devices_free(struct kube_devices *d)
 {
     if (!d)
         return;
+    while (d->promises)
+        kube_devices_unpromise(d,
+                               d->promises->key); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
     while (d->pods)
         kube_pod_free(d, d->pods); /* NOLINT(clang-analyzer-unix.Malloc): uthash */
     while (d->nodes)

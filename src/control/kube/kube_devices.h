@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "kinds/ledger.h"
 #include "model/device.h"
 
 struct kube_devices;
@@ -42,3 +43,9 @@ char *kube_devices_filled(struct kube_devices *d);
  * gpus were named here have does not count. */
 bool kube_devices_hold(const struct kube_devices *d, const char *node, const struct device *device);
 void kube_devices_remove_pod(struct kube_devices *d, const char *ns, const char *name);
+
+/* A binding of the pod ("ns/name") is on its way: while the node has other free gpus, pods of other
+ * schedulers do not get the names of `pod`'s. The promise ends when the pod is put with a node,
+ * when it is removed, or by kube_devices_unpromise. */
+void kube_devices_promise(struct kube_devices *d, const char *key, const struct ledger_pod *pod);
+void kube_devices_unpromise(struct kube_devices *d, const char *key); /* without one: nothing */

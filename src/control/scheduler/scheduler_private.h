@@ -90,8 +90,9 @@ struct sched_pod {
     bool is_running;
     bool is_ready;
     bool is_deleting;
-    bool is_slurm; /* its job has the events; the pod's own come only if it runs for a moment */
-    char *node;    /* its placement */
+    bool is_slurm;   /* its job has the events; the pod's own come only if it runs for a moment */
+    bool is_refused; /* the engine has refused its placement, and has not taken it since */
+    char *node;      /* its placement */
     VEC(struct device) devices;
     VEC(struct sched_part) parts;
 

@@ -303,10 +303,21 @@ static void work_give_up(struct scheduler *s, struct sched_work *w)
         struct sched_pod *p = w->pods.at[--w->pods.n];
 
         p->work = NULL;
+        p->is_refused = true;
         sched_pod_unplace(s, p);
     }
     work_free(s, w);
     loop_timer_set(s->lost_timer, NS_PER_SEC);
+}
+
+/* Another scheduler may have taken what a binding of ours, still under way, will hold: then the
+ * placement is tried each second until the answer, and is told once. */
+static void work_tell_refused(const struct scheduler *s, const struct sched_work *w)
+{
+    if (w->pods.at[0]->is_refused)
+        return;
+    LOG(ERROR, "placement of a workload cannot be restored", S("workload", w->key),
+        S("error", mete_last_error(s->engine)));
 }
 
 bool sched_work_restore(struct scheduler *s, struct sched_work *w)
@@ -318,11 +329,12 @@ bool sched_work_restore(struct scheduler *s, struct sched_work *w)
 
     arena_free(a);
     if (!is_in) {
-        LOG(ERROR, "placement of a workload cannot be restored", S("workload", w->key),
-            S("error", mete_last_error(s->engine)));
+        work_tell_refused(s, w);
         work_give_up(s, w);
         return false;
     }
+    VEC_EACH (&w->pods, p)
+        (*p)->is_refused = false;
     w->hold = METE_HOLD_NONE; /* restored without a hold */
     sched_work_placed(s, w);
     scheduler_poke(s);

@@ -119,6 +119,41 @@ static void deals_replicas(void **state)
     kube_devices_free(d);
 }
 
+static void promise_gpu(struct kube_devices *d, const char *gpu)
+{
+    const struct device devices[] = {device_whole(gpu)};
+    const struct ledger_container main = {.name = "main", .devices = devices, .n_devices = 1};
+
+    kube_devices_promise(
+        d, "ns/ours",
+        &(struct ledger_pod){.name = "ours", .node = "n", .containers = &main, .n_containers = 1});
+}
+
+static void names_the_gpus_of_a_binding_on_its_way_last(void **state)
+{
+    struct kube_devices *d = kube_devices_new();
+    AUTO(json_freep) json_t *gpus = put_node(d, "", "nvidia.com/gpu", 3, 3);
+    AUTO_FREE char *first = NULL;
+    AUTO_FREE char *other = NULL;
+    AUTO_FREE char *ours = NULL;
+    AUTO_FREE char *last = NULL;
+
+    (void)state;
+    promise_gpu(d, "n-gpu-1");
+    promise_gpu(d, "n-gpu-0"); /* in the place of the one before */
+    first = put_pod(d, "first", "n", 1, NULL);
+    assert_string_equal(first, "{\"containers\":{\"main\":[\"n-gpu-1\"]}}");
+    other = put_pod(d, "other", "n", 1, NULL);
+    assert_string_equal(other, "{\"containers\":{\"main\":[\"n-gpu-2\"]}}");
+    ours = put_pod(d, "ours", "n", 1, "{\"containers\":{\"main\":[\"n-gpu-0\"]}}");
+    assert_null(kube_devices_moved(d));
+    kube_devices_remove_pod(d, "ns", "ours");
+    promise_gpu(d, "n-gpu-0");
+    last = put_pod(d, "last", "n", 1, NULL); /* the node has no other */
+    assert_string_equal(last, "{\"containers\":{\"main\":[\"n-gpu-0\"]}}");
+    kube_devices_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +161,7 @@ int main(void)
         cmocka_unit_test(counts_what_other_schedulers_bound),
         cmocka_unit_test(takes_free_gpus_out_of_service_first),
         cmocka_unit_test(deals_replicas),
+        cmocka_unit_test(names_the_gpus_of_a_binding_on_its_way_last),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
