@@ -51,10 +51,10 @@ def go(*words, **options):
     return subprocess.run([program, *words], check=True, env=env, stdout=subprocess.PIPE, text=True, **options).stdout
 
 
-def module(name):
-    """The directory of a module's sources, which have the hash that this file tells."""
+def module(name, digest):
+    """The directory of a module's sources, which have the hash."""
     found = json.loads(go("mod", "download", "-json", name, cwd=os.path.join(HERE, "nvidia")))
-    equal(found["Sum"], SUMS[name], name)
+    equal(found["Sum"], digest, name)
     return found["Dir"]
 
 
@@ -76,7 +76,7 @@ def build():
     os.makedirs(PLACE, exist_ok=True)
     go("build", "-o", PLACE, "./nvml", "./kubelet", cwd=os.path.join(HERE, "nvidia"))
     for program, of in PROGRAMS.items():
-        go("build", "-o", PLACE, f"./cmd/{program}", cwd=module(of))
+        go("build", "-o", PLACE, f"./cmd/{program}", cwd=module(of, SUMS[of]))
     with open(stamp, "w", encoding="utf-8") as f:
         f.write(sources())
 
@@ -85,7 +85,7 @@ def build_one(name):
     """One program alone, for tests/kube/run."""
     if not os.path.exists(program(name)):
         os.makedirs(PLACE, exist_ok=True)
-        go("build", "-o", program(name), f"./cmd/{name}", cwd=module(PROGRAMS[name]))
+        go("build", "-o", program(name), f"./cmd/{name}", cwd=module(PROGRAMS[name], SUMS[PROGRAMS[name]]))
 
 
 def program(name):
