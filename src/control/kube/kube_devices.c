@@ -47,7 +47,7 @@ struct kube_pod {
     VEC(char *) gpus;
 };
 
-/* What the binding of a pod, which is on its way, will hold. */
+/* Gpus of a pod whose binding is on its way. */
 struct kube_promise {
     struct map_handle handle;
     char *key; /* "ns/name" */
