@@ -285,12 +285,12 @@ static void attempt_settle(struct native_attempt *a, const struct native_record 
     bool is_of_boot = text_equal(json_text(a->intent, "boot"), a->n->boot_id);
 
     a->exit.started_ns = r->started_ns;
-    if (!r->is_marked) {
-        attempt_move(a, RUNTIME_INTENDED, is_told);
-    } else if (r->end) {
+    if (r->end) {
         native_ended(a, r->end, is_told);
-    } else if (!is_of_boot) {
+    } else if (!is_of_boot) { /* the mark is not synced: without it the program may have run, too */
         attempt_end_unknown(a, is_told);
+    } else if (!r->is_marked) {
+        attempt_move(a, RUNTIME_INTENDED, is_told);
     } else if (is_held) {
         a->exit.was_started = true;
         attempt_move(a, RUNTIME_RUNNING, is_told);

@@ -6,7 +6,8 @@
  * places lie in the first block of the file, so that a full disk cannot refuse them.
  *
  *   0    "mete-attempt 1", the version of the layout
- *   64   the mark: written by the node before the start; without it the program has never run
+ *   64   the mark: written by the node before the start; without it the program has not run since
+ *        the boot
  *   128  the pid of the waiter: written by the waiter, before all else
  *   160  the pid of the first process (0: none): written by the waiter once the cgroup is limited
  *   192  the end, a JSON object: written by the waiter once the attempt's cgroup is gone
@@ -16,7 +17,7 @@
  * waiter inherits it. So the lock is held while the start is on its way or the waiter lives, unlike
  * a pid never ambiguous. Without a lock and a waiter's pid, no waiter has begun and none will.
  * Only the document is synced: a power failure also ends the processes, and the boot id in the
- * intent then tells that a marked attempt is over.
+ * intent then tells that the attempt is over, whatever the places say.
  */
 #pragma once
 

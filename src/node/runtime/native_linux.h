@@ -5,9 +5,10 @@
  * marks it and queues it for the launcher (launch_helper.h), which forks a waiter. After a restart
  * the file and its lock alone tell the state:
  *
- *   no mark                                  intended: created anew
  *   an end                                   ended: the waiter wrote it once nothing of it was left
- *   a mark of an earlier boot                ended, code unknown
+ *   of an earlier boot                       ended, code unknown: no mark says nothing, as a power
+ * failure may have taken it
+ *   no mark                                  intended: created anew
  *   a mark, the lock is held                 running
  *   a mark, no lock, no pid of a waiter      intended: the start was lost on its way
  *   a mark, no lock, a waiter's pid          the waiter was killed: the node empties the cgroup,

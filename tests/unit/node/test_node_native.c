@@ -615,6 +615,47 @@ static void runs_only_when_started(void **state)
     remove_attempt(id);
 }
 
+/* The next start of the node is after a boot. */
+static void boot(void)
+{
+    static unsigned n_boots;
+
+    (void)snprintf(machine.host.boot_id, sizeof(machine.host.boot_id), "boot-%u", ++n_boots);
+    again();
+}
+
+/* A power failure takes the mark, which is not synced. */
+static void an_attempt_of_an_earlier_boot_never_runs_again(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create("echo ran", id);
+    boot();
+    assert_int_equal(machine.n_listed, 1);
+    assert_int_equal(machine.last.state, RUNTIME_ENDED);
+    assert_int_equal(machine.last.exit.code, RUNTIME_CODE_UNKNOWN);
+    assert_true(machine.last.exit.was_started);
+    start(id);
+    assert_int_equal(machine.code, ERR_CONFLICT);
+    assert_false(has_output(id));
+    remove_attempt(id);
+}
+
+static void an_end_before_the_boot_is_found(void **state)
+{
+    char id[64];
+
+    WANTS_A_MACHINE();
+    create("exit 3", id);
+    start(id);
+    until_seen(has_end, id);
+    boot();
+    assert_int_equal(machine.last.state, RUNTIME_ENDED);
+    assert_int_equal(machine.last.exit.code, 3);
+    remove_attempt(id);
+}
+
 static void a_second_start_does_nothing(void **state)
 {
     char id[64];
@@ -1299,6 +1340,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_end_of_the_first_process_ends_the_others),
         cmocka_unit_test(tells_that_memory_ran_out),
         cmocka_unit_test(runs_only_when_started),
+        cmocka_unit_test(an_attempt_of_an_earlier_boot_never_runs_again),
+        cmocka_unit_test(an_end_before_the_boot_is_found),
         cmocka_unit_test(a_second_start_does_nothing),
         cmocka_unit_test(a_running_one_goes_on_and_its_end_is_seen),
         cmocka_unit_test(an_end_while_nobody_looked_is_found),
