@@ -287,7 +287,7 @@ static void attempt_settle(struct native_attempt *a, const struct native_record 
     a->exit.started_ns = r->started_ns;
     if (r->end) {
         native_ended(a, r->end, is_told);
-    } else if (!is_of_boot) { /* the mark is not synced: without it the program may have run, too */
+    } else if (!is_of_boot) { /* marked or not: the mark is not synced */
         attempt_end_unknown(a, is_told);
     } else if (!r->is_marked) {
         attempt_move(a, RUNTIME_INTENDED, is_told);

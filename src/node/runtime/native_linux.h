@@ -6,8 +6,7 @@
  * the file and its lock alone tell the state:
  *
  *   an end                                   ended: the waiter wrote it once nothing of it was left
- *   of an earlier boot                       ended, code unknown: no mark says nothing, as a power
- * failure may have taken it
+ *   no end, an intent of an earlier boot     ended, code unknown, marked or not
  *   no mark                                  intended: created anew
  *   a mark, the lock is held                 running
  *   a mark, no lock, no pid of a waiter      intended: the start was lost on its way
