@@ -342,7 +342,8 @@ static json_t *sacct_row_of(const json_t *account)
 struct sacct_entry {
     struct map_handle handle;
     int64_t id;
-    json_t *row; /* borrowed from the array of rows */
+    int64_t restarts; /* of the newest row */
+    json_t *row;      /* borrowed from the array of rows */
 };
 
 /* Rows by the number of their job: the newest row of each. */
@@ -363,6 +364,7 @@ static void sacct_put(struct sacct_index *x, json_t *row)
 {
     struct sacct_entry *entry = mem_alloc(sizeof(*entry));
 
+    *entry = (struct sacct_entry){0};
     entry->id = json_int(row, "jobId", 0);
     entry->row = row;
     map_add(handle, x->entries, &entry->id, sizeof(entry->id), entry);
@@ -446,10 +448,36 @@ static int sacct_compare(const void *left, const void *right)
     int64_t y = json_int(b, "jobId", 0);
 
     if (x == y) {
+        x = json_int(a, "restarts", 0);
+        y = json_int(b, "restarts", 0);
+    }
+    if (x == y) {
         x = json_int(a, "startTime", INT64_MAX);
         y = json_int(b, "startTime", INT64_MAX);
     }
     return x < y ? -1 : x > y;
+}
+
+/* An attempt that was ended for another one has no end of its own. */
+static void sacct_mark_requeued(const struct sacct *s, const struct sacct_index *x)
+{
+    struct sacct_entry *entry;
+    json_t *row;
+    size_t i;
+
+    if (!s->has_duplicates)
+        return;
+    json_array_foreach (x->rows, i, row) {
+        entry = sacct_find(x, json_int(row, "jobId", 0));
+        if (entry && json_int(row, "restarts", 0) > entry->restarts)
+            entry->restarts = json_int(row, "restarts", 0);
+    }
+    json_array_foreach (x->rows, i, row) {
+        entry = sacct_find(x, json_int(row, "jobId", 0));
+        if (entry && json_int(row, "restarts", 0) < entry->restarts &&
+            text_equal(json_text(row, "state"), "CANCELLED"))
+            json_put_text(row, "state", "REQUEUED");
+    }
 }
 
 /* The jobs that are wanted, by number; new reference. */
@@ -467,6 +495,7 @@ static json_t *sacct_jobs(const struct sacct *s, const json_t *jobs, const json_
         sacct_put(&x, json_copy((json_t *)(uintptr_t)one));
     json_array_foreach (folded, i, one)
         sacct_add_account(s, &x, one);
+    sacct_mark_requeued(s, &x);
     all = mem_alloc((json_array_size(x.rows) + 1) * sizeof(json_t *));
     json_array_foreach (x.rows, i, one)
         if (sacct_wants(s, one))
@@ -519,7 +548,8 @@ static json_t *sacct_batch(const json_t *job)
     bool has_end = json_int(job, "exitCode", 0) != 0 || json_int(job, "exitSignal", 0) != 0;
 
     json_put_text(step, "step", "batch");
-    if (!is_timeout && !text_equal(state, "CANCELLED") && !text_equal(state, "PREEMPTED"))
+    if (!is_timeout && !text_equal(state, "CANCELLED") && !text_equal(state, "PREEMPTED") &&
+        !text_equal(state, "REQUEUED"))
         return step;
     json_put_text(step, "state", "CANCELLED");
     if (is_timeout || !has_end)

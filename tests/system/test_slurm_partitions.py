@@ -11,6 +11,9 @@ SlurmctldHost=head(10.0.0.1)
 MinJobAge=600
 MaxArraySize=21
 MpiDefault=pmi2
+RequeueExit=7,3-4
+RequeueExitHold=9
+JobFileAppend=1
 PriorityWeightPartition=1000
 NodeName={node} CPUs=1 Feature=big,fast Gres=gpu:2 Weight=7 State=UNKNOWN
 NodeName=ghost[1-3] CPUs=4 RealMemory=100 Feature=big
@@ -70,6 +73,9 @@ def test_slurm_partitions():
         refuses_what_it_cannot_heed(m)
         shows_the_partitions(s, node)
         takes_jobs_by_the_rules(s, node)
+        refuses_unknown_nodes_and_features(s)
+        starts_anew_by_exit_codes(s)
+        explains_jobs_without_pods(s)
         changes_while_jobs_wait(s, node)
         changes_requests_that_wait(s, node)
         reserves_nodes(s, node)
@@ -132,6 +138,54 @@ def takes_jobs_by_the_rules(s, node):
         job = s.submit(*words)
         wait(lambda: s.reason(job) == f"{partition} PENDING {reason}", f"the job waits for {reason}")
         s.ok("scancel", job)
+
+
+def refuses_unknown_nodes_and_features(s):
+    failed = "sbatch: error: Batch job submission failed: Invalid "
+    for words in (["-w", "nosuch"], ["-x", "nosuch[1-2]"], ["-w", "ghost[1-4]"]):
+        s.refused(failed + "node name specified\n", "sbatch", *words, "--wrap=true")
+    for words in (["-C", "slow"], ["-C", "big&slow"], ["-C", "slow|fast"], ["--prefer=slow"]):
+        s.refused(failed + "feature specification\n", "sbatch", *words, "--wrap=true")
+    job = s.submit("-H", "-x", "ghost[1-3]", "-C", "big&h100")  # a node that has not joined, and the model of GPUs
+    s.refused("Invalid node name specified\n", "scontrol", "update", f"JobId={job}", "NodeList=nosuch")
+    s.refused("Invalid feature specification\n", "scontrol", "update", f"JobId={job}", "Features=slow")
+    s.ok("scancel", job)
+
+
+def starts_anew_by_exit_codes(s):
+    """RequeueExit starts the script again, RequeueExitHold after a release; JobFileAppend keeps what it wrote."""
+    out = os.path.join(s.m.dir, "again.out")
+    script = "echo ${SLURM_RESTART_COUNT-0}; case ${SLURM_RESTART_COUNT-0} in 0) exit 4;; 1) exit 9;; esac"
+    job = s.ok("sbatch", "--parsable", "-o", out, f"--wrap={script}").strip()
+    wait(lambda: s.reason(job) == "main PENDING JobHeldUser", "the job is held after its second attempt")
+    s.ok("scontrol", "release", job)
+    wait(lambda: s.ok("squeue", "-h", "-t", "all", "-j", job, "-o", "%T") == "COMPLETED\n", "the third attempt is the last one")
+    with open(out) as f:
+        equal(f.read(), "0\n1\n2\n")
+    wait(lambda: s.ok("sacct", "-X", "-n", "-P", "-D", "-j", job, "-o", "state,exitcode") == "FAILED|4:0\nFAILED|9:0\nCOMPLETED|0:0\n",
+         "all attempts are shown")
+    job = s.ok("sbatch", "--parsable", "--wrap=exec sleep 1000").strip()
+    wait(lambda: s.reason(job) == "main RUNNING None", "the job runs")
+    s.ok("scontrol", "requeue", job)
+    wait(lambda: s.ok("squeue", "-h", "-j", job, "-O", "restartcnt").strip() == "1" and s.reason(job) == "main RUNNING None", "it runs again")
+    wait(lambda: s.ok("sacct", "-X", "-n", "-P", "-D", "-j", job, "-o", "state") == "REQUEUED\nRUNNING\n", "both attempts are shown")
+    equal(s.ok("sacct", "-X", "-n", "-P", "-j", job, "-o", "state"), "RUNNING\n")
+    s.ok("scancel", job)
+
+
+def explains_jobs_without_pods(s):
+    def why(job):
+        r = s.m.mete("why", job)
+        check(r.code == 0, r)
+        return r.out
+    first = s.submit("-H")
+    check("JobHeldUser: it is held" in why(first) and f"scontrol release {first}" in why(first), why(first))
+    job = s.submit("-d", f"afterok:{first}")
+    check(f"Dependency: the jobs that it depends on have not come to the wanted end: afterok:{first}(unfulfilled)" in why(job), why(job))
+    later = s.submit("--begin=now+1hour", "-a", "0-9")
+    check("BeginTime: it may not begin before its time, 20" in why(later) and " waiting " in why(f"{later}_7"), why(later))
+    check(s.m.mete("why", "777777").code == 3 and s.m.mete("why", f"{first}_1").code == 3)
+    s.ok("scancel", first, job, later)
 
 
 def goes_first_in_a_higher_tier(s):
@@ -255,7 +309,7 @@ def divides_gpus(s, node):
     equal([s.m.object("node", node)["metadata"]["labels"].get(f"switch.mete.dev/{i}") for i in (1, 2, 3)], ["leaf", "core", None])
     equal(s.ok("scontrol", "show", "topology"), f"SwitchName=leaf Level=0 LinkSpeed=1 Nodes={node}\n"
           f"SwitchName=core Level=1 LinkSpeed=1 Nodes={node} Switches=leaf\n")
-    held = s.ok("sbatch", "--parsable", "--gres=gpu:h100_1g.10gb:1", "--prefer=fast", "--wrap=exec sleep 1000").strip()
+    held = s.ok("sbatch", "--parsable", "--gres=gpu:h100_1g.10gb:1", "--prefer=h100", "--wrap=exec sleep 1000").strip()
     wait(lambda: s.ok("squeue", "-h", "-j", held, "-o", "%T %b") == "RUNNING gres/gpu:h100_1g.10gb:1\n", "the slice is held")
     shown = s.ok("scontrol", "-d", "-o", "show", "node", node)
     check(" GresUsed=gpu:tesla:0,gpu:1g.10gb:1 " in shown and "gres/gpu=1,gres/gpu:1g.10gb=1" in shown.split("AllocTRES=")[1], shown)

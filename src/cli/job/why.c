@@ -280,8 +280,17 @@ static struct err *get_workload(struct session *s, const char *word, json_t **re
     AUTO(json_freep) json_t *pod = NULL;
     AUTO_FREE char *path = NULL;
     struct job job;
+    struct err *e = job_find_whole(s, word, &pod);
 
-    TRY(job_find_whole(s, word, &pod));
+    if (e && err_code(e) == ERR_NOT_FOUND) {
+        AUTO(err_freep) struct err *other = why_slurm(s, word, ret);
+
+        if (!other && *ret) {
+            err_free(e);
+            return NULL;
+        }
+    }
+    TRY(e);
     if (batch_is(pod))
         TRY(choose_pod(s, &pod));
     job = job_of(pod);
@@ -376,7 +385,8 @@ const struct command command_why = {
     .name = "why",
     .arguments = "[JOB]",
     .summary = "explain why a job waits, and what would let it start",
-    .doc = "JOB is a job's number, its name, pod/NAME or job/NAME. Without JOB: one line for each "
+    .doc = "JOB is a job's number, that of an array's element (12_3), its name, pod/NAME or "
+           "job/NAME. Without JOB: one line for each "
            "waiting job. With --if: the jobs that would start in the next scheduling cycle if all "
            "changes happened at once, found by a trial. The list ends with the first job that "
            "would get a backfill reservation.",

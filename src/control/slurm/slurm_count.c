@@ -141,13 +141,15 @@ void sjob_turn_requeue(struct sjob_turn *t, size_t index)
 }
 
 /* Is the attempt followed by another one? */
-static bool is_requeued(const struct sjob *j, size_t index, enum sjob_state state)
+static bool is_requeued(const struct sjob *j, size_t index, const struct sjob_end *end)
 {
     const json_t *spec = json_object_get(j->object, "spec");
+    enum sjob_state state = end->state;
 
     if (sjob_is_cancelled(j, index))
         return false;
-    if (sjob_requeues_asked(j, index) > sjob_requeues_done(j->status, j, index))
+    if (sjob_requeues_asked(j, index) > sjob_requeues_done(j->status, j, index) ||
+        sjob_exits_again(j, end))
         return true;
     if (state == SJOB_PREEMPTED && j->jobs->options.fair &&
         slurm_fair_preempt_cancels(j->jobs->options.fair, json_text(spec, "qos"),
@@ -191,7 +193,7 @@ static bool turn_gathers(struct sjob_turn *t)
 
 void sjob_turn_end(struct sjob_turn *t, size_t index, const struct sjob_end *end, const char *nodes)
 {
-    bool is_again = is_requeued(t->job, index, end->state);
+    bool is_again = is_requeued(t->job, index, end);
 
     vec_add(&t->news, (struct sjob_news){.index = index, .is_requeued = is_again, .end = *end});
     if (is_again) {

@@ -506,8 +506,11 @@ void sjob_turn_end(struct sjob_turn *t, size_t index, const struct sjob_end *end
                    const char *nodes);
 
 /* slurm_prolog.c: drains the node of an attempt whose prolog or epilog failed, and holds the job
- * that did not begin. False: the attempt is counted in a later turn. */
+ * that did not begin, or whose exit code asks for it. False: the attempt is counted in a later
+ * turn. */
 bool sjob_take_programs(struct sjob_turn *t, struct sjob_pod *p);
+/* Does the job have a script that ended with a code of RequeueExit or RequeueExitHold? */
+bool sjob_exits_again(const struct sjob *j, const struct sjob_end *end);
 
 /* slurm_mail.c */
 enum sjob_mail {

@@ -1,11 +1,17 @@
 /*
- * slurm_prolog.c - what follows from a failed prolog or epilog of slurm.conf
+ * slurm_prolog.c - what follows from a failed prolog or epilog, and from the exit codes of
+ * slurm.conf
  *
  * As under Slurm the node is drained. A job whose prolog failed has not begun: it is requeued, and
- * held, since it would fail on the next node as well.
+ * held, since it would fail on the next node as well. A script that ends with a code of RequeueExit
+ * or RequeueExitHold starts again, with the second one after a release.
  */
 #include "control/slurm/slurm_private.h"
 #include "kinds/pod/pod_state.h"
+
+enum {
+    AGAIN_MOST_S = 30
+};
 
 static void program_patch(struct sjob *j, const struct cluster_target *target, const json_t *patch)
 {
@@ -56,6 +62,57 @@ static void hold_job(struct sjob *j, size_t index)
     program_patch(j, &target, patch);
 }
 
+/* ---- exit codes ---- */
+
+static bool exit_is_listed(const struct sjob *j, const char *key, const struct sjob_end *end)
+{
+    const char *text = json_text_filled(slurm_settings(j->jobs), key);
+    AUTO(index_set_done) struct index_set codes = {0};
+
+    if (!text || end->signal != 0 || end->code < 0 ||
+        (end->state != SJOB_COMPLETED && end->state != SJOB_FAILED) ||
+        !json_text(json_object_get(j->object, "spec"), "script"))
+        return false;
+    err_free(
+        index_set_parse(str_of(text), INDEX_SET_MAX, &codes)); /* was checked when it was read */
+    return index_set_has(&codes, (size_t)end->code);
+}
+
+/* Attempts that start anew at once would fill the accounting: each waits a bit longer than the one
+ * before, up to half a minute. */
+static bool exits_too_soon(struct sjob_turn *t, const struct sjob_pod *p)
+{
+    int64_t wait_s = p->restarts < AGAIN_MOST_S ? p->restarts : AGAIN_MOST_S;
+    int64_t left_ns = p->end.ended_ns + wait_s * NS_PER_SEC - t->now_ns;
+
+    if (left_ns <= 0 || p->end.ended_ns - p->end.started_ns > AGAIN_MOST_S * NS_PER_SEC)
+        return false;
+    sjob_turn_again(t, left_ns);
+    return true;
+}
+
+bool sjob_exits_again(const struct sjob *j, const struct sjob_end *end)
+{
+    return exit_is_listed(j, "RequeueExit", end) || exit_is_listed(j, "RequeueExitHold", end);
+}
+
+/* False: the attempt is counted in a later turn. */
+static bool take_exit(struct sjob_turn *t, struct sjob_pod *p)
+{
+    struct sjob *j = t->job;
+    size_t index = (size_t)p->index;
+
+    if (p->rank > 0 || sjob_is_cancelled(j, index) || !sjob_exits_again(j, &p->end))
+        return true;
+    if (exits_too_soon(t, p))
+        return false;
+    if (!exit_is_listed(j, "RequeueExitHold", &p->end) || sjob_is_held(j, index))
+        return true;
+    hold_job(j, index); /* the watch reports it: the attempt is counted then */
+    sjob_turn_again(t, NS_PER_SEC);
+    return false;
+}
+
 bool sjob_take_programs(struct sjob_turn *t, struct sjob_pod *p)
 {
     struct sjob *j = t->job;
@@ -68,7 +125,7 @@ bool sjob_take_programs(struct sjob_turn *t, struct sjob_pod *p)
         drain_node(j, p->node, "Prolog error");
     if (!p->has_prolog_failed || !is_requeued || sjob_is_held(j, (size_t)p->index) ||
         sjob_is_cancelled(j, (size_t)p->index))
-        return true;
+        return take_exit(t, p);
     hold_job(j, (size_t)p->index); /* the watch reports it: the attempt is counted then */
     sjob_turn_again(t, NS_PER_SEC);
     return false;

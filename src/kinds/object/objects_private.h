@@ -206,6 +206,9 @@ struct err *slurm_delete_rules(const struct change *c) MUST_CHECK;
 /* ERR_INVALID, in Slurm's words: the request of the new or changed job cannot be met. Fills what
  * the request leaves open. */
 struct err *slurm_request_check(struct change *c) MUST_CHECK;
+/* objects_slurm_fits.c: does the job name nodes and features that the nodes or slurm.conf have?
+ * Without nodes nothing is known. */
+struct err *slurm_names_check(const struct change *c) MUST_CHECK;
 /* objects_slurm_fits.c: could empty nodes hold the job? Without nodes nothing is known. Sets how
  * many nodes the job gets where it does not say. */
 struct slurm_ask;

@@ -283,6 +283,7 @@ static struct err *check_component(struct change *c)
     TRY(slurm_ask_read(spec, &ask));
     TRY(slurm_node_terms(spec, 0, &terms));
     TRY(slurm_constraint_terms(json_text(spec, "prefer"), &preferred));
+    TRY(slurm_names_check(c));
     TRY(slurm_container_check(spec));
     TRY(check_programs(c, spec));
     if (ask.nodes > 1 && json_object_get(spec, "container"))

@@ -1,8 +1,11 @@
-/* objects_slurm_fits.c - could empty nodes hold a job, and how many does it get? */
+/* objects_slurm_fits.c - does a job name known nodes, could they hold it when empty, and how many
+ * does it get? */
 
+#include "base/mem.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/object/tree_cache.h"
 #include "kinds/slurm/slurm_ask.h"
+#include "model/hostlist.h"
 
 enum {
     SPREAD_MAX = 64 /* nodes of a job that says nothing about them */
@@ -93,6 +96,105 @@ static struct err *spread_most(const struct change *c, int64_t n_nodes, bool *re
         json_put_int(spec, "nodesMin", least);
     return NULL;
 }
+
+/* ---- names ---- */
+
+/* Nodes of slurm.conf that have not joined yet, and their features, are known, too. */
+static struct err *add_configured(const struct change *c, json_t *names, json_t *features)
+{
+    AUTO(json_freep)
+    json_t *config = slurm_find_book((void *)(uintptr_t)c, "slurmconfigs", "default");
+    const json_t *lines = json_at(config, "spec", "nodes", NULL);
+    const json_t *line;
+    const json_t *feature;
+    size_t i;
+    size_t k;
+
+    json_array_foreach (lines, i, line) {
+        AUTO(hostlist_done) struct hostlist list = {0};
+
+        TRY(hostlist_parse(str_of(text_or_empty(json_text(line, "names"))), HOSTLIST_MAX, &list));
+        VEC_EACH (&list.names, name)
+            json_put_bool(names, *name, true);
+        json_array_foreach (json_object_get(line, "features"), k, feature)
+            json_put_bool(features, text_or_empty(json_string_value(feature)), true);
+    }
+    return NULL;
+}
+
+/* The names and the features of all nodes, as keys. */
+static struct err *list_known(const struct change *c, json_t *names, json_t *features)
+{
+    const struct store_range range = {.group = "", .resource = "nodes"};
+    const struct store_object *o = NULL;
+
+    while ((o = store_next_applied(c->objects->store, &range, o ? &o->key : NULL))) {
+        AUTO(json_freep) json_t *node = NULL;
+        const char *host;
+
+        TRY(tree_cache_get(c->objects->trees, o, &node));
+        host = json_text_at(node, "metadata", "labels", "kubernetes.io/hostname", NULL);
+        json_put_bool(names, o->key.name, true);
+        if (host)
+            json_put_bool(names, host, true);
+        slurm_node_features(node, features);
+    }
+    return add_configured(c, names, features);
+}
+
+static struct err *check_hosts(const char *text, const json_t *names)
+{
+    AUTO(hostlist_done) struct hostlist list = {0};
+
+    TRY(hostlist_parse(str_of(text_or_empty(text)), HOSTLIST_MAX, &list));
+    VEC_EACH (&list.names, name)
+        if (!json_object_get(names, *name))
+            return err_new(ERR_INVALID, "Invalid node name specified");
+    return NULL;
+}
+
+static struct err *check_features(const char *constraint, const json_t *features)
+{
+    struct str rest = str_of(text_or_empty(constraint));
+
+    while (rest.size > 0) {
+        size_t n = 0;
+        AUTO_FREE char *name = NULL;
+
+        while (n < rest.size && !strchr("&|", rest.at[n]))
+            n++;
+        name = mem_strndup(rest.at, n);
+        if (!json_object_get(features, name))
+            return err_new(ERR_INVALID, "Invalid feature specification");
+        n += n < rest.size;
+        rest = (struct str){.at = rest.at + n, .size = rest.size - n};
+    }
+    return NULL;
+}
+
+struct err *slurm_names_check(const struct change *c)
+{
+    const json_t *spec = json_object_get(c->after, "spec");
+    const char *const hosts[] = {json_text_filled(spec, "nodeList"),
+                                 json_text_filled(spec, "excludeNodes")};
+    const char *const wanted[] = {json_text_filled(spec, "constraint"),
+                                  json_text_filled(spec, "prefer")};
+    AUTO(json_freep) json_t *names = json_object();
+    AUTO(json_freep) json_t *features = json_object();
+
+    if (!hosts[0] && !hosts[1] && !wanted[0] && !wanted[1])
+        return NULL;
+    TRY(list_known(c, names, features));
+    if (json_object_size(names) == 0)
+        return NULL;
+    for (size_t i = 0; i < COUNT(hosts); i++)
+        TRY(check_hosts(hosts[i], names));
+    for (size_t i = 0; i < COUNT(wanted); i++)
+        TRY(check_features(wanted[i], features));
+    return NULL;
+}
+
+/* ---- room ---- */
 
 struct err *slurm_fits_check(const struct change *c, const struct slurm_ask *ask)
 {

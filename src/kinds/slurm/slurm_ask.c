@@ -579,6 +579,20 @@ struct err *slurm_window_terms(const char *window, json_t **terms)
     return add_names(*terms, window, "In");
 }
 
+void slurm_node_features(const json_t *node, json_t *to)
+{
+    const json_t *labels = json_at(node, "metadata", "labels", NULL);
+    const char *model = json_text(labels, MODEL_LABEL);
+    const char *label;
+    json_t *value;
+
+    json_object_foreach ((json_t *)(uintptr_t)labels, label, value)
+        if (text_starts_with(label, SLURM_FEATURE_LABEL))
+            json_put_bool(to, label + strlen(SLURM_FEATURE_LABEL), true);
+    if (model)
+        json_put_bool(to, model, true);
+}
+
 static int64_t node_amount(const json_t *node, const char *list, const char *resource)
 {
     const json_t *value = json_at(node, "status", list, resource, NULL);

@@ -85,5 +85,9 @@ struct err *slurm_window_terms(const char *window, json_t **terms) MUST_CHECK;
 char *slurm_ask_tasks_text(const struct slurm_ask *ask);
 char *slurm_ask_cpus_text(const struct slurm_ask *ask);
 
+/* Adds the features that jobs may name for the node, as keys: its labels of features, and the model
+ * of its gpus. */
+void slurm_node_features(const json_t *node, json_t *to);
+
 /* Could the empty node `node` hold one node's part of the request? */
 bool slurm_ask_fits_node(const struct slurm_ask *ask, const json_t *node);

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "kinds/slurm/slurm_job.h"
 #include "kinds/slurm/slurm_license.h"
+#include "model/index_set.h"
 #include "model/slurm_amount.h"
 #include "model/slurm_billing.h"
 #include "model/slurm_time.h"
@@ -53,6 +54,7 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY("Epilog", PATH),
     KEY("FairShareDampeningFactor", TEXT),
     KEY("GresTypes", TEXT),
+    KEY("JobFileAppend", COUNT, .max = 1),
     KEY("JobRequeue", COUNT, .max = 1),
     KEY("KillWait", SECONDS, .max = 65533),
     KEY("Licenses", LICENSES),
@@ -80,6 +82,8 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY("PriorityWeightTRES", TEXT),
     KEY("Prolog", PATH),
     KEY("PrologEpilogTimeout", SECONDS, .max = 65533),
+    KEY("RequeueExit", EXITS),
+    KEY("RequeueExitHold", EXITS),
     KEY("TaskEpilog", PATH),
     KEY("TaskProlog", PATH),
     KEY_REFUSED("CliFilterPlugins", "none", "leave it out: Mete runs no plugins of Slurm"),
@@ -164,7 +168,6 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("JobContainerType", LAUNCH),
     KEY_IGNORED("JobCredentialPrivateKey", USERS),
     KEY_IGNORED("JobCredentialPublicCertificate", USERS),
-    KEY_IGNORED("JobFileAppend", "output files are truncated, unless a job asks to append"),
     KEY_IGNORED("KillOnBadExit", LAUNCH),
     KEY_IGNORED("LaunchParameters", LAUNCH),
     KEY_IGNORED("LaunchType", LAUNCH),
@@ -202,8 +205,6 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY_IGNORED("PropagateResourceLimitsExcept", LAUNCH),
     KEY_IGNORED("RebootProgram", POWER),
     KEY_IGNORED("ReconfigFlags", "what the files say holds again after scontrol reconfigure"),
-    KEY_IGNORED("RequeueExit", "scontrol requeue starts a job anew"),
-    KEY_IGNORED("RequeueExitHold", "scontrol requeue starts a job anew"),
     KEY_IGNORED("ResumeFailProgram", POWER),
     KEY_IGNORED("ResumeProgram", POWER),
     KEY_IGNORED("ResumeRate", POWER),
@@ -373,7 +374,8 @@ const struct slurm_conf_key *slurm_conf_key_find(const struct slurm_conf_key *ke
 /* ---- values ---- */
 
 enum {
-    OVER_MAX = 65533 /* minutes */
+    OVER_MAX = 65533, /* minutes */
+    EXIT_CODE_MAX = 255
 };
 
 static bool is_unlimited(const char *value)
@@ -519,6 +521,40 @@ static struct err *put_licenses(const struct slurm_conf_key *key, const char *va
     return NULL;
 }
 
+/* A code or a range of codes: "3", "5-10". */
+static struct err *read_exits(struct str text, struct index_set *to)
+{
+    struct str rest = text;
+    struct str first = str_cut(&rest, '-');
+    int64_t from = 0;
+    int64_t last;
+
+    TRY(num_parse_int64(first, 0, EXIT_CODE_MAX, &from));
+    last = from;
+    if (rest.at)
+        TRY(num_parse_int64(rest, from, EXIT_CODE_MAX, &last));
+    for (int64_t i = from; i <= last; i++)
+        (void)index_set_add(to, (size_t)i); /* a code may be listed twice */
+    return NULL;
+}
+
+static struct err *put_exits(const struct slurm_conf_key *key, const char *value, json_t *to)
+{
+    AUTO(index_set_done) struct index_set codes = {0};
+    AUTO_FREE char *text = NULL;
+    struct str rest = str_of(value);
+
+    while (rest.at) {
+        AUTO(err_freep) struct err *e = read_exits(str_cut(&rest, ','), &codes);
+
+        if (e)
+            return conf_unfit(key, value, "exit codes from 0 to 255, as in 1,5-10");
+    }
+    text = index_set_format(&codes);
+    json_put_text(to, key->name, text);
+    return NULL;
+}
+
 /* Every word of the value must be without effect. */
 static struct err *refuse_word(const struct slurm_conf_key *key, const char *value)
 {
@@ -572,6 +608,8 @@ struct err *slurm_conf_value_read(const struct slurm_conf_key *key, const char *
             return conf_unfit(key, value, "a path from the root on");
         json_put_text(to, key->name, *value ? value : NULL);
         return NULL;
+    case CONF_EXITS:
+        return put_exits(key, value, to);
     case CONF_LICENSES:
         return put_licenses(key, value, to);
     case CONF_WORD:

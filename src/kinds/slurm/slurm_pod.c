@@ -119,7 +119,9 @@ static json_t *process_streams(const struct slurm_element *e)
     json_put_text(process, "stdout", out);
     if (!text_equal(out, err))
         json_put_text(process, "stderr", err);
-    json_put_text(process, "openMode", mode ? mode : "truncate");
+    if (!mode)
+        mode = text_equal(json_text(e->settings, "JobFileAppend"), "1") ? "append" : "truncate";
+    json_put_text(process, "openMode", mode);
     if (json_object_get(spec, "umask"))
         json_put_int(process, "umask", json_int(spec, "umask", 0));
     return process;

@@ -377,9 +377,10 @@ static char *pod_member(const char *name, const char *part, const char *key)
 static void nodes_of_low_weight_and_with_wished_features_come_first(void **state)
 {
     AUTO(json_freep)
-    json_t *config = manifest(
-        "{'metadata':{'name':'default'},'spec':{'nodes':[{'names':'n1','weight':5,'gres':"
-        "'gpu:tesla:1','specCores':1},{'names':'n2'},{'names':'n[1-2]','switches':'core/r1'}]}}");
+    json_t *config =
+        manifest("{'metadata':{'name':'default'},'spec':{'nodes':[{'names':'n1','weight':5,'gres':"
+                 "'gpu:tesla:1','specCores':1,'features':['fast']},{'names':'n2'},{'names':'n[1-2]'"
+                 ",'switches':'core/r1'}]}}");
     AUTO_FREE char *text = json_format(config);
     const struct target configs = {.group = "mete.dev", .kind = "slurmconfigs", .who = &root};
     AUTO_FREE char *wishes = NULL;
@@ -655,7 +656,11 @@ static void requests_that_cannot_be_are_refused_in_slurms_words(void **state)
         {"'gres':'gpu:2,gpu:a100:1'", 422, "Invalid generic resource (gres) specification"},
         {"'gres':'fpga:1'", 422, "Invalid generic resource (gres) specification"},
         {"'constraint':'a&&b'", 422, "Invalid feature specification"},
+        {"'constraint':'slow'", 422, "Invalid feature specification"},
+        {"'prefer':'slow'", 422, "Invalid feature specification"},
         {"'nodeList':'n[1-'", 422, "Invalid node name specified"},
+        {"'nodeList':'n[1-2]'", 422, "Invalid node name specified"},
+        {"'excludeNodes':'n2'", 422, "Invalid node name specified"},
         {"'dependency':'afterok:99'", 422, "Job dependency problem"},
         {"'dependency':'sometime:1'", 422, "Job dependency problem"},
         {"'nodesMin':3,'nodesMax':2", 422, "Node count specification invalid"},
