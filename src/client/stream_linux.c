@@ -9,6 +9,7 @@
 #include "client/stream_linux.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/file.h"
@@ -24,6 +25,7 @@
 enum {
     HEAD_MAX = 16384,
     PIECE_SIZE = 65536,
+    RECORD_SIZE = 16384, /* the most that TLS sends at once */
     PIECES_AT_ONCE = 16,
     OPEN_DEADLINE_S = 15
 };
@@ -48,7 +50,9 @@ struct upgraded {
     struct loop_timer *later;   /* deadline of the opening; then work for a later turn */
     char detail[CURL_ERROR_SIZE];
     enum stream_state state;
-    struct buf out;  /* bytes to send, the request first */
+    struct buf out; /* bytes to send, the request first */
+    char *record;   /* the first of them: OpenSSL wants the same address when it tries again */
+    size_t record_size;
     struct buf head; /* head of the answer, while UPGRADING */
     bool was_full;
     bool is_paused;
@@ -68,6 +72,7 @@ static void upgraded_destroy(struct upgraded *u)
     loop_timer_free(u->later);
     loop_timer_free(u->connect);
     buf_done(&u->out);
+    free(u->record);
     buf_done(&u->head);
     client_options_free(u->server);
     free(u);
@@ -107,13 +112,29 @@ static struct err *curl_result(struct upgraded *u, CURLcode code, bool *ret_agai
     return code && !*ret_again ? curl_error(code, u->easy, u->detail, u->server) : NULL;
 }
 
+/* `out` moves when bytes are added while a record waits for room in the socket. */
+static struct err *record_send(struct upgraded *u, size_t *ret_size, bool *ret_again)
+{
+    struct err *e;
+
+    if (!u->record)
+        u->record = mem_alloc(RECORD_SIZE);
+    if (u->record_size == 0) {
+        u->record_size = u->out.size < RECORD_SIZE ? u->out.size : RECORD_SIZE;
+        memcpy(u->record, u->out.at, u->record_size);
+    }
+    e = curl_result(u, sym_curl_easy_send(u->easy, u->record, u->record_size, ret_size), ret_again);
+    if (!e && !*ret_again)
+        u->record_size = 0; /* the rest of it is still in `out` */
+    return e;
+}
+
 static struct err *wire_send(struct upgraded *u, size_t *ret_size, bool *ret_again)
 {
     ssize_t n;
 
     if (u->easy)
-        return curl_result(u, sym_curl_easy_send(u->easy, u->out.at, u->out.size, ret_size),
-                           ret_again);
+        return record_send(u, ret_size, ret_again);
     n = send(u->fd, u->out.at, u->out.size, MSG_NOSIGNAL);
     *ret_size = n > 0 ? (size_t)n : 0;
     return unix_result(u, n, ret_again);
