@@ -48,6 +48,7 @@ static bool is_frame_kind(char kind)
     case STEP_START:
     case STEP_EXIT:
     case STEP_FENCE:
+    case STEP_PMIX:
     case STEP_ABORT:
     case STEP_WARNING:
     case STEP_FAILED:

@@ -24,6 +24,7 @@ enum step_frame_kind {
     STEP_EXIT = 'x', /* from the manager: the end of a task; JSON (step_exit.h) */
     STEP_FENCE = 'f',   /* both ways: what the tasks of a node, then of all, have put for PMI; an
                            empty one is its end */
+    STEP_PMIX = 'p',    /* both ways: bytes of messages of PMIx (pmix_message.h) */
     STEP_ABORT = 'a',   /* from the manager: a task asks by PMI to end the step; text */
     STEP_WARNING = 'w', /* from the manager: a text for the user */
     STEP_FAILED = 'm'   /* from the manager: the step cannot run; text */

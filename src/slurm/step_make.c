@@ -39,6 +39,13 @@ bool step_make_has_pmi(const struct step_make *m)
     return text_equal(json_text(m->submit->step, "mpi"), "pmi2");
 }
 
+bool step_make_has_pmix(const struct step_make *m)
+{
+    const char *mpi = json_text(m->submit->step, "mpi");
+
+    return text_equal(mpi, "pmix") || text_starts_with(text_or_empty(mpi), "pmix_");
+}
+
 void step_make_done(struct step_make *m)
 {
     step_layout_done(&m->layout);

@@ -18,7 +18,8 @@ struct step_caller {
     int64_t pid;
     const char *const *argv; /* of the program; not of --multi-prog */
     size_t n_argv;
-    json_t *programs; /* of --multi-prog, by rank; NULL: argv */
+    json_t *programs;   /* of --multi-prog, by rank; NULL: argv */
+    const char *secret; /* a part of the step's name in PMIx: no other user can guess it */
 };
 
 /* The part of a step that one component of a heterogeneous job runs. */
@@ -70,6 +71,7 @@ const char *step_make_node(const struct step_make *m, size_t i); /* name */
 const char *step_make_pod(const struct step_make *m, size_t i);
 int64_t step_make_number(const struct step_make *m);
 int64_t step_make_job(const struct step_make *m);
-bool step_make_has_pmi(const struct step_make *m); /* --mpi=pmi2 */
+bool step_make_has_pmi(const struct step_make *m);  /* --mpi=pmi2 */
+bool step_make_has_pmix(const struct step_make *m); /* --mpi=pmix */
 
 void step_make_done(struct step_make *m);

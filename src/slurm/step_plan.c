@@ -137,6 +137,7 @@ static struct err *plan_read_all(struct step_plan *p)
     p->pmi_size = json_int_at(plan, "pmi", "size", NULL);
     p->pmi_job = text_or_empty(json_text_at(plan, "pmi", "job", NULL));
     p->pmi_mapping = json_text_at(plan, "pmi", "mapping", NULL);
+    p->pmix = json_object_get(plan, "pmix"); /* its server reads the rest */
     if (!p->cwd || *p->cwd != '/')
         return plan_wrong("cwd");
     if (p->umask < 0 || p->umask > UMASK_MAX)
@@ -144,6 +145,8 @@ static struct err *plan_read_all(struct step_plan *p)
     if (p->pmi_size < 0 || p->pmi_size > UINT16_MAX + 1 ||
         (p->pmi_size > 0 && p->pmi_size < (int64_t)n))
         return plan_wrong("pmi");
+    if (p->pmix && (!json_is_object(p->pmix) || json_object_get(plan, "pmi")))
+        return plan_wrong("pmix");
     TRY(read_programs(plan, "prologs", &p->prologs));
     TRY(read_programs(plan, "epilogs", &p->epilogs));
     if (json_object_get(plan, "pty"))

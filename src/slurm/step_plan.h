@@ -8,6 +8,9 @@
  *   "pty"      {"columns", "rows"}: the first task has a terminal; absent: none has
  *   "pmi"      {"size", "job", "mapping"}: the tasks have PMI (pmi_server.h) for "size" ranks, at
  *              STEP_PMI_FD; absent: they have none
+ *   "pmix"     {"space", "job", "size", "nodes", "ranks", "node"}: the tasks have PMIx: the name of
+ *              the step there, the text of its number, its count of ranks, the names of its nodes,
+ *              the ranks of each as "0,1", and which of them is this node; absent: they have none
  *   "prologs", "epilogs"  programs that run before and after each task, in their order: absolute
  *              paths; absent: none
  *   "tasks"    [{"rank", "argv", "env", "gpus", "cpus", "stdin", "stdout", "stderr"}...]
@@ -58,6 +61,7 @@ struct step_plan {
     int64_t pmi_size; /* 0: no PMI server */
     const char *pmi_job;
     const char *pmi_mapping; /* NULL: unknown */
+    const json_t *pmix;      /* borrowed; NULL: no PMIx server */
     const char **prologs;    /* end with NULL */
     const char **epilogs;
     VEC(struct step_task_plan) tasks;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "model/hostlist.h"
 #include "slurm/pmi_server.h"
 #include "slurm/step_bind.h"
 #include "slurm/step_make_private.h"
@@ -170,6 +171,45 @@ static json_t *make_pmi(const struct step_make *m)
     return pmi;
 }
 
+/* libpmix knows nodes by their names alone. */
+static struct err *check_pmix_nodes(const struct step_make *m)
+{
+    struct hostlist names = {0};
+    size_t n;
+
+    for (size_t i = 0; i < m->nodes.n; i++)
+        hostlist_add(&names, step_make_node(m, i));
+    hostlist_sort(&names);
+    n = names.names.n;
+    hostlist_done(&names);
+    return n == m->nodes.n
+               ? NULL
+               : err_new(ERR_INVALID, "--mpi=pmix: two components of the step are on one node");
+}
+
+static struct err *put_pmix(const struct step_make *m, size_t i_node, json_t *plan)
+{
+    json_t *pmix = json_object();
+    AUTO_FREE char *job = mem_format("%" PRId64 ".%" PRId64, step_make_job(m), step_make_number(m));
+    AUTO_FREE char *space = mem_format("slurm.pmix.%s.%s", job, text_or_empty(m->caller.secret));
+
+    json_put(plan, "pmix", pmix);
+    json_put_text(pmix, "space", space);
+    json_put_text(pmix, "job", job);
+    json_put_int(pmix, "size", m->tasks);
+    json_put_int(pmix, "node", (int64_t)i_node);
+    for (size_t i = 0; i < m->nodes.n; i++) {
+        AUTO(buf_done) struct buf ranks = {0};
+
+        VEC_EACH (&m->layout.nodes.at[i].ranks, rank)
+            buf_printf(&ranks, "%s%u", ranks.size > 0 ? "," : "", *rank);
+        (void)json_array_append_new(json_array_at(pmix, "nodes"),
+                                    json_text_new(step_make_node(m, i))); /* cannot fail */
+        (void)json_array_append_new(json_array_at(pmix, "ranks"), json_text_new(ranks.at));
+    }
+    return check_pmix_nodes(m);
+}
+
 static void put_program(json_t *plan, const char *member, const char *cwd, const char *path)
 {
     AUTO_FREE char *whole = NULL;
@@ -224,6 +264,8 @@ struct err *step_make_plan(const struct step_make *m, size_t i, json_t **ret)
     put_programs(m, i, plan);
     if (step_make_has_pmi(m))
         json_put(plan, "pmi", make_pmi(m));
+    if (step_make_has_pmix(m))
+        TRY(put_pmix(m, i, plan));
     for (size_t local = 0; local < m->layout.nodes.at[i].ranks.n; local++)
         TRY(make_task(m, i, local, json_array_at(plan, "tasks")));
     *ret = TAKE(plan);

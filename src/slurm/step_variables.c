@@ -33,11 +33,13 @@ static char *names_of(const struct step_make *m, bool is_job)
     return text;
 }
 
-/* Variables of an MPI program that runs srun: its descriptor is not that of the tasks. */
+/* Variables of an MPI program that runs srun: its descriptor and its server are not those of the
+ * tasks. */
 static bool is_of_pmi(const char *variable)
 {
     static const char *const names[] = {
-        "PMI_FD=", "PMI_ID=", "PMI_JOBID=", "PMI_PORT=", "PMI_RANK=", "PMI_SIZE=", "PMI_SPAWNED="};
+        "PMI_FD=",   "PMI_ID=",      "PMI_JOBID=",      "PMI_PORT=",  "PMI_RANK=",
+        "PMI_SIZE=", "PMI_SPAWNED=", "PMIX_NAMESPACE=", "PMIX_RANK=", "PMIX_SERVER_"};
 
     for (size_t i = 0; i < COUNT(names); i++)
         if (text_starts_with(text_or_empty(variable), names[i]))

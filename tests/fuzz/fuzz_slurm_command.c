@@ -1,4 +1,5 @@
-/* fuzz_slurm_command.c - fuzzes batch scripts, formats of Slurm's tables, messages of PMI */
+/* fuzz_slurm_command.c - fuzzes batch scripts, formats of Slurm's tables, messages of PMI and PMIx
+ */
 
 #include <assert.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include "base/mem.h"
 #include "slurm/job_columns.h"
 #include "slurm/pmi_wire.h"
+#include "slurm/pmix_message.h"
 #include "slurm/script.h"
 #include "slurm/submit.h"
 
@@ -69,6 +71,31 @@ static void try_message(enum pmi_wire wire, struct str text)
     assert(e || (size == out.size && again.pairs.n == m.pairs.n));
 }
 
+static struct err *add_again(void *arg, const struct pmix_message *m)
+{
+    struct str ranks = {0};
+    struct str data = {0};
+    AUTO(err_freep) struct err *e = pmix_fence_read(m, &ranks, &data);
+
+    assert(e || ranks.size + data.size == m->payload.size);
+    pmix_message_add(arg, m);
+    return NULL;
+}
+
+/* Messages that were read are the same when they are written. */
+static void try_pmix(struct str text)
+{
+    AUTO(buf_done) struct buf in = {0};
+    AUTO(buf_done) struct buf out = {0};
+    struct err *e;
+
+    buf_add(&in, text.at, text.size);
+    e = pmix_messages_take(&in, add_again, &out);
+    err_free(e);
+    assert(in.size + out.size == text.size);
+    assert(out.size == 0 || memcmp(out.at, text.at, out.size) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct str text = {(const char *)data, size};
@@ -77,5 +104,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     try_format(text);
     try_message(PMI_WIRE_1, text);
     try_message(PMI_WIRE_2, text);
+    try_pmix(text);
     return 0;
 }

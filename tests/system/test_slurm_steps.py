@@ -361,11 +361,11 @@ def speaks_pmi(s):
 
 
 def refuses(s):
-    r = srun(s, "--mpi=pmix", "true")
-    check(r.code == 1 and "--mpi=pmix is not available yet: pmi2 is" in r.err, r)
+    r = srun(s, "--mpi=pmix_v1", "true")
+    check(r.code == 1 and "Invalid MPI type 'pmix_v1', --mpi=list for acceptable types" in r.err, r)
     r = srun(s, "--mpi=nonsense", "true")
     check(r.code == 1 and "Invalid MPI type 'nonsense', --mpi=list for acceptable types" in r.err, r)
-    equal(srun(s, "--mpi=list").out, "MPI plugin types are...\n\tnone\n\tpmi2\n")
+    equal(srun(s, "--mpi=list").out, "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n\tpmix_v4\n")
     r = srun(s, "--jobid=99999999", "true")
     check(r.code == 1 and "Invalid job id specified" in r.err, r)
     r = srun(s, "--gpu-bind=nonsense", "true")

@@ -35,6 +35,7 @@ struct srun {
     struct srun_het het;
     struct step_make make;
     char *copy; /* of --bcast, the program of the tasks; NULL: none */
+    char secret[37];
     bool is_registered;
 };
 
@@ -83,6 +84,27 @@ static const char *program_name(const struct srun *r)
     return slash ? slash + 1 : path;
 }
 
+/* libpmix of today speaks the protocols of its predecessors: one server serves all. */
+static const char *const mpi_types[] = {"none", "pmi2", "pmix", "pmix_v4"};
+
+static bool is_mpi_type(const char *text)
+{
+    for (size_t i = 0; i < COUNT(mpi_types); i++)
+        if (text_equal(mpi_types[i], text))
+            return true;
+    return false;
+}
+
+static struct err *print_mpi_types(struct cli *c)
+{
+    AUTO(buf_done) struct buf out = {0};
+
+    buf_add_text(&out, "MPI plugin types are...\n");
+    for (size_t i = 0; i < COUNT(mpi_types); i++)
+        buf_printf(&out, "\t%s\n", mpi_types[i]);
+    return output_write(c, (struct str){out.at, out.size});
+}
+
 /* Options whose values are read late are checked early. */
 static struct err *check_values(struct slurm_submit *submit)
 {
@@ -94,9 +116,7 @@ static struct err *check_values(struct slurm_submit *submit)
     int64_t plane = 0;
     bool has_effect = true;
 
-    if (text_equal(mpi, "pmix") || text_starts_with(text_or_empty(mpi), "pmix_"))
-        return err_new(ERR_INVALID, "--mpi=%s is not available yet: pmi2 is", mpi);
-    if (mpi && !text_equal(mpi, "none") && !text_equal(mpi, "pmi2"))
+    if (mpi && !is_mpi_type(mpi))
         return err_new(ERR_INVALID, "Invalid MPI type '%s', --mpi=list for acceptable types", mpi);
     if (distribution && !step_distribution_read(distribution, &kind, &plane))
         return err_new(ERR_BAD_REQUEST, "Invalid --distribution specification");
@@ -190,6 +210,7 @@ static struct err *srun_allocate(struct srun *r)
 static struct err *srun_make(struct srun *r)
 {
     const struct slurm_words *program = srun_het_program(&r->het, 0);
+    const char *standard = json_text(r->allocation.report, "mpiDefault");
     AUTO_FREE char *warning = NULL;
 
     r->make = (struct step_make){.submit = &r->submit,
@@ -204,9 +225,8 @@ static struct err *srun_make(struct srun *r)
         return srun_het_make(&r->het, &r->caller, &r->make);
     slurm_submit_put_environment(&r->submit, r->caller.environment);
     /* A site's default that is not there is no reason to refuse what did not ask for it. */
-    if (!json_text(r->submit.step, "mpi") &&
-        text_equal(json_text(r->allocation.report, "mpiDefault"), "pmi2"))
-        json_put_text(r->submit.step, "mpi", "pmi2");
+    if (!json_text(r->submit.step, "mpi") && standard && is_mpi_type(standard))
+        json_put_text(r->submit.step, "mpi", standard);
     TRY(step_make_request(&r->make, &warning));
     if (warning && !r->submit.is_quiet)
         (void)fprintf(r->s.cli->err, "srun: Warning: %s\n", warning);
@@ -350,6 +370,8 @@ static struct err *srun_step(struct srun *r)
 
     TRY(srun_make(r));
     TRY(srun_register(r));
+    uuid_make(r->secret);
+    r->make.caller.secret = r->secret;
     e = srun_copy(r);
     if (!e)
         e = srun_run_step(&run, &end);
@@ -403,7 +425,7 @@ static struct err *srun_steps(struct srun *r)
     if (slurm_words_has(&r->s.words, "help") || slurm_words_has(&r->s.words, "usage"))
         return output_write(r->s.cli, str_of(srun_help));
     if (text_equal(slurm_words_value(&r->s.words, "mpi"), "list"))
-        return output_write(r->s.cli, STR("MPI plugin types are...\n\tnone\n\tpmi2\n"));
+        return print_mpi_types(r->s.cli);
     e = srun_het_split(&r->het, r->options, &r->s.words, &r->submit);
     if (!e && !srun_het_program(&r->het, r->het.groups.n - 1))
         e = err_new(ERR_INVALID, "fatal: No command given to execute.");

@@ -13,8 +13,29 @@ struct srun_node {
     size_t i;
     struct remote *remote;
     struct buf received; /* of stdout, not read yet */
+    struct buf pmix;     /* of messages of PMIx, not read yet */
     bool is_over;
     bool is_fenced; /* its tasks wait for those of the other nodes, by PMI */
+};
+
+/* A fence of PMIx that some of its nodes wait at. */
+struct srun_pmix_fence {
+    struct buf ranks; /* as PMIX_MESSAGE_FENCE has them; none: all of the step */
+    uint32_t n_ranks;
+    bool *wants;    /* of each node: it has ranks of the fence */
+    bool *has_come; /* likewise: its data is here */
+    size_t n_wanted;
+    size_t n_come;
+    int32_t status; /* of the first node that has one */
+    struct buf data;
+};
+
+/* A request of PMIx that a node has not answered yet. */
+struct srun_pmix_ask {
+    uint32_t number; /* ours */
+    uint32_t number_of_asker;
+    size_t asker; /* node */
+    size_t node;  /* of the rank */
 };
 
 struct srun_task {
@@ -36,6 +57,9 @@ struct srun_run {
     size_t n_over;
     struct buf fence; /* what the nodes have put for PMI */
     size_t n_fenced;
+    VEC(struct srun_pmix_fence *) pmix_fences;
+    VEC(struct srun_pmix_ask) pmix_asks;
+    uint32_t pmix_number; /* of the next request */
     struct srun_output *output;
     struct keyboard *keyboard;
     int input_fd;        /* -1: no input */
@@ -58,6 +82,16 @@ void srun_input_close(int fd);
 
 /* srun_run.c: sends a frame to the nodes of `rank`. */
 void srun_send(struct srun_run *r, char kind, uint32_t rank, struct str payload);
+
+void srun_send_node(struct srun_node *node, char kind, uint32_t rank, struct str payload);
+
+/* srun_pmix.c: takes bytes of messages of PMIx of a node. */
+struct err *srun_pmix_take(struct srun_node *node, struct str payload) MUST_CHECK;
+/* All tasks of the step are over: the nodes' PMIx servers end. */
+void srun_pmix_end(struct srun_run *r);
+/* A node is gone: those who asked it get no answer of it. */
+void srun_pmix_lose(struct srun_run *r, size_t node);
+void srun_pmix_done(struct srun_run *r);
 
 /* srun_fence.c: takes what the tasks of a node have put for PMI; when all nodes have, all get it.
  */

@@ -89,17 +89,21 @@ static void run_report(void *arg)
 
 /* ---- what goes to the nodes ---- */
 
+void srun_send_node(struct srun_node *node, char kind, uint32_t rank, struct str payload)
+{
+    AUTO(buf_done) struct buf frame = {.cap = SIZE_MAX}; /* of a plan or of data that have caps */
+
+    if (node->is_over)
+        return;
+    step_frame_add(&frame, kind, rank, payload);
+    remote_send(node->remote, (struct str){frame.at, frame.size});
+}
+
 void srun_send(struct srun_run *r, char kind, uint32_t rank, struct str payload)
 {
-    for (size_t i = 0; i < r->n_nodes; i++) {
-        struct srun_node *node = &r->nodes[i];
-        AUTO(buf_done) struct buf frame = {0};
-
-        if (node->is_over || (rank != STEP_ALL_RANKS && r->tasks[rank].node != i))
-            continue;
-        step_frame_add(&frame, kind, rank, payload);
-        remote_send(node->remote, (struct str){frame.at, frame.size});
-    }
+    for (size_t i = 0; i < r->n_nodes; i++)
+        if (rank == STEP_ALL_RANKS || r->tasks[rank].node == i)
+            srun_send_node(&r->nodes[i], kind, rank, payload);
 }
 
 static void run_signal(struct srun_run *r, int signal)
@@ -209,8 +213,10 @@ static void task_over(struct srun_run *r, uint32_t rank, int code, int signal)
         r->has_wait = wait_s > 0;
         loop_timer_set(r->wait_timer, (r->has_wait ? wait_s : WAIT_WARN_S) * NS_PER_SEC);
     }
-    if (r->n_over == (size_t)r->o->make->tasks)
+    if (r->n_over == (size_t)r->o->make->tasks) {
         loop_timer_stop(r->wait_timer);
+        srun_pmix_end(r);
+    }
 }
 
 static struct err *run_take_exit(struct srun_run *r, const struct step_frame *f)
@@ -271,6 +277,8 @@ static struct err *run_take(void *arg, const struct step_frame *f)
         return NULL;
     case STEP_FENCE:
         return srun_fence_take(node, f->payload);
+    case STEP_PMIX:
+        return srun_pmix_take(node, f->payload);
     case STEP_ABORT:
         if (!is_task)
             break;
@@ -336,6 +344,7 @@ static void node_on_end(void *arg, const struct err *e, int code)
             r->end->code = r->end->code > 0 ? r->end->code : 1;
         }
     node_over(node);
+    srun_pmix_lose(r, node->i);
     if (is_broken && !json_bool(r->o->submit->step, "noKill", false))
         run_kill(r);
 }
@@ -559,6 +568,7 @@ static void run_done(struct srun_run *r)
     for (size_t i = 0; i < r->n_nodes; i++) {
         remote_free(r->nodes[i].remote);
         buf_done(&r->nodes[i].received);
+        buf_done(&r->nodes[i].pmix);
     }
     keyboard_free(r->keyboard);
     srun_output_free(r->output);
@@ -569,6 +579,7 @@ static void run_done(struct srun_run *r)
     loop_timer_free(r->abort_timer);
     loop_timer_free(r->renew_timer);
     buf_done(&r->fence);
+    srun_pmix_done(r);
     free(r->renewal);
     free(r->nodes);
     free(r->tasks);

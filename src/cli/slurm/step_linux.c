@@ -24,6 +24,7 @@
 #include "base/stamp.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/slurm/pmix_server.h"
 #include "cli/slurm/step_private.h"
 #include "kinds/slurm/slurm_step.h"
 
@@ -33,15 +34,16 @@ enum {
     SENT_LOW = 64 << 10,   /* below it they are again */
     INPUT_MAX = 256 << 10, /* bytes that a task does not read: above them srun waits */
     KILL_WAIT_MS = 2000,
-    LINGER_MS = 5000,    /* for attachments that have not read all when the tasks are over */
-    CHILDREN_MAX = 65536 /* bytes of the list of children */
+    LINGER_MS = 5000,     /* for attachments that have not read all when the tasks are over */
+    SENT_CAP = 256 << 20, /* the largest data of fences is far below */
+    CHILDREN_MAX = 65536  /* bytes of the list of children */
 };
 
 /* ---- what goes to srun ---- */
 
 static void step_end_if_done(struct step *s)
 {
-    if (s->is_finishing && (s->sent.size == 0 || s->is_lost) &&
+    if (s->is_finishing && (s->sent.size == 0 || s->is_lost) && step_pmix_pid(s) == 0 &&
         (s->is_late || !step_attachments_have_unsent(s)))
         loop_linux_stop(s->loop);
 }
@@ -107,8 +109,9 @@ static void step_on_writable(void *arg, int fd, bool readable, bool writable)
 
 /* ---- the end ---- */
 
-/* Ends processes that tasks have left behind: as their subreaper this process is their parent. */
-static void kill_children(void)
+/* Ends processes that tasks have left behind: as their subreaper this process is their parent. Not
+ * the PMIx server, a child of another kind. */
+static void kill_children(const struct step *s)
 {
     char path[64];
 
@@ -124,29 +127,38 @@ static void kill_children(void)
             AUTO(err_freep)
             struct err *not = num_parse_int64(str_cut(&rest, ' '), 2, INT32_MAX, &pid);
 
-            if (not )
+            if (not || pid == step_pmix_pid(s))
                 continue;
             has_any = true;
-            (void)kill((pid_t)pid, SIGKILL); /* a child that just ended is reaped below */
+            (void)kill((pid_t)pid, SIGKILL); /* a child that just ended is reaped now */
+            while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+                continue;
         }
         if (!has_any)
             return;
-        while (waitpid(-1, NULL, 0) < 0 && errno == EINTR)
-            continue;
     }
 }
 
 static void step_finish(struct step *s)
 {
     if (s->is_finishing)
+        step_end_if_done(s);
+    if (s->is_finishing || step_pmix_is_needed(s))
         return;
-    kill_children();
+    kill_children(s);
     VEC_EACH (&s->tasks, task)
         step_task_drain(*task);
     s->is_finishing = true;
+    step_pmix_kill(s);
     loop_timer_set(s->timer, LINGER_MS * NS_PER_MS);
     loop_io_want(s->out, false, true);
     step_end_if_done(s);
+}
+
+void step_finish_if_over(struct step *s)
+{
+    if (s->n_over == s->tasks.n && !step_pmix_is_starting(s))
+        step_finish(s);
 }
 
 static void step_signal(struct step *s, uint32_t rank, int signal)
@@ -203,6 +215,7 @@ void step_task_ended(struct step_task *t)
     t->end = json_format(end);
     step_task_signal(t, SIGKILL); /* what it left in its group */
     t->has_ended = true;
+    step_pmix_task_ended(t);
     if (s->failed_prologs[t->place])
         step_say(s, STEP_ABORT, t->plan->rank, STR("its task prolog failed"));
     step_epilogs_run(t);
@@ -215,7 +228,7 @@ void step_task_over(struct step_task *t)
     t->is_over = true;
     s->n_over++;
     if (s->n_over == s->tasks.n) {
-        kill_children();
+        kill_children(s);
         VEC_EACH (&s->tasks, task)
             step_task_drain(*task);
     }
@@ -224,7 +237,7 @@ void step_task_over(struct step_task *t)
         step_finish(s);
 }
 
-static void step_fail(struct step *s, struct err *taken)
+void step_fail(struct step *s, struct err *taken)
 {
     step_say(s, STEP_FAILED, STEP_ALL_RANKS, str_of(err_message(taken)));
     err_free(taken);
@@ -245,13 +258,10 @@ static void step_say_start(struct step *s)
     step_say(s, STEP_START, STEP_ALL_RANKS, str_of(text));
 }
 
-static struct err *step_start(struct step *s, struct str line)
+static struct err *step_start_tasks(struct step *s)
 {
     struct err *e;
 
-    TRY(step_plan_read(line, &s->plan));
-    s->has_plan = true;
-    step_pmi_open(s);
     s->failed_prologs = mmap(NULL, s->plan.tasks.n * sizeof(bool), PROT_READ | PROT_WRITE,
                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s->failed_prologs == MAP_FAILED)
@@ -279,6 +289,15 @@ static struct err *step_start(struct step *s, struct str line)
     step_say_start(s);
     step_attachments_open(s);
     return NULL;
+}
+
+static struct err *step_start(struct step *s, struct str line)
+{
+    TRY(step_plan_read(line, &s->plan));
+    s->has_plan = true;
+    step_pmi_open(s);
+    TRY(step_pmix_open(s));
+    return step_pmix_is_starting(s) ? NULL : step_start_tasks(s);
 }
 
 static uint16_t two_bytes(const char *at)
@@ -312,6 +331,8 @@ static struct err *step_take(void *arg, const struct step_frame *f)
         return NULL;
     case STEP_FENCE:
         return step_pmi_take(s, f->payload);
+    case STEP_PMIX:
+        return step_pmix_take(s, f->payload);
     case STEP_OUTPUT:
     case STEP_ERRORS:
     case STEP_START:
@@ -324,7 +345,7 @@ static struct err *step_take(void *arg, const struct step_frame *f)
     return err_new(ERR_INVALID, "the manager of a step takes no such frame");
 }
 
-/* Takes what is whole: the plan's line, then frames. */
+/* Takes what is whole: the plan's line, then frames when the tasks have started. */
 static struct err *step_take_all(struct step *s)
 {
     if (!s->has_plan) {
@@ -340,11 +361,23 @@ static struct err *step_take_all(struct step *s)
         buf_consume(&s->received, size + 1);
         TRY(e);
     }
-    return step_frames_take(&s->received, step_take, s);
+    return step_pmix_is_starting(s) ? NULL : step_frames_take(&s->received, step_take, s);
+}
+
+void step_begin(struct step *s)
+{
+    struct err *e = s->is_ending ? NULL : step_start_tasks(s);
+
+    if (!e && !s->is_ending)
+        e = step_take_all(s);
+    if (e)
+        step_fail(s, e);
 }
 
 bool step_is_flooded(const struct step *s)
 {
+    if (step_pmix_is_starting(s) && s->received.size > INPUT_MAX)
+        return true;
     VEC_EACH (&s->tasks, task)
         if ((*task)->bytes.size > INPUT_MAX)
             return true;
@@ -423,6 +456,7 @@ static void step_close(struct step *s)
     vec_done(&s->tasks);
     step_attachments_close(s);
     pmi_server_free(s->pmi);
+    step_pmix_close(s);
     buf_done(&s->fence);
     step_plan_done(&s->plan);
     loop_io_free(s->in);
@@ -435,13 +469,18 @@ static void step_close(struct step *s)
 
 static struct err *step_run(struct cli *c)
 {
-    struct step s = {.received = {.cap = STEP_PLAN_MAX + 2 * PIECE}, .listener = -1};
+    struct step s = {
+        .received = {.cap = STEP_PLAN_MAX + 2 * PIECE}, .sent = {.cap = SENT_CAP}, .listener = -1};
     struct err *e;
 
     if (c->in->arguments.n == 2 && text_equal(c->in->arguments.at[0], SLURM_STEP_USE))
         return step_use_print(c, c->in->arguments.at[1]);
     if (c->in->arguments.n == 2 && text_equal(c->in->arguments.at[0], SLURM_STEP_ATTACH))
         return step_attach_run(c->in->arguments.at[1]);
+    if (c->in->arguments.n == 1 && text_equal(c->in->arguments.at[0], STEP_PMIX_WORD)) {
+        step_ignore_signals();
+        return pmix_server_run();
+    }
     if (c->in->arguments.n > 0)
         return cli_usage(c, "want use NUMBER, attach NUMBER, or nothing");
     step_open(&s);

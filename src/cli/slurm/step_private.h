@@ -47,6 +47,7 @@ struct step {
     VEC(struct step_task *) tasks;
     struct pmi_server *pmi; /* NULL: none */
     struct buf fence;       /* of srun, not whole yet */
+    struct step_pmix *pmix; /* NULL: none */
     int listener;           /* for sattach; -1: none */
     struct loop_io *listener_io;
     VEC(struct step_attachment *) attachments;
@@ -65,6 +66,12 @@ void step_say(struct step *s, char kind, uint32_t rank, struct str payload);
 void step_task_ended(struct step_task *t);
 /* The task has ended, and its epilogs have run. */
 void step_task_over(struct step_task *t);
+/* Tells srun why the step cannot go on, and ends it. */
+void step_fail(struct step *s, struct err *taken);
+/* The PMIx server is ready: starts the tasks. */
+void step_begin(struct step *s);
+/* The PMIx server is no longer needed. */
+void step_finish_if_over(struct step *s);
 /* Gives input to a task, or to all: STEP_ALL_RANKS. */
 void step_feed(struct step *s, uint32_t rank, struct str bytes);
 /* Does a task leave more input unread than is kept? Then nobody sends more. */
@@ -115,6 +122,26 @@ struct err *step_pmi_make(struct step_task *t, int *ret_child) MUST_CHECK;
 void step_pmi_close(struct step_task *t);
 /* Takes the data of a fence: the next part, or with an empty one its end. */
 struct err *step_pmi_take(struct step *s, struct str payload) MUST_CHECK;
+
+/*
+ * step_pmix_linux.c: the PMIx server of the step, if its plan has one. It is started before the
+ * tasks, which begin (step_begin) when it is ready.
+ */
+#define STEP_PMIX_WORD  "pmix"              /* mete step pmix: the server's program */
+#define STEP_PMIX_STORE "PMIX_MCA_gds=hash" /* of its tasks, too: no memory shared by files */
+
+struct err *step_pmix_open(struct step *s) MUST_CHECK;
+bool step_pmix_is_starting(const struct step *s);
+/* May tasks of other nodes still ask for what those here have put? */
+bool step_pmix_is_needed(const struct step *s);
+pid_t step_pmix_pid(const struct step *s); /* 0: none */
+void step_pmix_put_variables(const struct step *s, uint32_t rank, char ***env);
+/* A task that ends between PMIx_Init and PMIx_Finalize ends the step: others would wait for it. */
+void step_pmix_task_ended(const struct step_task *t);
+/* Takes bytes of srun. */
+struct err *step_pmix_take(struct step *s, struct str payload) MUST_CHECK;
+void step_pmix_kill(struct step *s);
+void step_pmix_close(struct step *s);
 
 /* step_child_linux.c: what the child does before the program; does not return. */
 struct step_child {

@@ -261,15 +261,18 @@ struct err *step_task_start(struct step_task *t)
     struct task_ends c = {-1, -1, -1, -1};
     char **env = step_env_make(t->plan);
     struct err *e = make_all_ends(t, &c);
-    struct step_child child = {.plan = &t->step->plan,
-                               .task = t->plan,
-                               .env = env,
-                               .has_failed_prolog = &t->step->failed_prologs[t->place],
-                               .input = c.input,
-                               .output = c.output,
-                               .errors = c.errors,
-                               .pmi = c.pmi,
-                               .has_terminal = has_terminal(t)};
+    struct step_child child;
+
+    step_pmix_put_variables(t->step, t->plan->rank, &env);
+    child = (struct step_child){.plan = &t->step->plan,
+                                .task = t->plan,
+                                .env = env,
+                                .has_failed_prolog = &t->step->failed_prologs[t->place],
+                                .input = c.input,
+                                .output = c.output,
+                                .errors = c.errors,
+                                .pmi = c.pmi,
+                                .has_terminal = has_terminal(t)};
 
     if (!e)
         e = task_fork(t, &child);

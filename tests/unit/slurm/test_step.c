@@ -1,12 +1,13 @@
 /*
  * test_step.c - steps: the spread of tasks, plans and frames of the manager, binding, --multi-prog,
- * PMI
+ * PMI, messages of PMIx
  */
 
 #include "base/mem.h"
 #include "prop.h"
 #include "slurm/multi_prog.h"
 #include "slurm/pmi_server.h"
+#include "slurm/pmix_message.h"
 #include "slurm/step_bind.h"
 #include "slurm/step_frame.h"
 #include "slurm/step_layout.h"
@@ -235,6 +236,102 @@ static void refuses_frames_that_are_none(void **state)
     assert_int_equal(err_code(large), ERR_INVALID);
 }
 
+/* ---- messages of PMIx ---- */
+
+static void reads_messages_of_pmix_from_pieces(void **state)
+{
+    const struct pmix_message told = {.kind = PMIX_MESSAGE_TELL,
+                                      .rank = 1,
+                                      .number = 0xfffefdfc,
+                                      .status = -46,
+                                      .payload = STR("v\0w")};
+    const struct pmix_message ready = {.kind = PMIX_MESSAGE_READY};
+    AUTO(buf_done) struct buf all = {0};
+    struct pmix_message m = {0};
+    size_t size = 0;
+
+    (void)state;
+    pmix_message_add(&all, &told);
+    pmix_message_add(&all, &ready);
+    for (size_t i = 0; i < PMIX_MESSAGE_HEAD_SIZE + 3; i++) { /* a message is whole or not there */
+        assert_null(pmix_message_read((struct str){all.at, i}, &m, &size));
+        assert_int_equal(size, 0);
+    }
+    assert_null(pmix_message_read((struct str){all.at, all.size}, &m, &size));
+    assert_int_equal(m.kind, PMIX_MESSAGE_TELL);
+    assert_int_equal(m.number, 0xfffefdfc);
+    assert_int_equal(m.status, -46);
+    assert_true(str_equal(m.payload, STR("v\0w")));
+    buf_consume(&all, size);
+    assert_null(pmix_message_read((struct str){all.at, all.size}, &m, &size));
+    assert_int_equal(m.kind, PMIX_MESSAGE_READY);
+    assert_int_equal(m.payload.size, 0);
+}
+
+static void splits_a_fence_of_pmix(void **state)
+{
+    AUTO(buf_done) struct buf payload = {0};
+    struct pmix_message m = {.kind = PMIX_MESSAGE_FENCE, .number = 2};
+    struct str ranks = {0};
+    struct str data = {0};
+    struct err *e;
+
+    (void)state;
+    pmix_fence_rank_add(&payload, 3);
+    pmix_fence_rank_add(&payload, 65535);
+    buf_add_text(&payload, "data");
+    m.payload = (struct str){payload.at, payload.size};
+    assert_null(pmix_fence_read(&m, &ranks, &data));
+    assert_int_equal(pmix_fence_rank(ranks, 0), 3);
+    assert_int_equal(pmix_fence_rank(ranks, 1), 65535);
+    assert_true(str_equal(data, STR("data")));
+    m.number = UINT32_MAX;
+    e = pmix_fence_read(&m, &ranks, &data);
+    assert_string_equal(err_message(e), "a fence of 4294967295 ranks has 12 bytes");
+    err_free(e);
+}
+
+static struct err *count_messages(void *arg, const struct pmix_message *m)
+{
+    size_t *n = arg;
+
+    (*n)++;
+    return m->kind == PMIX_MESSAGE_ABORT ? err_new(ERR_CONFLICT, "stop") : NULL;
+}
+
+static void takes_whole_messages_of_pmix(void **state)
+{
+    const struct pmix_message ready = {.kind = PMIX_MESSAGE_READY};
+    const struct pmix_message abort = {.kind = PMIX_MESSAGE_ABORT, .payload = STR("no more")};
+    AUTO(buf_done) struct buf all = {0};
+    size_t n = 0;
+    struct err *e;
+
+    (void)state;
+    pmix_message_add(&all, &ready);
+    pmix_message_add(&all, &abort);
+    pmix_message_add(&all, &ready);
+    buf_add(&all, "f\0\0", 3);
+    e = pmix_messages_take(&all, count_messages, &n);
+    assert_int_equal(err_code(e), ERR_CONFLICT);
+    err_free(e);
+    assert_int_equal(n, 2); /* behind the one that failed */
+    assert_null(pmix_messages_take(&all, count_messages, &n));
+    assert_int_equal(n, 3);
+    assert_int_equal(all.size, 3);
+    buf_clear(&all);
+    buf_add(&all, "f\0\0\0\0\0\0\0\0\0\0\0\0\x7f\0\0\0", PMIX_MESSAGE_HEAD_SIZE);
+    e = pmix_messages_take(&all, count_messages, &n);
+    assert_string_equal(err_message(e), "PMIx of the step has a message of 2130706432 bytes");
+    err_free(e);
+    buf_clear(&all);
+    buf_add_text(&all, "?");
+    e = pmix_messages_take(&all, count_messages, &n);
+    assert_string_equal(err_message(e), "PMIx of the step has an unknown message");
+    err_free(e);
+    assert_int_equal(n, 3);
+}
+
 /* ---- plans ---- */
 
 static const char plan_text[] =
@@ -279,6 +376,8 @@ static void refuses_plans_that_are_none(void **state)
         "{\"tasks\":[{\"rank\":0,\"gpus\":[-1]}],\"cwd\":\"/\",\"argv\":[\"x\"]}",
         "{\"tasks\":[{\"rank\":0,\"stdin\":1}],\"cwd\":\"/\",\"argv\":[\"x\"]}",
         "{\"tasks\":[{\"rank\":0}],\"cwd\":\"/\",\"argv\":[\"x\"],\"pty\":1}",
+        "{\"tasks\":[{\"rank\":0}],\"cwd\":\"/\",\"argv\":[\"x\"],\"pmix\":1}",
+        "{\"tasks\":[{\"rank\":0}],\"cwd\":\"/\",\"argv\":[\"x\"],\"pmix\":{},\"pmi\":{}}",
         "{\"tasks\":[{\"rank\":0}],\"cwd\":\"/\",\"argv\":[\"x\"],\"prologs\":[\"here\"]}",
         "{\"tasks\":[{\"rank\":0}],\"cwd\":\"/\",\"argv\":[\"x\"],\"epilogs\":{}}",
     };
@@ -650,6 +749,9 @@ int main(void)
         cmocka_unit_test(reads_frames_from_pieces),
         cmocka_unit_test(takes_whole_frames_and_keeps_the_rest),
         cmocka_unit_test(refuses_frames_that_are_none),
+        cmocka_unit_test(reads_messages_of_pmix_from_pieces),
+        cmocka_unit_test(splits_a_fence_of_pmix),
+        cmocka_unit_test(takes_whole_messages_of_pmix),
         cmocka_unit_test(reads_plans),
         cmocka_unit_test(refuses_plans_that_are_none),
         cmocka_unit_test(survives_hostile_plans),
