@@ -1,5 +1,5 @@
-"""Programs of Debian's MPICH as tasks of steps, and of Debian's Open MPI under mpirun in an allocation, on one Mete and over two
-in network namespaces.
+"""Programs of Debian's MPICH (PMI) and of its Open MPI (PMIx) as tasks of steps, and the latter under mpirun in an allocation, on one
+Mete and over two in network namespaces.
 
 build/peers/mpi and build/peers/openmpi have the libraries, headers and programs, unpacked from Debian's packages: nothing is
 installed. gcc compiles the program against each."""
@@ -103,12 +103,39 @@ def mpirun(s, program, *words):
     return sorted(line.split(",")[0] for line in r.out.splitlines())
 
 
+def with_pmix(s, words, command, **settings):
+    """The lines of the tasks by srun --mpi=pmix. Open MPI's parameters keep its connections on the cable; without shared memory, whose files
+    would have the same names on both nodes: they are this machine."""
+    parameters = {"pml": "ob1", "btl": "tcp,self", "btl_tcp_if_include": "10.213.0.0/16", "mca_base_component_show_load_errors": "0", **settings}
+    env = {"LD_LIBRARY_PATH": libraries(OPEN_MPI), "OPAL_PREFIX": os.path.join(OPEN_MPI, "usr"),
+           **{"OMPI_MCA_" + name: value for name, value in parameters.items()}}
+    return s.call("srun", "-O", "--mpi=pmix", *words, *command, env=env.items())
+
+
+def open_mpi_on_one_node(s, program):
+    r = with_pmix(s, ["-n", "4"], [program], btl="vader,self")
+    check(r.code == 0 and sorted(r.out.splitlines()) == says(4, 4) and not r.err, r)
+    r = with_pmix(s, ["-n", "4"], [program, "abort"])
+    check(r.code != 0 and "task 1 ends the step: code 3" in r.err, r)
+
+
+def open_mpi_on_two_nodes(s, program):
+    for settings in ({}, {"pmix_base_async_modex": "1"}):  # addresses at the first fence, or each when it is needed
+        r = with_pmix(s, ["-N2", "--ntasks-per-node=4"], [program], **settings)
+        check(r.code == 0 and sorted(r.out.splitlines()) == says(4) and not r.err, settings, r)
+        r = with_pmix(s, ["-N2", "-n4", "-m", "cyclic"], [program], **settings)
+        check(r.code == 0 and sorted(r.out.splitlines()) == says(2, 4) and not r.err, settings, r)
+    r = with_pmix(s, ["-N2", "-n4"], [program, "abort"])
+    check(r.code != 0 and "task 1 ends the step: code 3" in r.err, r)
+
+
 def on_two_nodes():
     with network_of_its_own("second") as (space, cable, here, there), Mete("none", ["--listen", f"{here}:0", "--cpus", "8"]) as m:
         s = Slurm(m)
         program = with_mpich(s)
         other = with_open_mpi(s)
         on_one_node(s, program)
+        open_mpi_on_one_node(s, other)
         equal(mpirun(s, other, "-n", "4"), [f"{rank} of 4: 6" for rank in range(4)])
         first = m.object("nodes")["items"][0]["metadata"]["name"]
         last = "zz-" + first
@@ -119,6 +146,7 @@ def on_two_nodes():
             check(r.code == 0 and sorted(r.out.splitlines()) == says(4), r)
             r = s.call("srun", "-N2", "-n4", "-O", "-m", "cyclic", "--mpi=pmi2", program)
             check(r.code == 0 and sorted(r.out.splitlines()) == says(2, 4), r)
+            open_mpi_on_two_nodes(s, other)
             equal(mpirun(s, other, "-N2", "--ntasks-per-node=4"), [f"{rank} of 8: 28" for rank in range(8)])
 
 
