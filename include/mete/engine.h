@@ -343,12 +343,14 @@ enum mete_eviction_reason {
     METE_EVICTED_PRIORITY, /* `by` has a higher priority in the same queue */
     METE_EVICTED_MOVE,     /* the victim can start elsewhere at once: see mete_moves_set */
     METE_EVICTED_CLASS,    /* the class of `by` may evict the victim's: see mete_evict_rules_set */
+    METE_EVICTED_SUSPEND,  /* the same, and the victim's class is one that is suspended */
 };
 
 /*
  * The caller ends `workload` so that `by` can start. The victim keeps its resources until the
  * caller reports the end by mete_workload_unplace (the victim waits again) or mete_workload_remove.
- * Until then only `by` can get these resources.
+ * Until then only `by` can get these resources. A workload with the reason METE_EVICTED_SUSPEND is
+ * not ended: the caller stops its processes, and reports that by mete_workload_suspended.
  */
 struct mete_eviction {
     uint64_t workload;
@@ -356,11 +358,19 @@ struct mete_eviction {
     enum mete_eviction_reason reason;
 };
 
+/* The caller lets the processes of the suspended `workload` go on, which has all of its cpus again.
+ */
+struct mete_resume {
+    uint64_t workload;
+};
+
 struct mete_decisions {
     const struct mete_placement *placements; /* the engine counts these as held from now on */
     size_t n_placements;
     const struct mete_eviction *evictions;
     size_t n_evictions;
+    const struct mete_resume *resumes;
+    size_t n_resumes;
     bool is_cut; /* the budget ended first: call again */
 };
 
@@ -749,10 +759,15 @@ struct mete_evict_pair {
  * `within` of the queue. Workloads within the nominal quotas of their queues are evicted only for
  * workloads that will be so, too. The pairs replace those of the call before; none: no evictions by
  * class.
+ *
+ * Victims of the classes in `suspended` are suspended where others are ended: they stay placed, and
+ * keep all that they hold but their cpus, which only workloads that may suspend them get. The
+ * engine decides when they go on.
  */
 struct mete_evict_rules {
     const struct mete_evict_pair *pairs;
     size_t n_pairs;
+    uint64_t suspended; /* bit c: class c */
 };
 
 /* METE_INVALID: a class is out of range, or may in the end evict itself. */
@@ -786,6 +801,9 @@ METE_API enum mete_result mete_workload_restore(struct mete_engine *e,
 /* Takes a placement back that could not be carried out: the workload waits again, in its old place
  * in the queue. */
 METE_API enum mete_result mete_workload_unplace(struct mete_engine *e, uint64_t id);
+/* The processes of a placed workload are stopped: its cpus are lent until a cycle lets it go on.
+ * METE_NOT_FOUND: it is not placed. */
+METE_API enum mete_result mete_workload_suspended(struct mete_engine *e, uint64_t id);
 /* Removes a workload that ended or was cancelled: its resources are free. */
 METE_API enum mete_result mete_workload_remove(struct mete_engine *e, uint64_t id);
 

@@ -2,6 +2,7 @@
 
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
+#include "engine/evict/lend.h"
 #include "engine/evict/preempt.h"
 #include "engine/group_cache.h"
 #include "engine/place/domain.h"
@@ -50,18 +51,19 @@ static const char *check_node(struct mete_engine *e, const struct node *n)
         return "an absent node without pods is kept";
     if (n->backfill && n->backfill->nodes[n->kept_at].node != n)
         return "a node and its backfill reservation differ";
-    (void)e;
-    return NULL;
+    return lend_check_node(e, n);
 }
 
-static const char *check_used(const struct node *n)
+static const char *check_used(const struct mete_engine *e, const struct node *n)
 {
     for (size_t i = 0; i < n->n_rooms; i++) {
-        int64_t used = 0;
+        bool is_cpu = n->rooms[i].resource == e->cpu;
+        int64_t used = is_cpu ? n->filler : 0;
 
         for (const struct pod *p = n->pods; p; p = p->after)
             for (size_t k = 0; k < pod_shape(p)->n_requests; k++)
-                if (pod_shape(p)->requests[k].resource == n->rooms[i].resource)
+                if (pod_shape(p)->requests[k].resource == n->rooms[i].resource &&
+                    !(is_cpu && p->is_lent))
                     used += pod_shape(p)->requests[k].amount;
         if (used != n->rooms[i].used)
             return "a node's used amount differs from the sum over its pods";
@@ -115,7 +117,7 @@ static const char *check_nodes(struct mete_engine *e)
     map_each (handle, e->node_map, n, next) {
         wrong = check_node(e, n);
         if (!wrong)
-            wrong = check_used(n);
+            wrong = check_used(e, n);
         if (wrong)
             return wrong;
     }
@@ -226,6 +228,8 @@ const char *mete_engine_check(struct mete_engine *e)
         if (!wrong)
             wrong = check_order(q);
     }
+    if (!wrong)
+        wrong = lend_check(e);
     if (!wrong && e->journal.depth != 0)
         wrong = "a trial is open";
     id_map_each (&e->workloads, at, w) {
@@ -276,7 +280,7 @@ uint64_t engine_hash(const struct mete_engine *e)
         for (size_t k = 0; k < n->n_rooms; k++)
             hash = mix(hash, (uint64_t)n->rooms[k].used);
         for (const struct pod *p = n->pods; p; p = p->after)
-            hash = mix(mix(hash, p->workload->key.id), p->n_gpus);
+            hash = mix(mix(hash, p->workload->key.id), p->n_gpus * 2 + p->is_lent);
         for (uint32_t k = 0; k < n->n_gpus; k++) {
             hash = mix(mix(hash, n->free_milli[k]),
                        n->gpus[k]->holder ? n->gpus[k]->holder->workload->key.id : 0);

@@ -10,6 +10,7 @@
 
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
+#include "engine/evict/lend.h"
 #include "engine/evict/move.h"
 #include "engine/evict/preempt.h"
 #include "engine/place/place.h"
@@ -22,31 +23,45 @@
 #include "engine/queue/turn.h"
 #include "engine/record/record.h"
 
+/* The room for a workload: free room, also lent cpus, also the room that its victims have left. */
+enum cycle_room {
+    ROOM_FREE,
+    ROOM_LENT,
+    ROOM_MADE
+};
+
 /* Places a gang whose claim is due on the nodes of the claim. The policy's own choice of nodes did
  * not hold the whole gang. */
-static bool place_as_claimed(struct mete_engine *e, struct attempt *a, size_t mark)
+static bool place_as_claimed(struct mete_engine *e, struct attempt *a, size_t mark,
+                             enum cycle_room room)
 {
     if (!a->w->claim || a->w->claim->start_ns > a->now_ns || a->w->n_pods < 2)
         return false;
     journal_undo(&e->journal, mark);
     (void)journal_open(&e->journal);
+    if (room != ROOM_FREE)
+        lend_open(e, a->w);
     a->follows_claim = true;
     return place_pods(e, a);
 }
 
 static bool cycle_place(struct mete_engine *e, struct workload *w, int64_t now_ns,
-                        bool has_made_room)
+                        enum cycle_room room)
 {
+    bool has_made_room = room == ROOM_MADE;
     struct attempt a = {.w = w, .now_ns = now_ns, .is_turn = true, .ignores_claims = has_made_room};
     size_t mark = journal_open(&e->journal);
     int64_t limit_ns = w->group->time_limit_ns;
     bool had_claim = w->claim != NULL;
 
-    if (!place_pods(e, &a) && !place_as_claimed(e, &a, mark)) {
+    if (room != ROOM_FREE)
+        lend_open(e, w);
+    if (!place_pods(e, &a) && !place_as_claimed(e, &a, mark, room)) {
         journal_undo(&e->journal, mark);
-        w->group->failed_kept = a.kept != NULL;
+        w->group->failed_kept = a.kept || (room == ROOM_LENT && w->group->failed_kept);
         return false;
     }
+    lend_close(e);
     journal_keep(&e->journal, mark);
     group_unwait(e, w);
     backfill_drop_of(e, w);
@@ -77,18 +92,19 @@ static bool try_place(struct mete_engine *e, struct workload *w, int64_t now_ns)
     struct workload *kin[CLAIM_KIN_MAX];
     size_t n_kin;
 
-    if (cycle_place(e, w, now_ns, false))
+    if (cycle_place(e, w, now_ns, ROOM_FREE) ||
+        (lend_has_lender(e, w) && cycle_place(e, w, now_ns, ROOM_LENT)))
         return true;
     n_kin = claim_kin(e, w, kin);
     for (size_t i = 0; i < n_kin; i++) {
         claims_swap(w, kin[i]);
-        if (cycle_place(e, w, now_ns, false))
+        if (cycle_place(e, w, now_ns, ROOM_FREE))
             return true;
         claims_swap(w, kin[i]);
     }
     if (claim_is_late(e, w, now_ns)) {
         claim_drop_of(e, w); /* without a claim, claims of later workloads do not bind it */
-        if (cycle_place(e, w, now_ns, false))
+        if (cycle_place(e, w, now_ns, ROOM_FREE))
             return true;
     }
     w->group->failed_at = e->eased;
@@ -317,7 +333,8 @@ static void start_moved(struct mete_engine *e, const struct workload *w, int64_t
     for (size_t i = 0; i < n; i++)
         if (!moved[i]->is_placed && moved[i]->hold == METE_HOLD_NONE &&
             queue_may_start(e, moved[i], NULL))
-            (void)cycle_place(e, moved[i], now_ns, true); /* else the workload waits for its turn */
+            (void)cycle_place(e, moved[i], now_ns,
+                              ROOM_MADE); /* else the workload waits for its turn */
 }
 
 /* Starts the preemptors whose victims have all ended, before any turn. */
@@ -332,7 +349,7 @@ static void start_preemptors(struct mete_engine *e, int64_t now_ns)
             continue;
         }
         preempt_forget(e, w);
-        if (queue_may_start(e, w, NULL) && cycle_place(e, w, now_ns, true)) {
+        if (queue_may_start(e, w, NULL) && cycle_place(e, w, now_ns, ROOM_MADE)) {
             start_moved(e, w, now_ns);
             continue;
         }
@@ -362,6 +379,7 @@ static void cycle_begin(struct mete_engine *e, int64_t now_ns)
     arena_reset(e->decisions);
     vec_clear(&e->placed);
     vec_clear(&e->evictions);
+    vec_clear(&e->resumes);
     e->cycles += !e->was_cut;
     share_begin(e, now_ns);
     e->now_ns = now_ns;
@@ -445,12 +463,16 @@ void mete_cycle(struct mete_engine *e, int64_t now_ns, uint64_t budget, struct m
     cycle_begin(e, now_ns);
     ret->is_cut = take_all_turns(e, now_ns, budget);
     e->was_cut = ret->is_cut;
+    if (!ret->is_cut) /* else a borrower may still have its turn */
+        lend_resume(e, now_ns);
     claims_end(e);
     share_end(e);
     list_placements(e, ret);
     ret->evictions = e->evictions.at;
     ret->n_evictions = e->evictions.n;
+    ret->resumes = e->resumes.at;
+    ret->n_resumes = e->resumes.n;
     record_call(e, RECORD_CYCLE, &(struct record_cycle){now_ns, ret->is_cut ? e->turns : 0});
-    if (ret->n_placements > 0 || ret->n_evictions > 0 || ret->is_cut)
+    if (ret->n_placements > 0 || ret->n_evictions > 0 || ret->n_resumes > 0 || ret->is_cut)
         record_call(e, RECORD_DECIDED, ret);
 }

@@ -130,6 +130,8 @@ void mete_engine_free(struct mete_engine *e)
     vec_done(&e->trees);
     boards_free(e);
     vec_done(&e->placed);
+    vec_done(&e->lenders);
+    vec_done(&e->resumes);
     vec_done(&e->holders);
     vec_done(&e->claims);
     vec_done(&e->outlooks);

@@ -5,6 +5,7 @@
 
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_parts.h"
+#include "engine/evict/lend.h"
 #include "engine/place/search.h"
 #include "engine/plan/backfill.h"
 #include "engine/plan/claim.h"
@@ -177,7 +178,7 @@ static void set_rooms(struct mete_engine *e, struct node *n, const struct mete_n
         node_room_make(n, resource)->capacity = from->capacity[i].amount;
     }
     for (size_t i = 0; i < n_old; i++) {
-        if (old[i].used == 0)
+        if (old[i].used == 0 && n->n_lent == 0) /* lent cpus come back */
             continue;
         if (!node_room(n, old[i].resource))
             (void)intern_ref(e->texts, intern_text(e->texts, old[i].resource));
@@ -477,6 +478,7 @@ enum mete_result mete_node_set(struct mete_engine *e, const struct mete_node *no
     set_gpus(e, n, node);
     if (!n->is_present)
         order_insert(e, n);
+    node_fill(e, n);
     node_touch(e, n);
     note_change(e, n, was);
     reservations_ready(e); /* reservations pick gpus on events, not on questions */
@@ -501,6 +503,7 @@ enum mete_result mete_node_remove(struct mete_engine *e, const char *name)
     clear_kind(e, n);
     for (size_t i = 0; i < n->n_rooms; i++)
         n->rooms[i].capacity = 0;
+    node_fill(e, n);
     e->labels_version++;
     search_reset(e);
     node_touch(e, n);

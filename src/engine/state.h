@@ -157,6 +157,8 @@ struct node {
     bool is_present;
     bool is_ready;
     bool is_cordoned;
+    uint32_t n_lent; /* pods whose cpus are lent: see lend.h */
+    int64_t filler;  /* cpus in `used` that no pod uses */
     uint32_t n_gpus;
     struct label *labels; /* by key number */
     size_t n_labels;
@@ -369,6 +371,7 @@ struct pod {
     struct pod *after; /* neighbours in the node's list */
     struct gpu **gpus;
     size_t n_gpus;
+    bool is_lent; /* its cpus: see lend.h */
 };
 
 /* A workload. The members that its end reads come first: most ending workloads have left the
@@ -399,6 +402,8 @@ struct workload {
     bool is_victim;     /* in this search */
     bool is_extra;      /* see struct mete_workload */
     bool is_unreserved; /* see mete_workload_unreserved */
+    bool is_lending;    /* suspended: see lend.h */
+    int64_t lent_ns;    /* since when; of the last cycle then */
     int32_t priority;
     int64_t points_given; /* see mete_workload_points */
     enum mete_hold hold;  /* a held workload is in its queue, but not in its group */
@@ -488,7 +493,10 @@ struct mete_engine {
     struct sizes *sizes; /* learned; NULL: no order by size */
     struct mete_moves moves;
     uint64_t class_victims[METE_EVICT_CLASSES]; /* of each class: bits of those that it may evict */
-    uint64_t cycles;                            /* begun, not counting continuations of a cut one */
+    uint64_t class_suspended;        /* bits of the classes whose workloads are suspended */
+    VEC(struct workload *) lenders;  /* suspended workloads, those that were so first come first */
+    const struct workload *borrower; /* in a trial: the fillers of its lenders are open */
+    uint64_t cycles;                 /* begun, not counting continuations of a cut one */
     bool was_cut;
     int64_t now_ns;    /* of the last cycle */
     int64_t folded_ns; /* when usage was folded, and points computed, last; 0: never */
@@ -557,6 +565,7 @@ struct mete_engine {
 
     VEC(struct workload *) placed; /* placed in this cycle */
     VEC(struct mete_eviction) evictions;
+    VEC(struct mete_resume) resumes;
     VEC(struct holder) holders; /* of the node that is being looked at */
     uint32_t n_kept;            /* in this cycle */
     struct arena *decisions;

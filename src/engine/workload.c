@@ -6,6 +6,7 @@
 
 #include "engine/affinity/affinity.h"
 #include "engine/device/device_asks.h"
+#include "engine/evict/lend.h"
 #include "engine/evict/move.h"
 #include "engine/evict/preempt.h"
 #include "engine/group_cache.h"
@@ -493,6 +494,7 @@ enum mete_result mete_workload_restore(struct mete_engine *e, const struct mete_
 static void workload_give(struct mete_engine *e, struct workload *w)
 {
     preempt_gone(e, w);
+    lend_forget(e, w);
     queue_given(e, w);
     for (size_t i = 0; i < w->n_pods; i++) {
         struct pod *p = &w->pods[i];

@@ -53,7 +53,7 @@ static void note_cycle(struct player *p, const struct record_cycle *cycle,
     if (p->report.first_ns == 0)
         p->report.first_ns = cycle->now_ns;
     p->cycle_line = p->line;
-    if (d->n_placements > 0 || d->n_evictions > 0 || d->is_cut) {
+    if (d->n_placements > 0 || d->n_evictions > 0 || d->n_resumes > 0 || d->is_cut) {
         record_line_format(&p->now, RECORD_DECIDED, d);
         p->now.size--; /* drops the newline */
     }
@@ -85,7 +85,7 @@ static struct err *play_line(struct player *p, struct str line)
     if (call == RECORD_DECIDED) {
         const struct mete_decisions *then = args;
 
-        p->report.decisions += then->n_placements + then->n_evictions;
+        p->report.decisions += then->n_placements + then->n_evictions + then->n_resumes;
         player_compare(p, line);
         return NULL;
     }

@@ -70,6 +70,8 @@ struct decided {
     size_t n_placements;
     struct sched_eviction *evictions;
     size_t n_evictions;
+    uint64_t *resumes; /* workloads */
+    size_t n_resumes;
     bool is_cut;
 };
 
@@ -100,11 +102,13 @@ static struct decided cycle_decide(struct scheduler *s, struct arena *a)
         .n_placements = d.n_placements,
         .evictions = arena_alloc(a, (d.n_evictions + 1) * sizeof(*ret.evictions)),
         .n_evictions = d.n_evictions,
+        .n_resumes = d.n_resumes,
         .is_cut = d.is_cut,
     };
     for (size_t i = 0; i < d.n_placements; i++)
         sched_placement_copy(a, &d.placements[i], &ret.placements[i]);
     scheduler_read_evictions(s, a, &d, ret.evictions);
+    scheduler_read_resumes(&d, a, &ret.resumes);
     return ret;
 }
 
@@ -146,12 +150,19 @@ static void on_cycle(void *arg)
     if (s->is_held || scheduler_is_loading(s))
         return;
     scheduler_finish_evictions(s);
+    scheduler_settle_suspensions(s);
     scheduler_settle_groups(s);
     scheduler_ask_again(s);
     a = arena_new();
     d = cycle_decide(s, a);
     drop_passing(s, &d);
     scheduler_evict(s, d.evictions, d.n_evictions);
+    for (size_t i = 0; i < d.n_resumes; i++) {
+        struct sched_work *w = scheduler_find_work(s, d.resumes[i]);
+
+        if (w)
+            sched_work_unsuspend(s, w);
+    }
     for (size_t i = 0; i < d.n_placements; i++)
         scheduler_carry_out(s, &d.placements[i]);
     arena_free(a);
@@ -212,6 +223,7 @@ void scheduler_synced(void *arg)
         return;
     s->is_loading = false;
     sched_works_loaded(s);
+    sched_suspensions_loaded(s);
     if (s->options.binds_one_by_one)
         sched_halves_find(s);
     scheduler_check_all_held(s);

@@ -41,6 +41,8 @@ static char *eviction_message(const struct scheduler *s, const struct mete_evict
         return mem_format("Preempted by %s, whose queue takes back what it had lent", by);
     case METE_EVICTED_MOVE:
         return mem_format("Preempted by %s, for which it moves elsewhere", by);
+    case METE_EVICTED_SUSPEND:
+        return mem_format("Suspended for %s, whose QOS or partition may preempt this one", by);
     case METE_EVICTED_CLASS:
         return mem_format("Preempted by %s, whose QOS or partition may preempt this one", by);
     case METE_EVICTED_PRIORITY:
@@ -191,9 +193,11 @@ void scheduler_read_evictions(const struct scheduler *s, struct arena *a,
     for (size_t i = 0; i < d->n_evictions; i++) {
         AUTO_FREE char *message = eviction_message(s, &d->evictions[i]);
 
-        ret[i] = (struct sched_eviction){.id = d->evictions[i].workload,
-                                         .by = d->evictions[i].by,
-                                         .message = arena_strdup(a, message)};
+        ret[i] =
+            (struct sched_eviction){.id = d->evictions[i].workload,
+                                    .by = d->evictions[i].by,
+                                    .is_suspension = d->evictions[i].reason == METE_EVICTED_SUSPEND,
+                                    .message = arena_strdup(a, message)};
     }
 }
 
@@ -202,7 +206,7 @@ void scheduler_evict(struct scheduler *s, struct sched_eviction *list, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct sched_work *w = scheduler_find_work(s, list[i].id);
 
-        if (!w || !is_spared(s, w))
+        if (!w || list[i].is_suspension || !is_spared(s, w))
             continue;
         w->is_dear = true;
         call_off(list, n, list[i].by);
@@ -212,6 +216,8 @@ void scheduler_evict(struct scheduler *s, struct sched_eviction *list, size_t n)
 
         if (w && list[i].is_off)
             sched_work_again(s, w);
+        else if (w && list[i].is_suspension)
+            sched_work_suspend(s, w, list[i].message);
         else if (w)
             evict_begin(s, w, list[i].message);
     }

@@ -12,6 +12,7 @@
 
 struct evict_pairs {
     VEC(struct mete_evict_pair) list;
+    uint64_t suspended; /* bits of classes */
 };
 
 static void list_pairs(const json_t *rules, struct evict_pairs *ret)
@@ -21,10 +22,13 @@ static void list_pairs(const json_t *rules, struct evict_pairs *ret)
     json_t *victim;
     size_t i;
 
-    json_object_foreach (json_object_get(rules, "classes"), name, class)
+    json_object_foreach (json_object_get(rules, "classes"), name, class) {
+        if (json_bool(class, "suspends", false))
+            ret->suspended |= UINT64_C(1) << json_int(class, "class", 0);
         json_array_foreach (json_object_get(class, "victims"), i, victim)
             vec_add(&ret->list, (struct mete_evict_pair){(uint32_t)json_int(class, "class", 0),
                                                          (uint32_t)json_integer_value(victim)});
+    }
 }
 
 /* False: the engine refuses the rules, and has none now. */
@@ -34,8 +38,8 @@ static bool rules_tell(struct scheduler *s, const json_t *rules)
     bool is_in;
 
     list_pairs(rules, &pairs);
-    is_in = mete_evict_rules_set(
-                s->engine, &(struct mete_evict_rules){pairs.list.at, pairs.list.n}) == METE_OK;
+    is_in = mete_evict_rules_set(s->engine, &(struct mete_evict_rules){pairs.list.at, pairs.list.n,
+                                                                       pairs.suspended}) == METE_OK;
     vec_done(&pairs.list);
     if (is_in)
         return true;

@@ -62,6 +62,7 @@ void sched_pod_place(struct sched_pod *p, const char *node, const struct device 
 void sched_pod_unplace(struct scheduler *s, struct sched_pod *p)
 {
     p->phase = p->phase == SCHED_BOUND ? SCHED_LOST : SCHED_WAITING;
+    p->is_read = false;
     free(p->node);
     p->node = NULL;
     VEC_EACH (&p->devices, d) {
@@ -388,6 +389,7 @@ void scheduler_put_pod(void *arg, const char *ns, const char *name, const json_t
     }
     if (*pod_node(pod)) {
         put_bound(s, p, pod);
+        sched_pod_note_suspension(s, p, pod);
         sched_pod_note_eviction(s, p, pod);
     } else {
         put_unbound(s, p, pod);

@@ -90,9 +90,13 @@ struct sched_pod {
     bool is_running;
     bool is_ready;
     bool is_deleting;
-    bool is_slurm;   /* its job has the events; the pod's own come only if it runs for a moment */
-    bool is_refused; /* the engine has refused its placement, and has not taken it since */
-    char *node;      /* its placement */
+    bool is_slurm;    /* its job has the events; the pod's own come only if it runs for a moment */
+    bool is_read;     /* its suspension is known */
+    bool is_lent;     /* SLURM_LENT_ANNOTATION is there */
+    bool is_stopped;  /* its processes are stopped */
+    bool is_settling; /* a write of the annotation has no answer yet */
+    bool is_refused;  /* the engine has refused its placement, and has not taken it since */
+    char *node;       /* its placement */
     VEC(struct device) devices;
     VEC(struct sched_part) parts;
 
@@ -141,6 +145,8 @@ struct sched_work {
     bool is_dear;    /* protected by a disruption budget: evicted only if nothing else can be */
     int64_t gone_ns; /* realtime; end of the grace period of SCHED_WORK_GOING; else 0 */
     char *evicted_because; /* the message of its eviction; NULL: not evicted */
+    char *suspended_for;   /* the message of its suspension; NULL: not suspended */
+    bool is_lending;       /* suspended, as the engine was told */
     bool has_priority;
     int32_t priority;       /* of the gang's own */
     int32_t asked_priority; /* as the engine was told when the workload was queued or placed */
@@ -284,6 +290,7 @@ struct scheduler {
     struct sched_models models[GPU_VENDORS]; /* of the gpus seen so far */
     struct sched_models claim_models;        /* of those that only claims give */
     bool are_asks_old;   /* waiting workloads asked before `has_replicas` or `models` changed */
+    bool has_unsettled;  /* some suspensions or their ends are not written yet */
     bool has_unevicted;  /* some pods of evicted workloads are not marked for deletion yet */
     unsigned n_unsynced; /* watches that are being read, and the start itself */
     bool is_loading;     /* until all are synced: then the engine gets placed gangs and
@@ -433,6 +440,7 @@ struct sched_eviction {
     uint64_t id; /* the victim; 0: none */
     uint64_t by;
     bool is_off; /* another victim for the same workload is spared */
+    bool is_suspension;
     const char *message;
 };
 /* One entry for each eviction of the decisions; texts in the arena. */
@@ -452,6 +460,21 @@ void scheduler_evict_with(struct scheduler *s, struct sched_work *w, const char 
 void scheduler_finish_evictions(struct scheduler *s);
 /* Reads from the tree if the pod was evicted before this server started. */
 void sched_pod_note_eviction(struct scheduler *s, struct sched_pod *p, const json_t *pod);
+
+/* scheduler_suspend.c */
+/* Stops the workload's processes for another one; `why` is copied. */
+void sched_work_suspend(struct scheduler *s, struct sched_work *w, const char *why);
+/* Lets them go on. */
+void sched_work_unsuspend(struct scheduler *s, struct sched_work *w);
+/* Tells the engine of the workload, which it has just got anew, that it is suspended, if it is. */
+void sched_work_lend(struct scheduler *s, struct sched_work *w);
+/* The workloads that go on, d->n_resumes, in the arena. */
+void scheduler_read_resumes(const struct mete_decisions *d, struct arena *a, uint64_t **ret);
+/* Writes anew what was not written. */
+void scheduler_settle_suspensions(struct scheduler *s);
+void sched_pod_note_suspension(struct scheduler *s, struct sched_pod *p, const json_t *pod);
+/* All pods have been read. */
+void sched_suspensions_loaded(struct scheduler *s);
 
 /* scheduler_evict_rules.c: sets the class and the least run time of a pod of Slurm's commands, and
  * the grace of its eviction. */

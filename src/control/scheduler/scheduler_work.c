@@ -87,6 +87,7 @@ static void work_free(struct scheduler *s, struct sched_work *w)
     free(w->hold_text);
     free(w->topology);
     free(w->evicted_because);
+    free(w->suspended_for);
     free(w->key);
     free(w->ns);
     free(w->name);
@@ -285,6 +286,7 @@ void sched_work_unplaced(struct scheduler *s, struct sched_work *w)
 {
     (void)mete_workload_unplace(s->engine, w->id); /* placed, as the caller knows: cannot fail */
     w->phase = SCHED_WORK_WAITING;
+    sched_work_unsuspend(s, w);
     w->started_ns = 0;
     if (w->is_keyed)
         map_remove(by_key, s->gangs, w);
@@ -337,6 +339,7 @@ bool sched_work_restore(struct scheduler *s, struct sched_work *w)
         (*p)->is_refused = false;
     w->hold = METE_HOLD_NONE; /* restored without a hold */
     sched_work_placed(s, w);
+    sched_work_lend(s, w);
     scheduler_poke(s);
     return true;
 }

@@ -160,11 +160,12 @@ static void read_suspension(struct sjob_pod *p, const json_t *pod)
     if (rest.at) /* our own text */
         err_free(num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, &p->suspended_s));
     p->suspended_at_ns = rest.at ? stamp_or(rest.at, 0) : 0;
+    p->is_lent = json_text_at(pod, "metadata", "annotations", SLURM_LENT_ANNOTATION, NULL) != NULL;
 }
 
 static bool is_to_be_suspended(const struct sjob_pod *p)
 {
-    return p->state == SJOB_RUNNING && sjob_is_suspended(p->job, (size_t)p->index);
+    return p->state == SJOB_RUNNING && (p->is_lent || sjob_is_suspended(p->job, (size_t)p->index));
 }
 
 static bool is_suspension_due(const struct sjob_pod *p)

@@ -88,6 +88,7 @@ struct sjob_pod {
     int64_t created_ns;      /* realtime */
     bool is_ready;           /* its container runs: steps can start in it */
     int64_t limit_s;         /* of its spec; 0: none */
+    bool is_lent;            /* the scheduler has it suspended */
     int64_t suspended_s;     /* how long it was suspended before */
     int64_t suspended_at_ns; /* realtime: since when it is suspended; 0: it is not */
 };

@@ -133,7 +133,8 @@ static bool lists_meet(const char *list, const char *words)
 bool slurm_filter_state(const struct slurm_filter *f, const char *state)
 {
     if (!f->states)
-        return text_equal(state, "PENDING") || text_equal(state, "RUNNING");
+        return text_equal(state, "PENDING") || text_equal(state, "RUNNING") ||
+               text_equal(state, "SUSPENDED");
     return text_equal(f->states, "all") || in_list(f->states, state);
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/evict/lend.h"
 #include "engine/evict/preempt.h"
 #include "engine/record/record.h"
 
@@ -39,6 +40,8 @@ enum mete_result mete_evict_rules_set(struct mete_engine *e, const struct mete_e
         return engine_refuse(e, METE_INVALID, "the rules of evictions have a loop");
     record_call(e, RECORD_EVICT_RULES_SET, rules);
     memcpy(e->class_victims, victims, sizeof(victims));
+    e->class_suspended = rules->suspended & ~UINT64_C(1); /* class 0 is none */
+    lend_fill_all(e);
     e->version++; /* evictions that did not help may help now */
     e->eased++;
     return METE_OK;

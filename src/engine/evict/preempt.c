@@ -21,6 +21,9 @@
  * and gain a placed workload at that place in the second. There are finitely many words, so the
  * evictions end unless the caller adds or removes something. (A decision counts at once: the
  * victims are not secured any more, and the preemptor's charge is counted as held.)
+ *
+ * A victim of a class that is suspended gives its cpus alone (lend.h). It stays placed and secured:
+ * the word loses nothing.
  */
 
 #include "engine/evict/preempt.h"
@@ -161,6 +164,7 @@ static struct backfill *find_victims(struct preempt_search *s)
     if (s->victims.n_candidates == 0)
         return NULL;
     mark = journal_open(&e->journal);
+    lend_open(e, w); /* the undo closes them */
     if (victims_make_quota(&s->victims) && victims_make_room(&s->victims)) {
         victims_spare(&s->victims);
         if (e->victims.n > 0 && (!has_secured(e) || queue_would_secure(e, w, s->victims.charge.at)))
@@ -172,7 +176,8 @@ static struct backfill *find_victims(struct preempt_search *s)
 
 bool preempt_for(struct mete_engine *e, struct workload *w, int64_t now_ns)
 {
-    struct preempt_search s = {.victims = {.e = e, .attempt = {.e = e, .w = w, .now_ns = now_ns}}};
+    struct preempt_search s = {
+        .victims = {.e = e, .suspends = true, .attempt = {.e = e, .w = w, .now_ns = now_ns}}};
     struct group *g = w->group;
     struct backfill *r;
 

@@ -63,7 +63,7 @@ void victims_allow(struct victims *v, struct workload *w)
 {
     int64_t until_ns;
 
-    if (!w->is_preemptible || w->evicted_by != 0 || !w->charged)
+    if (!w->is_preemptible || w->evicted_by != 0 || !w->charged || w->is_lending)
         return;
     until_ns = protected_until(w);
     if (until_ns > v->attempt.now_ns) {
@@ -72,21 +72,22 @@ void victims_allow(struct victims *v, struct workload *w)
     }
     w->marked_at = v->e->searches;
     w->is_victim = false;
-    w->cost = cost_of(w, v->attempt.now_ns);
+    w->cost = victims_suspend(v, w) ? 1 : cost_of(w, v->attempt.now_ns);
     w->devices = 0;
     for (size_t i = 0; i < w->n_pods; i++)
         w->devices += w->pods[i].n_gpus;
     v->n_candidates++;
 }
 
-static void count_here(struct victim_holding *h, const struct node *n)
+static void count_here(const struct victims *v, struct victim_holding *h, const struct node *n)
 {
+    bool is_suspended = victims_suspend(v, h->w);
     int64_t milli = 0;
 
     for (size_t i = 0; i < h->w->n_pods; i++) {
         const struct pod *p = &h->w->pods[i];
 
-        for (size_t k = 0; p->node == n && k < p->n_gpus; k++) {
+        for (size_t k = 0; p->node == n && !is_suspended && k < p->n_gpus; k++) {
             milli += pod_device_milli(p, k);
             h->n_gpus++;
         }
@@ -109,7 +110,7 @@ static size_t list_holdings(const struct victims *v, const struct node *n,
             is_known = is_known || list[i].w == h.w;
         if (is_known || !victims_may_take(v, h.w))
             continue;
-        count_here(&h, n);
+        count_here(v, &h, n);
         for (at = count++;
              at > 0 && (list[at - 1].rate > h.rate ||
                         (list[at - 1].rate == h.rate && list[at - 1].w->key.id > h.w->key.id));
@@ -120,11 +121,18 @@ static size_t list_holdings(const struct victims *v, const struct node *n,
     return count;
 }
 
-static void give_here(struct mete_engine *e, struct workload *w, const struct node *n)
+static void give_here(const struct victims *v, struct workload *w, const struct node *n)
 {
-    for (size_t i = 0; i < w->n_pods; i++)
-        if (w->pods[i].node == n)
-            pod_give(e, &w->pods[i]);
+    bool is_suspended = victims_suspend(v, w);
+
+    for (size_t i = 0; i < w->n_pods; i++) {
+        if (w->pods[i].node != n)
+            continue;
+        if (is_suspended)
+            pod_lend(v->e, &w->pods[i]);
+        else
+            pod_give(v->e, &w->pods[i]);
+    }
 }
 
 /* Could enough whole gpus be free if all of these were gone? Cheap, and mostly false. */
@@ -156,7 +164,7 @@ static uint64_t victims_choose(struct victims *v, struct node *n, const struct s
         return COST_NEVER;
     mark = journal_open(&e->journal);
     for (size_t i = 0; i < count && cost == COST_NEVER; i++) {
-        give_here(e, list[i].w, n);
+        give_here(v, list[i].w, n);
         sum += list[i].w->cost;
         if (!fit_now(n, shape))
             continue;
@@ -170,7 +178,7 @@ static uint64_t victims_choose(struct victims *v, struct node *n, const struct s
         if (list[i].w->cost >= cost || !may_suffice(n, shape, &list[i], 1))
             continue;
         mark = journal_open(&e->journal);
-        give_here(e, list[i].w, n);
+        give_here(v, list[i].w, n);
         fits = fit_now(n, shape);
         journal_undo(&e->journal, mark);
         if (!fits)
@@ -258,15 +266,20 @@ static void victims_evict(struct victims *v, struct workload *w, const struct sh
                           const struct node *here)
 {
     struct mete_engine *e = v->e;
+    bool is_suspended = victims_suspend(v, w);
     struct node **nodes = arena_alloc(e->scratch, (w->n_pods + 1) * sizeof(struct node *));
     size_t *counts = arena_alloc(e->scratch, (w->n_pods + 1) * sizeof(size_t));
 
     for (size_t i = 0; i < w->n_pods; i++) {
         nodes[i] = w->pods[i].node;
         counts[i] = w->pods[i].n_gpus;
-        pod_give(e, &w->pods[i]);
+        if (is_suspended)
+            pod_lend(e, &w->pods[i]);
+        else
+            pod_give(e, &w->pods[i]);
     }
-    queue_count_held(e, w, w->charged, -1);
+    if (!is_suspended)
+        queue_count_held(e, w, w->charged, -1);
     w->is_victim = true;
     w->was_on = nodes;
     w->had_gpus = counts;
@@ -294,7 +307,7 @@ static struct workload *cheapest_of(const struct victims *v, const struct quota_
         if (!is_below(*q, b->queue))
             continue;
         for (struct workload *w = (*q)->first_placed; w; w = w->placed_after)
-            if (victims_may_take(v, w) &&
+            if (victims_may_take(v, w) && !victims_suspend(v, w) &&
                 (b->counted >= e->counted.n || w->charged[b->counted] > 0) &&
                 (!best || w->cost < best->cost ||
                  (w->cost == best->cost && w->key.id < best->key.id)))
@@ -519,6 +532,27 @@ static bool fits_back(const struct pod *p, const struct node *n, size_t n_gpus)
     return fit_rooms(n, s, false);
 }
 
+/* Lets a suspended victim go on if the preemptor does not need its cpus. */
+static bool victims_go_on(struct victims *v, struct workload *w)
+{
+    struct mete_engine *e = v->e;
+    size_t mark = journal_open(&e->journal);
+    bool fits = true;
+
+    for (size_t i = 0; i < w->n_pods; i++)
+        pod_unlend(e, &w->pods[i]);
+    for (size_t i = 0; i < w->n_pods && fits; i++) {
+        const struct room *room = node_room(w->pods[i].node, e->cpu);
+
+        fits = !room || room->used <= room->capacity;
+    }
+    if (fits)
+        journal_keep(&e->journal, mark);
+    else
+        journal_undo(&e->journal, mark);
+    return fits;
+}
+
 /* Places a victim again if the preemptor does not need its devices and quota. */
 static bool victims_give_back(struct victims *v, struct workload *w)
 {
@@ -561,7 +595,8 @@ void victims_spare(struct victims *v)
     if (e->victims.n > 1)
         qsort(e->victims.at, e->victims.n, sizeof(struct workload *), more_expensive);
     for (size_t i = 0; i < e->victims.n; i++)
-        if (!victims_give_back(v, e->victims.at[i]))
+        if (!(victims_suspend(v, e->victims.at[i]) ? victims_go_on(v, e->victims.at[i])
+                                                   : victims_give_back(v, e->victims.at[i])))
             e->victims.at[n++] = e->victims.at[i];
     e->victims.n = n;
 }
@@ -572,6 +607,8 @@ static enum mete_eviction_reason reason_of(const struct mete_engine *e,
 {
     if (is_move)
         return METE_EVICTED_MOVE;
+    if (lend_may_suspend(e, w, victim))
+        return METE_EVICTED_SUSPEND;
     if (preempt_by_class(e, w, victim))
         return METE_EVICTED_CLASS;
     return victim->queue == w->queue ? METE_EVICTED_PRIORITY : METE_EVICTED_RECLAIM;
@@ -582,7 +619,7 @@ void victims_decide(struct mete_engine *e, struct workload *w, bool is_move)
     VEC_EACH (&e->victims, each) {
         struct workload *victim = *each;
 
-        if (!is_move)
+        if (!is_move && !lend_may_suspend(e, w, victim))
             queue_unsecure(e, victim);
         victim->evicted_by = w->key.id;
         w->n_evicting++;

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "engine/evict/lend.h"
 #include "engine/place/level.h"
 #include "engine/place/place.h"
 
@@ -17,6 +18,7 @@ struct victims {
     struct charge charge;   /* of the waiting workload */
     int64_t again_ns;       /* when the next protected workload may be chosen */
     size_t n_candidates;
+    bool suspends;  /* where the rules of classes say so: cpus alone come back */
     bool has_rules; /* required rules about other pods: affinity_ask was called */
 
     /* The nodes of attempt.scope, by name, and the cost of one more pod on each. */
@@ -35,6 +37,12 @@ struct victims {
 static inline bool victims_may_take(const struct victims *v, const struct workload *w)
 {
     return w->marked_at == v->e->searches && !w->is_victim;
+}
+
+/* Is the candidate suspended instead of ended? */
+static inline bool victims_suspend(const struct victims *v, const struct workload *w)
+{
+    return v->suspends && lend_may_suspend(v->e, v->attempt.w, w);
 }
 
 /* A domain, and a lower bound of the cost of room for the gpus there, with the cost spent so far.

@@ -44,7 +44,8 @@ static size_t list_offers(const struct victims *v, const struct level *l, uint32
 
     for (uint32_t i = 0; i < l->domains[domain].n_nodes; i++)
         for (const struct pod *p = nodes[i]->pods; p; p = p->after)
-            if (p->n_gpus > 0 && victims_may_take(v, p->workload))
+            if (p->n_gpus > 0 && victims_may_take(v, p->workload) &&
+                !victims_suspend(v, p->workload))
                 ret[n++] =
                     (struct victim_offer){p->workload->cost / p->workload->devices, p->n_gpus};
     qsort(ret, n, sizeof(*ret), cheaper);

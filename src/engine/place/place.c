@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "engine/affinity/affinity.h"
+#include "engine/evict/lend.h"
 #include "engine/place/domain.h"
 #include "engine/place/fit.h"
 #include "engine/place/policy.h"
@@ -172,6 +173,7 @@ void pod_take(struct mete_engine *e, struct pod *p, const struct shape *s, struc
     SET(e, n->pods, p);
     if (e->affinity)
         affinity_count(e, pod_ties(p), s, n, 1);
+    node_fill(e, n);
     node_touch(e, n);
 }
 
@@ -180,6 +182,7 @@ void pod_give(struct mete_engine *e, struct pod *p)
     const struct shape *s = pod_shape(p);
     struct node *n = p->node;
 
+    pod_unlend(e, p);
     count_rooms(e, n, s, -1);
     for (size_t i = 0; i < p->n_gpus; i++)
         if (s->n_asks > 0)
@@ -198,6 +201,7 @@ void pod_give(struct mete_engine *e, struct pod *p)
     SET(e, p->node, NULL);
     SET(e, p->before, NULL);
     SET(e, p->after, NULL);
+    node_fill(e, n);
     node_touch(e, n);
 }
 

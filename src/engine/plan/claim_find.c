@@ -203,14 +203,16 @@ static void level_add_shape(struct claim_level *l, const struct shape *s, int64_
         l->rooms[i] += count * amount_of(s, l->s->requests[i].resource);
 }
 
-static void level_add_ending(struct claim_level *l, const struct claim_ending *h)
+static void level_add_ending(const struct mete_engine *e, struct claim_level *l,
+                             const struct claim_ending *h)
 {
     uint64_t back = h->gpus & l->kind & ~l->counted;
 
     l->counted |= back;
     l->gpus += bits(back);
     for (size_t i = 0; i < l->s->n_requests; i++)
-        l->rooms[i] += amount_of(pod_shape(h->pod), l->s->requests[i].resource);
+        if (!h->pod->is_lent || l->s->requests[i].resource != e->cpu) /* these come to the lender */
+            l->rooms[i] += amount_of(pod_shape(h->pod), l->s->requests[i].resource);
 }
 
 static int64_t end_after(int64_t at_ns, int64_t length_ns)
@@ -241,7 +243,7 @@ static int64_t timeline_sweep(struct claim_asker *a, struct node *n, const struc
         int64_t next_ns = NEVER_NS;
 
         for (; ending < t->endings.n && t->endings.at[ending].at_ns <= at_ns; ending++)
-            level_add_ending(&level, &t->endings.at[ending]);
+            level_add_ending(a->e, &level, &t->endings.at[ending]);
         for (; edge < t->edges.n && t->edges.at[edge].at_ns <= at_ns; edge++) {
             const struct edge *here = &t->edges.at[edge];
 

@@ -109,7 +109,7 @@ void levels_forget(struct timeline *t)
 bool levels_serve(const struct node *n, const struct shape *s)
 {
     return n->n_models <= 1 && (s->gpus == 0 || node_gpus_of(n, s) != 0) && s->milli == MILLI &&
-           s->n_asks == 0 && s->n_requests <= ROOMS_MAX && n->barred == 0;
+           s->n_asks == 0 && s->n_requests <= ROOMS_MAX && n->barred == 0 && n->n_lent == 0;
 }
 
 static void levels_make(struct timeline *t, const struct node *n)

@@ -97,10 +97,13 @@ static int64_t gpus_back(const struct node *n, const struct holder *h, uint64_t 
     return (int64_t)bits(h->gpus & n->healthy & kind);
 }
 
-static int64_t amount_back(const struct pod *p, uint32_t resource)
+/* Lent cpus come back to the lender, and to no other. */
+static int64_t amount_back(const struct mete_engine *e, const struct pod *p, uint32_t resource)
 {
     const struct shape *s = pod_shape(p);
 
+    if (p->is_lent && resource == e->cpu)
+        return 0;
     for (size_t i = 0; i < s->n_requests; i++)
         if (s->requests[i].resource == resource)
             return s->requests[i].amount;
@@ -115,7 +118,7 @@ static int64_t time_until(const struct mete_engine *e, const struct node *n, uin
     for (size_t i = 0; i < e->holders.n; i++) {
         const struct holder *h = &e->holders.at[i];
 
-        missing -= resource ? amount_back(h->pod, resource) : gpus_back(n, h, kind);
+        missing -= resource ? amount_back(e, h->pod, resource) : gpus_back(n, h, kind);
         if (missing <= 0)
             return h->end_ns;
     }
@@ -366,7 +369,7 @@ static int64_t extra_amount(const struct mete_engine *e, const struct need *need
         return INT64_MAX;
     if (start_ns != NEVER_NS)
         for (size_t i = 0; i < e->holders.n && e->holders.at[i].end_ns <= start_ns; i++)
-            free += amount_back(e->holders.at[i].pod, here->resource);
+            free += amount_back(e, e->holders.at[i].pod, here->resource);
     return free > need->rooms[room] ? free - need->rooms[room] : 0;
 }
 

@@ -59,6 +59,8 @@ enum mete_result record_apply(struct mete_engine *e, enum record_call call, cons
         return mete_workload_hold(e, hold->id, hold->hold, hold->text);
     case RECORD_WORKLOAD_UNRESERVED:
         return mete_workload_unreserved(e, unreserved->id, unreserved->is_unreserved);
+    case RECORD_WORKLOAD_SUSPENDED:
+        return mete_workload_suspended(e, id->id);
     case RECORD_WORKLOAD_LABEL:
         return mete_workload_label(e, label->id, label->sets, label->n);
     case RECORD_CYCLE:

@@ -162,6 +162,18 @@ static void fold_place(struct record_fold *f, const struct mete_placement *from)
     f->size += size_of(k);
 }
 
+static void fold_forget(struct record_fold *f, uint64_t id, enum record_call call)
+{
+    struct fold_kept *k = find_id(f, id);
+
+    if (!k)
+        return;
+    f->size -= size_of(k);
+    free(k->notes[call]);
+    k->notes[call] = NULL;
+    f->size += size_of(k);
+}
+
 static void fold_unplace(struct record_fold *f, uint64_t id)
 {
     struct fold_kept *k = find_id(f, id);
@@ -171,6 +183,7 @@ static void fold_unplace(struct record_fold *f, uint64_t id)
     f->size -= strlen(k->placed);
     free(k->placed);
     k->placed = NULL;
+    fold_forget(f, id, RECORD_WORKLOAD_SUSPENDED);
 }
 
 /* Records a restored workload as if it had waited and then been placed. */
@@ -237,6 +250,8 @@ static void fold_take_decisions(struct record_fold *f, const struct mete_decisio
 {
     for (size_t i = 0; i < d->n_placements; i++)
         fold_place(f, &d->placements[i]);
+    for (size_t i = 0; i < d->n_resumes; i++)
+        fold_forget(f, d->resumes[i].workload, RECORD_WORKLOAD_SUSPENDED);
 }
 
 static void fold_take(struct record_fold *f, enum record_call call, const void *args,
@@ -284,6 +299,7 @@ static void fold_take(struct record_fold *f, enum record_call call, const void *
     case RECORD_WORKLOAD_HOLD:
     case RECORD_WORKLOAD_LABEL:
     case RECORD_WORKLOAD_UNRESERVED:
+    case RECORD_WORKLOAD_SUSPENDED:
         fold_take_workload(f, call, args, line);
         return;
     case RECORD_USAGE_ADD: /* recent usage begins anew */

@@ -237,12 +237,16 @@ static const struct record_field eviction_fields[] = {UINT(struct mete_eviction,
                                                       INT(struct mete_eviction, reason)};
 TYPE(eviction, struct mete_eviction, 24);
 
+static const struct record_field resume_fields[] = {UINT(struct mete_resume, workload)};
+TYPE(resume, struct mete_resume, 8);
+
 static const struct record_field decided_fields[] = {
     LIST(struct mete_decisions, placements, n_placements, &placement),
     LIST(struct mete_decisions, evictions, n_evictions, &eviction),
+    LIST(struct mete_decisions, resumes, n_resumes, &resume),
     BOOL(struct mete_decisions, is_cut),
 };
-TYPE(decided, struct mete_decisions, 40);
+TYPE(decided, struct mete_decisions, 56);
 
 /* The options without the recorder. */
 static const struct record_field options_fields[] = {
@@ -326,8 +330,10 @@ static const struct record_field evict_pair_fields[] = {UINT(struct mete_evict_p
 TYPE(evict_pair, struct mete_evict_pair, 8);
 
 static const struct record_field evict_rules_fields[] = {
-    LIST(struct mete_evict_rules, pairs, n_pairs, &evict_pair)};
-TYPE(evict_rules, struct mete_evict_rules, 16);
+    LIST(struct mete_evict_rules, pairs, n_pairs, &evict_pair),
+    UINT(struct mete_evict_rules, suspended),
+};
+TYPE(evict_rules, struct mete_evict_rules, 24);
 
 static const struct record_field reservation_fields[] = {
     TEXT(struct mete_reservation, name),
@@ -419,6 +425,7 @@ const char *const record_call_names[RECORD_CALLS] = {
     [RECORD_WORKLOAD_HOLD] = "workload_hold",
     [RECORD_WORKLOAD_LABEL] = "workload_label",
     [RECORD_WORKLOAD_UNRESERVED] = "workload_unreserved",
+    [RECORD_WORKLOAD_SUSPENDED] = "workload_suspended",
     [RECORD_CYCLE] = "cycle",
     [RECORD_DECIDED] = "decided",
 };
@@ -446,6 +453,7 @@ const struct record_type *const record_call_types[RECORD_CALLS] = {
     [RECORD_WORKLOAD_HOLD] = &hold,
     [RECORD_WORKLOAD_LABEL] = &label_set,
     [RECORD_WORKLOAD_UNRESERVED] = &unreserved,
+    [RECORD_WORKLOAD_SUSPENDED] = &id,
     [RECORD_CYCLE] = &cycle,
     [RECORD_DECIDED] = &decided,
 };

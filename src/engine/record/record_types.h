@@ -122,6 +122,7 @@ enum record_call {
     RECORD_WORKLOAD_HOLD,
     RECORD_WORKLOAD_LABEL,
     RECORD_WORKLOAD_UNRESERVED,
+    RECORD_WORKLOAD_SUSPENDED,
     RECORD_CYCLE,
     RECORD_DECIDED, /* the decisions of the cycle before it; no such line: no decisions */
     RECORD_CALLS

@@ -185,7 +185,7 @@ static const char *const flags[] = {"DenyOnLimit",
                                     "UsageFactorSafe",
                                     NULL};
 static const struct field flag_item = F_STRING(NULL, "A flag.", .values = flags);
-static const char *const preempt_modes[] = {"cluster", "cancel", "requeue", NULL};
+static const char *const preempt_modes[] = {"cluster", "cancel", "requeue", "suspend", NULL};
 
 static const struct field qos_spec_fields[] = {
     F_STRING("description", "The purpose.", .size_max = 4096),
@@ -193,7 +193,7 @@ static const struct field qos_spec_fields[] = {
     F_LIST("flags", &flag_item, "Flags, as in Slurm.", .items_max = LIST_MAX_ITEMS),
     F_LIST("preempt", &name_item, "Qualities of service whose jobs may be preempted.",
            .items_max = LIST_MAX_ITEMS),
-    F_STRING("preemptMode", "cluster, cancel or requeue.", .values = preempt_modes,
+    F_STRING("preemptMode", "cluster, cancel, requeue or suspend.", .values = preempt_modes,
              .fallback = "\"cluster\""),
     F_LIMIT("preemptExemptTime", "Seconds that a job runs before it may be preempted."),
     F_LIMIT("graceTime", "Seconds between the notice of a preemption and the end."),

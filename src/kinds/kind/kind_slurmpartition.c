@@ -14,7 +14,7 @@ enum {
 };
 
 static const char *const states[] = {"UP", "DOWN", "DRAIN", "INACTIVE", NULL};
-static const char *const preempt_modes[] = {"OFF", "CANCEL", "REQUEUE", NULL};
+static const char *const preempt_modes[] = {"OFF", "CANCEL", "REQUEUE", "SUSPEND", NULL};
 static const char *const sharing[] = {"NO", "EXCLUSIVE", NULL};
 
 #define F_NAMES(n, text)                   F_LIST(n, &string_item, text, .is_set_list = true, .items_max = NAMES_MAX)

@@ -66,7 +66,7 @@ const struct slurm_conf_key slurm_conf_globals[] = {
     KEY("MpiDefault", TEXT),
     KEY("OverTimeLimit", OVER),
     KEY("PreemptExemptTime", MINUTES),
-    KEY("PreemptMode", WORD, .words = "OFF,CANCEL,REQUEUE"),
+    KEY("PreemptMode", PREEMPT, .words = "OFF,CANCEL,REQUEUE,SUSPEND"),
     KEY("PreemptType", WORD, .words = "preempt/none,preempt/qos,preempt/partition_prio"),
     KEY("PriorityCalcPeriod", TEXT),
     KEY("PriorityDecayHalfLife", TEXT),
@@ -305,7 +305,7 @@ const struct slurm_conf_key slurm_conf_partition_keys[] = {
     KEY("Nodes", TEXT, .member = "nodes"),
     KEY("OverSubscribe", WORD, .member = "overSubscribe", .words = "NO,EXCLUSIVE"),
     KEY("OverTimeLimit", OVER, .member = "overTimeMinutes"),
-    KEY("PreemptMode", WORD, .member = "preemptMode", .words = "OFF,CANCEL,REQUEUE"),
+    KEY("PreemptMode", WORD, .member = "preemptMode", .words = "OFF,CANCEL,REQUEUE,SUSPEND"),
     KEY("PriorityJobFactor", COUNT, .member = "priorityJobFactor", .max = 65533),
     KEY("PriorityTier", COUNT, .member = "priorityTier", .max = 65533),
     KEY("QOS", TEXT, .member = "qos"),
@@ -509,6 +509,35 @@ static struct err *put_word(const struct slurm_conf_key *key, const char *value,
     return NULL;
 }
 
+/* Suspended jobs go on by GANG alone, as in Slurm; without a mode GANG is OFF. */
+static struct err *put_preempt(const struct slurm_conf_key *key, const char *value, json_t *to)
+{
+    AUTO_FREE char *mode = NULL;
+    AUTO_FREE char *text = NULL;
+    bool is_gang = false;
+    bool is_right = true;
+    struct str rest = str_of(value);
+
+    while (rest.at && is_right) {
+        struct str one = str_cut(&rest, ',');
+        AUTO_FREE char *word = mem_strndup(one.at, one.size);
+
+        if (strcasecmp(word, "GANG") == 0) {
+            is_gang = true;
+            continue;
+        }
+        is_right = !mode;
+        if (is_right)
+            mode = conf_word(key->words, word);
+        is_right = is_right && mode;
+    }
+    if (!is_right || (text_equal(mode, "SUSPEND") && !is_gang))
+        return conf_unfit(key, value, "OFF, CANCEL, REQUEUE or SUSPEND,GANG");
+    text = mem_format("%s%s", mode ? mode : "OFF", text_equal(mode, "SUSPEND") ? ",GANG" : "");
+    json_put_text(to, key->name, text);
+    return NULL;
+}
+
 static struct err *put_licenses(const struct slurm_conf_key *key, const char *value, json_t *to)
 {
     struct slurm_tres all = {0};
@@ -608,6 +637,8 @@ struct err *slurm_conf_value_read(const struct slurm_conf_key *key, const char *
             return conf_unfit(key, value, "a path from the root on");
         json_put_text(to, key->name, *value ? value : NULL);
         return NULL;
+    case CONF_PREEMPT:
+        return put_preempt(key, value, to);
     case CONF_EXITS:
         return put_exits(key, value, to);
     case CONF_LICENSES:

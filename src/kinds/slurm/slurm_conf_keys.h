@@ -20,6 +20,7 @@ enum slurm_conf_type {
     CONF_LICENSES, /* NAME:COUNT with commas */
     CONF_BILLING,  /* weights of TRES */
     CONF_PATH,     /* absolute */
+    CONF_PREEMPT,  /* a mode, with ",GANG" */
     CONF_EXITS,    /* exit codes and ranges with commas; kept as an index_set's text */
     CONF_WORD,     /* one of `words`; others are refused */
     CONF_IGNORED,

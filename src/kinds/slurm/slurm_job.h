@@ -87,6 +87,12 @@ enum {
  */
 #define SLURM_SUSPENDED_ANNOTATION "mete.dev/slurm-suspended"
 
+/*
+ * Annotation of a pod: why the scheduler has suspended it, so that others use its cpus. The pod is
+ * then to have the annotation above, with a STAMP. Only Mete's own processes write the two.
+ */
+#define SLURM_LENT_ANNOTATION "mete.dev/slurm-lent"
+
 /* Annotation of a pod: the nodes of its attempt, a hostlist, where the job wants neighbours. */
 #define SLURM_WINDOW_ANNOTATION "mete.dev/slurm-window"
 

@@ -21,7 +21,14 @@ struct preempt_site {
     bool is_by_qos;
 };
 
-/* "OFF", "CANCEL" or "REQUEUE", in any case. */
+static bool mode_is(const char *mode, const char *word)
+{
+    size_t size = strcspn(mode, ",");
+
+    return size == strlen(word) && strncasecmp(mode, word, size) == 0;
+}
+
+/* "OFF", "CANCEL", "REQUEUE" or "SUSPEND", in any case; that of the cluster may have ",GANG". */
 static const char *mode_of(const struct preempt_site *site, const char *name)
 {
     const char *cluster = json_text_filled(site->settings, "PreemptMode");
@@ -35,7 +42,7 @@ static bool may_preempt(const struct preempt_site *site, const char *by, const c
     const json_t *spec = json_object_get(site->specs, by);
     const json_t *other = json_object_get(site->specs, victim);
 
-    if (strcasecmp(mode_of(site, victim), "OFF") == 0)
+    if (mode_is(mode_of(site, victim), "OFF"))
         return false;
     if (site->is_by_qos)
         return json_has_text(json_object_get(spec, "preempt"), victim);
@@ -64,7 +71,8 @@ static json_t *class_new(const struct preempt_site *site, const char *name, size
     json_put_int(class, "exemptSeconds", exempt_seconds(site, spec));
     json_put_int(class, "graceSeconds",
                  json_int(spec, site->is_by_qos ? "graceTime" : "graceTimeSeconds", 0));
-    json_put_bool(class, "cancels", strcasecmp(mode_of(site, name), "CANCEL") == 0);
+    json_put_bool(class, "cancels", mode_is(mode_of(site, name), "CANCEL"));
+    json_put_bool(class, "suspends", mode_is(mode_of(site, name), "SUSPEND"));
     return class;
 }
 

@@ -12,7 +12,8 @@
 
 /*
  * The rules as data: {"by": "qos" or "partition", "classes": {NAME: {"class": number from 1,
- * "victims": [numbers], "exemptSeconds", "graceSeconds", "cancels": bool}}}. QOS and partitions
+ * "victims": [numbers], "exemptSeconds", "graceSeconds", "cancels": bool,
+ * "suspends": bool}}}. QOS and partitions
  * that neither preempt nor are preempted are left out. `settings`: of the SlurmConfig; `qoses`,
  * `partitions`: the specs by name. `*ret_left`: classes beyond the engine's number, left out. NULL:
  * nothing is preempted; else a new reference.

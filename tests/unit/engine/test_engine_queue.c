@@ -356,10 +356,10 @@ static void a_class_evicts_in_any_queue_and_no_class_evicts_itself(void **state)
     NODE(.name = "b", .gpus = 1);
     QUEUE("x", 9, ALL, ALL, .within = METE_PREEMPT_LOWER_PRIORITY);
     QUEUE("y", 9, ALL, ALL);
-    OK(mete_evict_rules_set(engine, &(struct mete_evict_rules){pairs, 2}));
-    assert_int_equal(mete_evict_rules_set(engine, &(struct mete_evict_rules){loop, 3}),
+    OK(mete_evict_rules_set(engine, &(struct mete_evict_rules){pairs, 2, 0}));
+    assert_int_equal(mete_evict_rules_set(engine, &(struct mete_evict_rules){loop, 3, 0}),
                      METE_INVALID);
-    assert_int_equal(mete_evict_rules_set(engine, &(struct mete_evict_rules){wrong, 1}),
+    assert_int_equal(mete_evict_rules_set(engine, &(struct mete_evict_rules){wrong, 1, 0}),
                      METE_INVALID);
     JOB(.id = 1, .gpus = 1, .queue = "y", .is_preemptible = true, .evict_class = 1, .priority = 9);
     JOB(.id = 2, .gpus = 1, .queue = "x", .is_preemptible = true, .evict_class = 2);

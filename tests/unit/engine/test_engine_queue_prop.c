@@ -50,6 +50,9 @@ struct model_job {
     bool is_held;
     uint64_t evicted_by;
     bool is_moved;
+    bool is_suspending; /* evicted, but it stays placed */
+    bool is_suspended;
+    int nodes[3]; /* of its pods, when placed */
     int64_t started_s;
 };
 
@@ -60,6 +63,7 @@ struct model {
     bool has_holds;
     struct prop classes; /* draws the classes of jobs */
     bool has_classes;
+    bool suspends; /* jobs of the classes 1 and 2 are suspended, and cpus are scarce */
     uint64_t seed;
     uint64_t hash; /* of all decisions */
     int64_t now_s;
@@ -141,7 +145,52 @@ static void take_placement(struct model *m, const struct mete_placement *p)
     note(m, p->workload);
     for (size_t i = 0; i < p->n_pods; i++)
         note(m, (uint64_t)(p->pods[i].node[1] - '0') << 8 | p->pods[i].n_gpus);
+    for (size_t i = 0; i < p->n_pods; i++)
+        job->nodes[i] = p->pods[i].node[1] - '0';
     check_start(m, job);
+}
+
+/* The cpus of the jobs on the node that run, or of all; with `class` only of those that such a job
+ * may suspend. */
+static int64_t cpus_on(const struct model *m, int node, bool with_suspended, uint32_t class)
+{
+    int64_t sum = 0;
+
+    for (int id = 1; id <= JOBS; id++) {
+        const struct model_job *job = &m->jobs[id];
+        uint32_t pods = job->spec.pods ? job->spec.pods : 1;
+
+        if (!job->is_placed || (job->is_suspended && !with_suspended) ||
+            (class > 0 && job->spec.evict_class >= class))
+            continue;
+        for (uint32_t i = 0; i < pods; i++)
+            sum += job->nodes[i] == node ? job->spec.cpu : 0;
+    }
+    return sum;
+}
+
+enum {
+    SCARCE_CPU = 8000
+};
+
+/* Running jobs never use more cpus than there are, and jobs of no class never those of a suspended
+ * one. */
+static void check_cpus(const struct model *m)
+{
+    for (int node = 0; m->suspends && node < NODES; node++) {
+        int64_t without = 0;
+
+        CHECK(m, cpus_on(m, node, false, 0) <= SCARCE_CPU);
+        for (int id = 1; id <= JOBS; id++) {
+            const struct model_job *job = &m->jobs[id];
+
+            for (uint32_t i = 0; job->is_placed && i < (job->spec.pods ? job->spec.pods : 1); i++)
+                if (job->nodes[i] == node && (job->spec.evict_class == 0 || job->is_suspended) &&
+                    job->spec.evict_class < 2)
+                    without += job->spec.cpu;
+        }
+        CHECK(m, without <= SCARCE_CPU); /* class 1 does not borrow either */
+    }
 }
 
 /* The gpus of the queue's preemptors, which wait for their victims. */
@@ -188,7 +237,11 @@ static void take_eviction(struct model *m, const struct mete_eviction *d)
     CHECK(m, victim->is_placed && !victim->is_evicted && victim->spec.is_preemptible);
     CHECK(m, m->now_s >= victim->started_s + min_s);
     victim->is_moved = d->reason == METE_EVICTED_MOVE;
-    if (d->reason == METE_EVICTED_MOVE) {
+    victim->is_suspending = d->reason == METE_EVICTED_SUSPEND;
+    if (victim->is_suspending) {
+        CHECK(m, m->suspends && !victim->is_suspended && victim->spec.evict_class < 3);
+        CHECK(m, may_evict_class(by->spec.evict_class, victim->spec.evict_class));
+    } else if (d->reason == METE_EVICTED_MOVE) {
         CHECK(m, m->moves && victim->spec.priority <= by->spec.priority);
     } else if (d->reason == METE_EVICTED_CLASS) {
         CHECK(m, may_evict_class(by->spec.evict_class, victim->spec.evict_class));
@@ -221,6 +274,14 @@ static void run_cycle(struct model *m, bool may_cut)
             take_placement(m, &d.placements[k]);
         for (size_t k = 0; k < d.n_evictions; k++)
             take_eviction(m, &d.evictions[k]);
+        for (size_t k = 0; k < d.n_resumes; k++) {
+            struct model_job *job = &m->jobs[d.resumes[k].workload];
+
+            CHECK(m, job->is_placed && job->is_suspended);
+            job->is_suspended = false;
+            note(m, d.resumes[k].workload << 8 | 1);
+        }
+        check_cpus(m);
     }
 }
 
@@ -280,6 +341,7 @@ static void put_node(struct model *m, int i)
                                      .name = node_names[i],
                                      .gpus = 2 + (unsigned)i * 2,
                                      .model = i == 1 ? "t4" : "h100",
+                                     .cpu = m->suspends ? SCARCE_CPU : 0,
                                      .is_cordoned = prop_chance(&m->prop, 10),
                                  }) == METE_OK);
 }
@@ -304,6 +366,10 @@ static void put_job(struct model *m, uint64_t id)
         .min_run_s = prop_chance(&m->prop, 20) ? (int64_t)prop_below(&m->prop, 10) : 0,
         .limit_s = prop_chance(&m->prop, 20) ? 1 + (int64_t)prop_below(&m->prop, 20) : 0,
     };
+    if (m->suspends) {
+        job->spec.cpu = 1000 + 1000 * (int64_t)prop_below(&m->classes, 8);
+        job->spec.gpus = job->spec.gpus > 1 ? 0 : job->spec.gpus;
+    }
     job->spec.evict_class = m->has_classes ? (uint32_t)prop_below(&m->classes, 4) : 0;
     CHECK(m, add_job(m->engine, job->spec) == METE_OK);
 }
@@ -314,8 +380,17 @@ static void remove_job(struct model *m, uint64_t id)
     m->jobs[id] = (struct model_job){0};
 }
 
+/* The caller carries an eviction out. */
 static void unplace(struct model *m, uint64_t id)
 {
+    if (m->jobs[id].is_suspending) {
+        CHECK(m, mete_workload_suspended(m->engine, id) == METE_OK);
+        m->jobs[id].is_suspended = true;
+        m->jobs[id].is_suspending = false;
+        m->jobs[id].is_evicted = false;
+        m->jobs[id].evicted_by = 0;
+        return;
+    }
     CHECK(m, mete_workload_unplace(m->engine, id) == METE_OK);
     m->jobs[id].is_placed = false;
     m->jobs[id].is_evicted = false;
@@ -534,18 +609,43 @@ static void check_line(struct model *m)
 enum seed_kind {
     PLAIN,
     WITH_HOLDS,
-    WITH_CLASSES
+    WITH_CLASSES,
+    WITH_SUSPENSIONS
 };
+
+static size_t count_suspended(const struct model *m)
+{
+    size_t n = 0;
+
+    for (uint64_t id = 1; id <= JOBS; id++)
+        n += m->jobs[id].is_suspended;
+    return n;
+}
+
+/* Each time that all jobs but the suspended ones have ended, some of these go on. */
+static void go_on_in_the_end(struct model *m)
+{
+    for (size_t n = count_suspended(m); n > 0;) {
+        for (uint64_t id = 1; id <= JOBS; id++)
+            if (m->jobs[id].is_there && !m->jobs[id].is_suspended)
+                remove_job(m, id);
+        come_to_rest(m);
+        CHECK(m, count_suspended(m) < n);
+        n = count_suspended(m);
+    }
+}
 
 static uint64_t run_seed(uint64_t seed, enum seed_kind kind)
 {
-    const struct mete_evict_rules rules = {class_pairs, COUNT(class_pairs)};
+    const struct mete_evict_rules rules = {class_pairs, COUNT(class_pairs),
+                                           kind == WITH_SUSPENSIONS ? 1U << 1 | 1U << 2 : 0};
     struct model m = {.seed = seed,
                       .prop = {seed},
                       .holds = {seed + 1},
                       .has_holds = kind == WITH_HOLDS,
                       .classes = {seed + 2},
-                      .has_classes = kind == WITH_CLASSES,
+                      .has_classes = kind >= WITH_CLASSES,
+                      .suspends = kind == WITH_SUSPENSIONS,
                       .hash = 1,
                       .now_s = 100};
     const struct mete_options options = {.reserve_depth = 1 + (uint32_t)(seed % 3)};
@@ -582,7 +682,10 @@ static uint64_t run_seed(uint64_t seed, enum seed_kind kind)
     }
     come_to_rest(&m);
     check_undo(&m);
-    check_line(&m);
+    if (m.suspends)
+        go_on_in_the_end(&m);
+    else
+        check_line(&m);
     check_all(&m);
     mete_engine_free(m.engine);
     return m.hash;
@@ -613,6 +716,15 @@ static void evicts_by_class_and_comes_to_rest(void **state)
     (void)state;
     for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
         (void)run_seed(seed, WITH_CLASSES);
+}
+
+static void suspends_lends_and_lets_go_on(void **state)
+{
+    struct prop_seeds seeds = prop_seeds(1000);
+
+    (void)state;
+    for (uint64_t seed = seeds.first; seed < seeds.end; seed++)
+        (void)run_seed(seed, WITH_SUSPENSIONS);
 }
 
 static void decides_the_same_everywhere(void **state)
@@ -687,6 +799,7 @@ int main(void)
         cmocka_unit_test(passes_no_limit_and_comes_to_rest),
         cmocka_unit_test(starts_nothing_that_is_held),
         cmocka_unit_test(evicts_by_class_and_comes_to_rest),
+        cmocka_unit_test(suspends_lends_and_lets_go_on),
         cmocka_unit_test(an_entitled_queue_gets_its_quota),
         cmocka_unit_test(decides_the_same_everywhere),
     };

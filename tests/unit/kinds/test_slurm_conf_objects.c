@@ -89,6 +89,10 @@ static void nodes_and_settings_are_the_config(void **state)
     assert_made("NodeName=n Gres=gpu:a100:8,nic:lustre:no_consume:4G,shard:2", "config",
                 "{\"settings\":{},\"nodes\":[{\"gres\":\"gpu:a100:8,shard:2\",\"names\":"
                 "\"n\"}]}");
+    assert_made("RequeueExit=9,3-5,4\nPreemptMode=gang,suspend", "config",
+                "{\"settings\":{\"RequeueExit\":\"3-5,9\",\"PreemptMode\":\"SUSPEND,GANG\"}}");
+    assert_made("PreemptMode=CANCEL,GANG", "config", "{\"settings\":{\"PreemptMode\":\"CANCEL\"}}");
+    assert_made("PreemptMode=GANG", "config", "{\"settings\":{\"PreemptMode\":\"OFF\"}}");
     assert_made("UsePAM=1\nUsePAM=0\nPartitionName=p LLN=YES OverSubscribe=FORCE:4", "notes",
                 "[{\"where\":\"/s.conf:1\",\"key\":\"UsePAM\",\"why\":\"Mete starts and contains "
                 "processes by its own means\"},{\"where\":\"/s.conf:3\",\"key\":\"LLN\",\"why\":"
@@ -114,6 +118,13 @@ static void says_what_would_be_right(void **state)
                  "/s.conf:2: PartitionName=p: the partition is there twice");
     assert_wrong("PartitionName=p MaxTime=10 DefaultTime=20",
                  "/s.conf:1: DefaultTime is greater than MaxTime");
+    assert_wrong("RequeueExit=7-3",
+                 "/s.conf:1: RequeueExit=7-3: want exit codes from 0 to 255, as in 1,5-10");
+    assert_wrong("PreemptMode=SUSPEND",
+                 "/s.conf:1: PreemptMode=SUSPEND: want OFF, CANCEL, REQUEUE or SUSPEND,GANG");
+    assert_wrong(
+        "PreemptMode=CANCEL,REQUEUE",
+        "/s.conf:1: PreemptMode=CANCEL,REQUEUE: want OFF, CANCEL, REQUEUE or SUSPEND,GANG");
     assert_wrong("PrivateData=jobs,usage",
                  "/s.conf:1: PrivateData=jobs,usage restricts and is not implemented: want leave "
                  "it out: a namespace for each group of users hides jobs from others "

@@ -236,7 +236,8 @@ static void reads_what_is_enforced(void **state)
     }
 }
 
-/* "BY VICTIM..." of each class, in the order of their names; a class that cancels ends in '!'. */
+/* "BY VICTIM..." of each class, in the order of their names; a class that cancels ends in '!', one
+ * that is suspended in '~'. */
 static char *rules_text(const json_t *rules)
 {
     struct buf out = {0};
@@ -250,6 +251,7 @@ static char *rules_text(const json_t *rules)
         for (size_t i = 0; i < json_array_size(victims); i++)
             buf_printf(&out, " %lld", json_integer_value(json_array_get(victims, i)));
         buf_add_text(&out, json_bool(class, "cancels", false) ? "!" : "");
+        buf_add_text(&out, json_bool(class, "suspends", false) ? "~" : "");
     }
     return out.size > 0 ? buf_steal(&out) : mem_strdup("");
 }
@@ -273,6 +275,10 @@ static void says_who_preempts_whom(void **state)
         {"{\"PreemptType\":\"preempt/partition_prio\",\"PreemptMode\":\"REQUEUE\"}",
          "a 2 3 4, b 3 4, c!, d"},
         {"{\"PreemptType\":\"preempt/partition_prio\"}", "a 3, b 3, c!"},
+        {"{\"PreemptType\":\"preempt/partition_prio\",\"PreemptMode\":\"SUSPEND,GANG\"}",
+         "a 2 3 4, b 3 4~, c!, d~"},
+        {"{\"PreemptType\":\"preempt/qos\",\"PreemptMode\":\"suspend,gang\"}",
+         "high 2 3~, low!, normal~"},
     };
     AUTO(json_freep) json_t *of_qos = parse(qoses);
     AUTO(json_freep) json_t *of_partitions = parse(partitions);

@@ -169,7 +169,8 @@ static inline enum mete_result restore_job(struct mete_engine *e, struct job_spe
     return mete_workload_restore(e, job_parts(s, &parts), &placement);
 }
 
-/* Runs a cycle and writes its decisions: "1:a(0,1) 2:b 3 for 4" (3 is evicted for 4). */
+/* Runs a cycle and writes its decisions: "1:a(0,1) 2:b 3 for 4" (3 is evicted for 4) "5 goes on".
+ */
 static inline const char *cycle_text(struct mete_engine *e, int64_t now_s, char *text, size_t size)
 {
     struct mete_decisions d;
@@ -193,5 +194,8 @@ static inline const char *cycle_text(struct mete_engine *e, int64_t now_s, char 
     for (size_t i = 0; i < d.n_evictions && used + 1 < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%u for %u", used ? " " : "",
                                  (unsigned)d.evictions[i].workload, (unsigned)d.evictions[i].by);
+    for (size_t i = 0; i < d.n_resumes && used + 1 < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%u goes on", used ? " " : "",
+                                 (unsigned)d.resumes[i].workload);
     return text;
 }
