@@ -27,6 +27,9 @@ spec:
     - {name: Color, type: string, jsonPath: .spec.color}
     - {name: Replicas, type: integer, jsonPath: .spec.replicas}
     - {name: Ready, type: string, jsonPath: '.status.conditions[?(@.type=="Ready")].status'}
+    - {name: Last, type: string, priority: 1, jsonPath: '.spec.parts[-1:].id'}
+    - {name: Second, type: string, priority: 1, jsonPath: '.spec.parts[1:9:2].id'}
+    - {name: Heavy, type: number, priority: 1, jsonPath: '.spec.parts[::2].weight'}
     - {name: Age, type: date, jsonPath: .metadata.creationTimestamp}
     schema:
       openAPIV3Schema:
@@ -104,6 +107,7 @@ def objects_are_checked_shaped_and_shown(m):
     equal(head.split(), ["NAME", "COLOR", "REPLICAS", "READY", "AGE"])
     equal(row.split()[:3], ["one", "red", "2"])
     check("Widget" in m.ok("describe", "widget", "one"))
+    columns_show_parts_of_lists(m)
     r = m.kubectl("apply", "-f", "-", stdin=widget("two", colour="blue"))
     check(r.code == 1 and 'unknown field "spec.colour"' in r.err, r)
     refused = m.kubectl("apply", "-f", "-", stdin=widget("two", color="blue", replicas=11, name="LONG",
@@ -128,6 +132,15 @@ def objects_are_checked_shaped_and_shown(m):
     m.ok("patch", "widget", "two", "--type=json", "-p", '[{"op":"remove","path":"/spec/port"}]')
     r = m.kubectl("patch", "widget", "two", "--type=strategic", "-p", "{}")
     check(r.code == 1, r)
+
+
+def columns_show_parts_of_lists(m):
+    """As at a kube-apiserver: the first value of a slice, and none where a bound is outside of the list."""
+    for name, parts, want in (("of-one", "a", ["a", None, 0]), ("of-nine", "abcdefghi", ["i", "b", 0]), ("of-none", "", [None] * 3)):
+        m.ok("apply", "-f", "-", stdin=widget(name, parts=[{"id": p, "weight": i} for i, p in enumerate(parts)]))
+        table = m.read(f"/apis/shop.example.com/v1/namespaces/default/widgets/{name}", "application/json;as=Table;v=v1;g=meta.k8s.io")
+        equal(table["rows"][0]["cells"][4:7], want, name)
+        m.ok("delete", "widget", name)
 
 
 def discovery_and_explain_know_the_kind(m):

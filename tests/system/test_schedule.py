@@ -98,6 +98,8 @@ def test_every_door_makes_gangs():
     with Mete("emulated:8xH100") as m:
         jobs = Jobs(m)
         group(m, "v", 2, "scheduling.volcano.sh/v1beta1")
+        wait(lambda: m.object("podgroups.scheduling.volcano.sh", "v").get("status", {}).get("phase") == "Inqueue",
+             "Volcano's controllers may make its pods")
         group(m, "n", 2, "scheduling.k8s.io/v1beta1")
         group(m, "o", 2, "scheduling.k8s.io/v1alpha1")
         equal(m.object("podgroups.v1alpha1.scheduling.k8s.io", "o")["spec"], {"minMember": 2})

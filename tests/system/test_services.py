@@ -100,6 +100,8 @@ def the_api_is_a_service(m):
         t.sendall(b"GET /version HTTP/1.0\r\n\r\n")
         check(t.recv(100).startswith(b"HTTP/1."), "the API answers")
     wait_sh(m, "client", "busybox nslookup kubernetes.default.svc.cluster.local", lambda out: "10.96.0.1" in out, "the API's name")
+    r = sh(m, "client", "busybox nslookup plain.")
+    check("NXDOMAIN" in r.out + r.err, "a name without a dot goes to no other server", r)
 
 
 def host_ports_lead_to_pods(m):

@@ -70,6 +70,7 @@ static void put_coscheduling(struct scheduler *s, struct sched_group *g, const s
     json_put_int(status, "failed", c->failed);
 }
 
+/* A group without pods is Inqueue, too: Volcano's controllers make no pods while it is Pending. */
 static const char *volcano_phase(const struct counts *c)
 {
     if (c->pods > 0 && c->succeeded + c->failed == c->pods && c->succeeded >= c->min)
@@ -78,7 +79,7 @@ static const char *volcano_phase(const struct counts *c)
         return "Running";
     if (c->placed > 0)
         return "Unknown";
-    return c->pods >= c->min && c->pods > 0 ? "Inqueue" : "Pending";
+    return "Inqueue";
 }
 
 static void put_volcano(struct scheduler *s, struct sched_group *g, const struct counts *c,

@@ -16,14 +16,22 @@ enum {
 enum step_type {
     STEP_NAME,
     STEP_INDEX,
+    STEP_SLICE,
     STEP_ALL,
     STEP_FILTER /* items whose value at `below` is, or is not, `value` */
+};
+
+/* A number of "[begin:end:stride]" that may be left out. */
+struct path_bound {
+    bool is_there;
+    int64_t at;
 };
 
 struct step {
     enum step_type type;
     char *name;
     int64_t index;
+    struct path_bound slice[3];
     struct custom_path *below;
     json_t *value; /* NULL: the value is there */
     bool is_not;
@@ -152,13 +160,44 @@ static struct err *parse_filter(struct path_reader *r)
     return NULL;
 }
 
+static struct err *parse_number(struct path_reader *r, int64_t *ret)
+{
+    const char *begin = r->at;
+    AUTO(err_freep) struct err *e = NULL;
+
+    while (*r->at == '-' || isdigit((unsigned char)*r->at))
+        r->at++;
+    e = num_parse_int64((struct str){begin, (size_t)(r->at - begin)}, INT32_MIN, INT32_MAX, ret);
+    return e ? path_fault(r, "want an index, a slice, \"*\", a quoted name or a filter") : NULL;
+}
+
+/* "2", or "begin:end" or "begin:end:stride" with any of the numbers left out. */
+static struct err *parse_index(struct path_reader *r)
+{
+    struct step step = {.type = STEP_INDEX};
+    size_t n = 0;
+
+    for (;; n++) {
+        if (*r->at != ':' && !(n > 0 && *r->at == ']')) {
+            TRY(parse_number(r, &step.slice[n].at));
+            step.slice[n].is_there = true;
+        }
+        if (n == 2 && step.slice[2].at < 0)
+            return path_fault(r, "want a stride above 0");
+        if (n == 2 || *r->at != ':')
+            break;
+        r->at++;
+        step.type = STEP_SLICE;
+    }
+    step.index = step.slice[0].at;
+    vec_add(&r->path->steps, step);
+    return NULL;
+}
+
 /* Behind "[". */
 static struct err *parse_bracket(struct path_reader *r, bool has_filters)
 {
     AUTO(buf_done) struct buf name = {.cap = TEXT_MAX + 1};
-    struct step step = {.type = STEP_INDEX};
-    const char *begin = r->at;
-    AUTO(err_freep) struct err *e = NULL;
 
     if (has_filters && strncmp(r->at, "?(", 2) == 0) {
         r->at += 2;
@@ -173,13 +212,7 @@ static struct err *parse_bracket(struct path_reader *r, bool has_filters)
         r->at++;
         vec_add(&r->path->steps, (struct step){.type = STEP_ALL});
     } else {
-        while (*r->at == '-' || isdigit((unsigned char)*r->at))
-            r->at++;
-        e = num_parse_int64((struct str){begin, (size_t)(r->at - begin)}, INT32_MIN, INT32_MAX,
-                            &step.index);
-        if (e)
-            return path_fault(r, "want an index, \"*\", a quoted name or a filter");
-        vec_add(&r->path->steps, step);
+        TRY(parse_index(r));
     }
     if (*r->at != ']')
         return path_fault(r, "want \"]\"");
@@ -248,7 +281,30 @@ bool custom_path_is_plain(const struct custom_path *p)
 
 /* ---- the walk ---- */
 
+/* As kubectl: a bound outside of the list, and a stride of 0, give nothing. */
+static bool slice_bounds(const struct path_bound slice[3], int64_t n, int64_t ret[3])
+{
+    ret[0] = slice[0].at + (slice[0].at < 0 ? n : 0);
+    ret[1] = slice[1].is_there ? slice[1].at + (slice[1].at < 0 ? n : 0) : n;
+    ret[2] = slice[2].is_there ? slice[2].at : 1;
+    return ret[0] >= 0 && ret[0] < ret[1] && ret[1] <= n && ret[2] > 0;
+}
+
 /* Recursive along the steps; of several values the first one. */
+static json_t *find(const struct custom_path *p, size_t i, json_t *at);
+
+static json_t *find_in_slice(const struct custom_path *p, size_t i, json_t *at)
+{
+    int64_t bounds[3];
+    json_t *found = NULL;
+
+    if (!slice_bounds(p->steps.at[i].slice, (int64_t)json_array_size(at), bounds))
+        return NULL;
+    for (int64_t j = bounds[0]; j < bounds[1] && !found; j += bounds[2])
+        found = find(p, i + 1, json_array_get(at, (size_t)j));
+    return found;
+}
+
 static json_t *find(const struct custom_path *p, size_t i, json_t *at)
 {
     const struct step *step;
@@ -267,6 +323,8 @@ static json_t *find(const struct custom_path *p, size_t i, json_t *at)
         return find(
             p, i + 1,
             json_array_get(at, step->index < 0 ? n - (size_t)-step->index : (size_t)step->index));
+    case STEP_SLICE:
+        return find_in_slice(p, i, at);
     case STEP_ALL:
         for (size_t j = 0; j < n && !found; j++)
             found = find(p, i + 1, json_array_get(at, j));

@@ -2,7 +2,8 @@
  * custom_path.h - JSONPaths of definitions: printer columns, scale, selectable fields
  *
  * The part of kubectl's JSONPath that begins with a dot: names (also ['quoted'], with \. escaped),
- * indexes (negative ones count from the end), [*], and filters [?(@.type=="Ready")] with == and !=.
+ * indexes and slices such as [0:2], [-1:] and [::2] (negative numbers count from the end), [*], and
+ * filters [?(@.type=="Ready")] with == and !=.
  */
 #pragma once
 

@@ -58,6 +58,7 @@ static struct err *dns_start(struct dns *d)
                                 listen,
                                 "--bind-interfaces",
                                 "--local=/" CLUSTER_DOMAIN "/",
+                                "--domain-needed",
                                 "--bogus-priv",
                                 "--local-ttl=5",
                                 "--cache-size=1000",

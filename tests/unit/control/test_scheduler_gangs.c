@@ -391,7 +391,7 @@ static void a_group_tells_what_has_become_of_it(void **state)
     static const char *const phases[DOORS][4] = {
         {0},
         {"Pending", "Scheduling", "Running", "Finished"},
-        {"Pending", "Inqueue", "Running", "Completed"},
+        {"Inqueue", "Inqueue", "Running", "Completed"},
     };
 
     (void)state;
