@@ -68,7 +68,8 @@ struct node {
     struct pinger *pinger;
     struct net_services *services; /* with `nets` */
     char dns_server[IP4_TEXT_SIZE];
-    struct pod_nets *nets; /* NULL: pods use the machine's network */
+    char api_host[IP4_TEXT_SIZE]; /* in the pod network */
+    struct pod_nets *nets;        /* NULL: pods use the machine's network */
     struct rotation *rotation;
     struct cdi_writer *cdi; /* NULL: no file is asked for */
     struct pods *pods;
@@ -466,6 +467,9 @@ static struct err *begin_nets(struct node *n, struct pods_options *po)
     po->nets = n->nets;
     ip4_format(service_address_of_dns(n->o.service_network), n->dns_server);
     po->dns_server = n->dns_server;
+    ip4_format(service_address_of_api(n->o.service_network), n->api_host);
+    po->api_host = n->api_host;
+    po->api_port = API_SERVICE_PORT;
     TRY(begin_services(n));
     po->services = n->services;
     return NULL;
@@ -838,6 +842,8 @@ static struct err *node_begin(struct node *n)
 {
     struct pods_options po = {.loop = n->o.loop,
                               .client = n->o.client,
+                              .api_host = n->o.api_host,
+                              .api_port = n->o.api_port,
                               .node = n->name,
                               .dir = n->dir,
                               .host = &n->host,

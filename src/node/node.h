@@ -37,6 +37,8 @@ struct node_options {
     bool is_fenced;             /* without its lease, ends its pods (kinds/node_lease.h) */
     struct ip4_net pod_network; /* each pod gets an address; {0}: pods use the machine's network */
     struct ip4_net service_network;
+    const char *api_host; /* of the API, for pods without a pod network; NULL: not known */
+    unsigned api_port;
     int64_t cpus;          /* that the node offers; 0: those of the machine */
     const char *cdi_file;  /* to be kept up to date; NULL: none */
     const char *runtime;   /* "auto", "crun" or "runc"; NULL: auto */

@@ -1,9 +1,12 @@
 """Every field of a manifest: refusals name the field, fields without effect give warnings, and the effects of others
 show in the container. The lists come from the server's own description of its kinds."""
 
+import contextlib
+import http.client
 import json
 import os
 import re
+import ssl
 
 import image_kit
 from door import PODS, Door
@@ -188,6 +191,58 @@ def the_api_answers_its_token(m):
     equal(who["username"], "system:serviceaccount:default:robot")
     equal(who["extra"]["authentication.kubernetes.io/pod-name"], ["asks"])
     equal(who["uid"], m.object("serviceaccount", "robot")["metadata"]["uid"])
+
+
+ACCOUNT = """
+cd /var/run/secrets/kubernetes.io/serviceaccount 2>/dev/null || echo none
+echo $(cat namespace 2>/dev/null) $(cat token 2>/dev/null)
+grep -c BEGIN ca.crt 2>/dev/null
+env | grep ^KUBERNETES_ | sort
+echo end
+[ ! -e token ] || exec sleep 1000
+"""
+
+
+def test_pods_of_images_have_their_accounts_token():
+    """As in Kubernetes, the account default, too, which may ask for nothing but its own identity."""
+    with Mete(gpus="none") as m:
+        image_kit.write(archive := os.path.join(m.dir, "box.tar"), image_kit.Image([image_kit.base_layer()]).layout())
+        equal(m.mete("image", "import", archive, "box:1").code, 0)
+        m.ok("create", "serviceaccount", "quiet")
+        m.ok("patch", "serviceaccount", "quiet", "-p", '{"automountServiceAccountToken":false}')
+        host, port = re.search(r"server: https://([0-9.]+):([0-9]+)", m.ok("config", "view", "--raw")).groups()
+        tcp = f"KUBERNETES_PORT_{port}_TCP"
+        api = sorted([f"KUBERNETES_SERVICE_HOST={host}", f"KUBERNETES_SERVICE_PORT={port}", f"KUBERNETES_SERVICE_PORT_HTTPS={port}",
+                      f"KUBERNETES_PORT=tcp://{host}:{port}", f"{tcp}=tcp://{host}:{port}", f"{tcp}_PROTO=tcp", f"{tcp}_PORT={port}",
+                      f"{tcp}_ADDR={host}"])
+        c = {"name": "main", "image": "box:1", "imagePullPolicy": "Never", "command": ["sh", "-c", ACCOUNT]}
+        for name, spec, has_token in (("default", {}, True), ("no", {"automountServiceAccountToken": False}, False),
+                                      ("quiet", {"serviceAccountName": "quiet"}, False)):
+            m.ok("apply", "-f", "-", stdin=pod(name, "", containers=[c], **spec))
+            wait(lambda: "end\n" in m.kubectl("logs", name).out, f"{name} has said all")
+            said = m.ok("logs", name).splitlines()[:-1]
+            if has_token:
+                ns, token = said.pop(0).split()
+                equal((ns, said.pop(0)), ("default", "1"))
+            else:
+                equal([said.pop(0), said.pop(0)], ["none", ""])
+            equal(said, api, name)
+        equal(m.object("pod", "default")["spec"]["containers"][0].get("env"), None)
+        m.ok("apply", "-f", "-", stdin=pod("host", ACCOUNT))
+        m.wait_phase("host", "Succeeded")
+        equal(m.ok("logs", "host").split(), ["none", "end"])
+        nothing_is_allowed_to_it(m, host, port, token)
+
+
+def nothing_is_allowed_to_it(m, host, port, token):
+    tls = ssl.create_default_context(cafile=os.path.join(m.data, "server/pki/ca.crt"))
+    c = http.client.HTTPSConnection(host, int(port), context=tls, timeout=30)
+    with contextlib.closing(c):
+        for path in ("/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/secrets"):
+            c.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+            answer = c.getresponse()
+            text = answer.read()
+            equal((answer.status, b"system:serviceaccount:default:default" in text), (403, True), path, text)
 
 
 # ---- Jobs ----

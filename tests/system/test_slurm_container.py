@@ -126,6 +126,9 @@ def a_container_has_the_home_and_no_more_rights(u):
                    "--wrap=touch /tmp/x || echo closed $OWN")
     u.end(job, "COMPLETED")
     equal(u.read("ro.out"), "closed of the shell\n")
+    job = u.submit("-o", "token.out", "--wrap=ls /var/run/secrets 2>&1; env | grep -c ^KUBERNETES_")
+    u.end(job, "FAILED")
+    check(u.read("token.out").endswith("No such file or directory\n0\n"), u.read("token.out"))
 
 
 def shares_of_a_gpu_are_given(u):

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/loop_linux.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/stamp.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -49,6 +50,8 @@ struct hands {
     char *driver_root;
     struct ip4_net pod_network; /* {0}: off */
     struct ip4_net service_network;
+    char *api_host; /* NULL: not known */
+    unsigned api_port;
     int64_t cpus; /* 0: those of the machine */
     const char *cdi_file;
     char *machine; /* file of the emulated machine; NULL: the gpus are real */
@@ -93,6 +96,7 @@ static void hands_done(struct hands *h)
     free(h->machine);
     free(h->share_library_dir);
     free(h->token);
+    free(h->api_host);
 }
 
 static void on_node_ready(void *arg)
@@ -128,6 +132,8 @@ static void begin_node(struct hands *h)
         .cpus = h->cpus,
         .pod_network = h->pod_network,
         .service_network = h->service_network,
+        .api_host = h->api_host,
+        .api_port = h->api_port,
         .cdi_file = h->cdi_file[0] ? h->cdi_file : NULL,
         .log_max_bytes = h->log_limits.max_bytes,
         .log_max_files = (size_t)h->log_limits.max_files,
@@ -377,8 +383,33 @@ static struct err *watch_gpus(struct hands *h, const struct cli *c)
     return NULL;
 }
 
+/* "https://HOST", with a port or without, HOST perhaps in brackets. */
+static struct err *read_api(struct hands *h, const char *url)
+{
+    const char *at = url ? strstr(url, "://") : NULL;
+    const char *end = NULL;
+    int64_t port = 443;
+
+    if (!at)
+        return NULL;
+    at += 3;
+    if (*at == '[') {
+        end = strchr(++at, ']');
+        if (!end)
+            return err_new(ERR_INVALID, "'%s': want ']' behind the address", url);
+    }
+    h->api_host = mem_strndup(at, end ? (size_t)(end - at) : strcspn(at, ":/"));
+    at = end ? end + 1 : at + strlen(h->api_host);
+    if (*at == ':')
+        TRY(num_parse_int64((struct str){at + 1, strcspn(at + 1, "/")}, 1, UINT16_MAX, &port));
+    h->api_port = (unsigned)port;
+    return NULL;
+}
+
 static struct err *node_begin(struct hands *h, struct cli *c)
 {
+    const char *server = flag_text(c->in, "server");
+
     h->name = flag_text(c->in, "name");
     h->self_path = c->self_path;
     h->runtime = flag_text(c->in, "runtime");
@@ -389,7 +420,7 @@ static struct err *node_begin(struct hands *h, struct cli *c)
     TRY(cpus_parse(flag_text(c->in, "cpus"), &h->cpus));
     TRY(pod_network_parse(flag_text(c->in, "pod-network"), &h->pod_network));
     TRY(service_network_parse(flag_text(c->in, "service-network"), &h->service_network));
-    if (h->pod_network.bits > 0 && flag_text(c->in, "server"))
+    if (h->pod_network.bits > 0 && server)
         return cli_usage(c, "--pod-network: a network between pods of several machines is not "
                             "implemented yet: pods of a joined node use its network");
     TRY(role_init(&h->role, c, "node"));
@@ -398,9 +429,10 @@ static struct err *node_begin(struct hands *h, struct cli *c)
     TRY(mig_config_read(flag_text(c->in, "mig-config"), &h->parted));
     TRY(log_limits_parse(flag_text(c->in, "container-log-max-size"),
                          flag_text(c->in, "container-log-max-files"), &h->log_limits));
-    TRY(connect_server(h, flag_text(c->in, "server")));
+    TRY(read_api(h, server ? server : flag_text(c->in, "api")));
+    TRY(connect_server(h, server));
     h->renewal = loop_timer_new(h->role.loop, on_renewal, h);
-    if (flag_text(c->in, "server")) {
+    if (server) {
         renew_soon(h);
         begin_door(h);
     }
@@ -529,6 +561,11 @@ static const struct flag node_flags[] = {
     {.name = "fenced",
      .type = FLAG_SWITCH,
      .doc = "end the pods of this node when it loses its lease",
+     .is_hidden = true},
+    {.name = "api",
+     .type = FLAG_TEXT,
+     .value = "URL",
+     .doc = "address of the API for containers, of the node of mete up",
      .is_hidden = true},
     {.name = "supervised",
      .type = FLAG_SWITCH,

@@ -155,16 +155,8 @@ static bool is_listening(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is, &size) == 0 && is;
 }
 
-static unsigned port_of(const char *text)
-{
-    int64_t port = 0;
-
-    err_free(num_parse_int64(str_of(text), 0, UINT16_MAX, &port)); /* our own text */
-    return (unsigned)port;
-}
-
-/* Pods share the machine's network: an address of all interfaces becomes the loopback address. */
-static void find_address(char host[INET6_ADDRSTRLEN], char port[8])
+/* 0: not known. */
+static unsigned port_of_tls(void)
 {
     union {
         struct sockaddr any;
@@ -172,21 +164,10 @@ static void find_address(char host[INET6_ADDRSTRLEN], char port[8])
         struct sockaddr_in6 v6;
     } address = {.v6 = {0}};
     socklen_t size = sizeof(address);
-    bool is_v6 = false;
-    bool is_any = false;
 
     if (getsockname(ROLE_FD_TLS, &address.any, &size) < 0)
-        return;
-    is_v6 = address.any.sa_family == AF_INET6;
-    is_any = is_v6 ? IN6_IS_ADDR_UNSPECIFIED(&address.v6.sin6_addr)
-                   : address.v4.sin_addr.s_addr == htonl(INADDR_ANY);
-    (void)inet_ntop(address.any.sa_family,
-                    is_v6 ? (const void *)&address.v6.sin6_addr : &address.v4.sin_addr, host,
-                    INET6_ADDRSTRLEN);
-    if (is_any)
-        (void)snprintf(host, INET6_ADDRSTRLEN, "%s", is_v6 ? "::1" : "127.0.0.1");
-    (void)snprintf(port, 8, "%u",
-                   (unsigned)ntohs(is_v6 ? address.v6.sin6_port : address.v4.sin_port));
+        return 0;
+    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
 static void server_on_sync(void *arg, int64_t ns)
@@ -235,8 +216,6 @@ static struct err *open_store(struct server *s)
 {
     AUTO_FREE char *audit_dir = mem_format("%s/audit", s->dir);
     const struct audit_files_options audit = {.dir = audit_dir};
-    char host[INET6_ADDRSTRLEN] = "";
-    char port[8] = "";
     struct storage_sqlite_options storage = {
         .loop = s->role.loop, .dir = s->dir, .is_threaded = true};
     struct store_options store = {.loop = s->role.loop,
@@ -256,16 +235,8 @@ static struct err *open_store(struct server *s)
     TRY(read_store(s, &storage, &store));
     objects.store = s->store;
     objects.service_network = s->service_network;
-    find_address(host, port);
-    if (s->pod_network.bits > 0) { /* by default/kubernetes */
-        ip4_format(service_address_of_api(s->service_network), host);
-        s->api_port = port_of(port);
-        (void)snprintf(port, sizeof(port), "%d", 443);
-    }
-    if (*host) {
-        objects.api_host = host;
-        objects.api_port = port;
-    }
+    if (s->pod_network.bits > 0)
+        s->api_port = port_of_tls();
     s->objects = objects_new(&objects);
     TRY(custom_kinds_new(s->store, &s->custom_kinds));
     TRY(admission_new(s->store, &s->admission));

@@ -380,8 +380,22 @@ static struct err *start_server(struct up *u)
     return supervisor_add(u->supervisor, &spec);
 }
 
+/* Containers use the machine's network: an address of all interfaces becomes the loopback address.
+ * The caller frees the result. */
+static char *api_url(const struct up *u)
+{
+    const char *host = u->options.host;
+
+    if (text_equal(host, "0.0.0.0"))
+        host = "127.0.0.1";
+    else if (text_equal(host, "::"))
+        host = "::1";
+    return mem_format(strchr(host, ':') ? "https://[%s]:%u" : "https://%s:%u", host, u->port);
+}
+
 static struct err *start_node(struct up *u)
 {
+    AUTO_FREE char *api = api_url(u);
     struct child_spec spec = {
         .name = "node",
         .argv = {u->cli->self_path,
@@ -416,6 +430,8 @@ static struct err *start_node(struct up *u)
                  u->options.gpu_config,
                  "--mig-config",
                  u->options.mig_config,
+                 "--api",
+                 api,
                  "--supervised",
                  NULL},
         .fds = {-1, STDERR_FILENO, STDERR_FILENO, [ROLE_FD_LIFELINE] = u->lifeline[0],

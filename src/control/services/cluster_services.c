@@ -13,7 +13,6 @@ static const int64_t again_ns = NS_PER_SEC;
 
 enum {
     DNS_PORT = 53,
-    API_PORT = 443,
     WATCHES = 3,
     SERVICES = 2,
     PORTS_MAX = 2
@@ -214,7 +213,7 @@ static void cluster_services_name(struct cluster_services *c)
 
     c->all[0] = (struct cluster_service){.ns = "default",
                                          .name = "kubernetes",
-                                         .ports = {{"https", "TCP", API_PORT, o->api_port}},
+                                         .ports = {{"https", "TCP", API_SERVICE_PORT, o->api_port}},
                                          .n_ports = 1};
     c->all[1] = (struct cluster_service){
         .ns = "kube-system",

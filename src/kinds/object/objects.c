@@ -33,8 +33,6 @@ struct objects *objects_new(const struct objects_options *options)
     o->arg = options->arg;
     o->host_roots = options->host_roots;
     o->network_tiers = options->network_tiers;
-    o->api_host = options->api_host ? mem_strdup(options->api_host) : NULL;
-    o->api_port = options->api_port ? mem_strdup(options->api_port) : NULL;
     o->find_user = options->find_user;
     o->is_member = options->is_member;
     o->find_user_arg = options->find_user_arg;
@@ -54,8 +52,6 @@ void objects_free(struct objects *o)
     tree_cache_free(o->trees);
     submit_tally_done(&o->submitted);
     json_pool_free(o->pool);
-    free(o->api_host);
-    free(o->api_port);
     free(o);
 }
 

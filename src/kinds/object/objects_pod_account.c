@@ -3,12 +3,13 @@
  * token
  *
  * The pod's automountServiceAccountToken decides on the token, else the account's; else a pod gets
- * a token if its account is not `default`: a pod without a named account makes no requests to the
- * API. Containers of the image `host` get no token: they have their user's own access to the API.
+ * a token. Containers of the image `host` get none, and neither do Slurm jobs, unless they ask for
+ * it: they have their user's own access to the API.
  */
 
 #include "base/mem.h"
 #include "kinds/object/objects_private.h"
+#include "kinds/slurm/slurm_job.h"
 
 #define TOKEN_MOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -61,7 +62,7 @@ static void take_pull_secrets(json_t *spec, const json_t *account)
         json_put(spec, "imagePullSecrets", json_deep_copy(secrets));
 }
 
-static bool wants_token(const json_t *spec, const json_t *account, const char *name)
+static bool wants_token(const struct change *c, const json_t *spec, const json_t *account)
 {
     const json_t *of_pod = json_object_get(spec, "automountServiceAccountToken");
     const json_t *of_account = json_object_get(account, "automountServiceAccountToken");
@@ -70,7 +71,7 @@ static bool wants_token(const json_t *spec, const json_t *account, const char *n
         return json_is_true(of_pod);
     if (json_is_boolean(of_account))
         return json_is_true(of_account);
-    return !text_equal(name, "default");
+    return !json_text_at(c->after, "metadata", "labels", SLURM_JOB_LABEL, NULL);
 }
 
 static bool has_mount(const json_t *container, const char *path)
@@ -83,34 +84,8 @@ static bool has_mount(const json_t *container, const char *path)
     return false;
 }
 
-static bool has_variable(const json_t *container, const char *name)
-{
-    const json_t *env = json_object_get(container, "env");
-
-    for (size_t i = 0; i < json_array_size(env); i++)
-        if (text_equal(json_text(json_array_get(env, i), "name"), name))
-            return true;
-    return false;
-}
-
-/* Adds the environment variables from which client libraries learn the API's address. */
-static void add_address(const struct objects *o, json_t *container)
-{
-    const struct {
-        const char *name;
-        const char *value;
-    } variables[] = {{"KUBERNETES_SERVICE_HOST", o->api_host},
-                     {"KUBERNETES_SERVICE_PORT", o->api_port}};
-
-    for (size_t i = 0; i < 2; i++)
-        if (variables[i].value && !has_variable(container, variables[i].name))
-            (void)json_array_append_new(
-                json_array_at(container, "env"),
-                json_pack("{s:s, s:s}", "name", variables[i].name, "value", variables[i].value));
-}
-
 /* Mounts the token into all containers but those of `host`. Returns the number of mounts. */
-static size_t add_mounts(const struct objects *o, json_t *containers, const char *volume)
+static size_t add_mounts(json_t *containers, const char *volume)
 {
     size_t n = 0;
 
@@ -122,7 +97,6 @@ static size_t add_mounts(const struct objects *o, json_t *containers, const char
         (void)json_array_append_new(
             json_array_at(container, "volumeMounts"),
             json_pack("{s:s, s:b, s:s}", "name", volume, "readOnly", 1, "mountPath", TOKEN_MOUNT));
-        add_address(o, container);
         n++;
     }
     return n;
@@ -154,8 +128,8 @@ static char *make_volume_name(const struct change *c)
 static void mount_token(const struct change *c, json_t *spec)
 {
     AUTO_FREE char *name = make_volume_name(c);
-    size_t n = add_mounts(c->objects, json_object_get(spec, "initContainers"), name) +
-               add_mounts(c->objects, json_object_get(spec, "containers"), name);
+    size_t n = add_mounts(json_object_get(spec, "initContainers"), name) +
+               add_mounts(json_object_get(spec, "containers"), name);
 
     if (n > 0)
         (void)json_array_append_new(json_array_at(spec, "volumes"), make_volume(name));
@@ -192,7 +166,7 @@ struct err *pod_account_rules(struct change *c)
         return NULL;
     TRY(find_account(c, name, &account));
     take_pull_secrets(spec, account);
-    if (account && wants_token(spec, account, name)) {
+    if (wants_token(c, spec, account)) {
         mount_token(c, spec);
         warn_of_host(c, spec);
     }

@@ -28,8 +28,6 @@ struct objects {
     const struct host_roots *host_roots;       /* NULL: none */
     const struct network_tiers *network_tiers; /* NULL: none */
     struct ip4_net service_network;
-    char *api_host; /* NULL: not known */
-    char *api_port;
     const struct admission *admission; /* NULL: nobody is asked */
     const struct hook_caller *caller;
     struct pending_pod *pending_pods; /* admission contexts of pods that controllers make: a list */

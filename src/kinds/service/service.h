@@ -17,6 +17,10 @@ enum {
     NODE_PORT_MAX = 32767
 };
 
+enum {
+    API_SERVICE_PORT = 443 /* of default/kubernetes */
+};
+
 #define SERVICE_NETWORK "10.96.0.0/16" /* the default */
 
 void service_set_defaults(json_t *service, const struct kind_context *c);

@@ -41,5 +41,5 @@ bool net_services_cover(const struct net_services *s, const char *uid, const cha
 /* Do new connections to some Service lead to this address? */
 bool net_services_lead_to(const struct net_services *s, const char *address);
 
-/* Adds the variables of the Services of a namespace (NAME_SERVICE_HOST ...). */
+/* Adds the variables of the Services of a namespace (service_env.h). */
 void net_services_env(const struct net_services *s, const char *ns, json_t *env);

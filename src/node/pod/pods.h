@@ -73,9 +73,11 @@ struct pods_options {
     struct pod_nets *nets;               /* NULL: all pods use the machine's network */
     const struct net_services *services; /* variables of pods with a network of their own */
     const char *dns_server;              /* of these pods */
-    const char *node;                    /* the node's name */
-    const char *dir;                     /* DATA/node */
-    const char *rootfs;                  /* of the image `host` */
+    const char *api_host; /* where containers of images find the API; NULL: unknown */
+    unsigned api_port;
+    const char *node;   /* the node's name */
+    const char *dir;    /* DATA/node */
+    const char *rootfs; /* of the image `host` */
     const struct host_info *host;
     const struct image_source *images; /* NULL: only the image `host` */
     bool is_shift_missing;             /* no idmapped mounts: pods share IMAGE_UID_BASE */

@@ -9,6 +9,8 @@
 #include "kinds/pod/pod_claims.h"
 #include "node/host_root.h"
 #include "node/net/net_services.h"
+#include "node/net/service_env.h"
+#include "node/pod/refs.h"
 #include "node/runtime/launch_helper.h"
 #include "node/spec/cdi.h"
 #include "node/spec/container_devices.h"
@@ -228,20 +230,34 @@ static char *container_hostname(const struct pod *p, bool has_image)
     return has_image || pod_has_network(p) ? pod_hostname(p) : mem_strdup(p->set->o.host->hostname);
 }
 
+/* Clients in containers of images find the API by variables; Slurm jobs have their user's own
+ * access. A new object. */
+static json_t *service_variables(const struct pod *p, bool has_image)
+{
+    const struct pods_options *o = &p->set->o;
+    json_t *env = json_object();
+
+    if (has_image && o->api_host && !refs_slurm_uid(p->object))
+        service_env_add_api(o->api_host, o->api_port, env);
+    if (pod_has_network(p) && o->services &&
+        json_bool(json_object_get(p->object, "spec"), "enableServiceLinks", true))
+        net_services_env(o->services, p->ns, env);
+    return env;
+}
+
 /* `*ret_own`: variables of the manifest; `*ret`: these and variables of the image or this machine.
  */
 static struct err *build_env(const struct pod *p, const json_t *spec, const struct image *image,
                              const struct host_user *user, json_t **ret_own, json_t **ret)
 {
-    const struct env_input in = pod_env_input(p, spec);
+    AUTO(json_freep) json_t *services = service_variables(p, image != NULL);
+    struct env_input in = pod_env_input(p, spec);
     AUTO_FREE char *hostname = container_hostname(p, image != NULL);
     AUTO(json_freep)
     json_t *env = image ? spec_image_env(image, user, hostname) : spec_base_env(user, hostname);
     AUTO(json_freep) json_t *own = image ? json_object() : json_incref(env);
 
-    if (pod_has_network(p) && p->set->o.services &&
-        json_bool(json_object_get(p->object, "spec"), "enableServiceLinks", true))
-        net_services_env(p->set->o.services, p->ns, own);
+    in.services = services;
     TRY(env_add(&in, own));
     if (image)
         TRY(keep_image_env(p, env, own));

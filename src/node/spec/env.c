@@ -16,8 +16,9 @@
 
 /* ---- $(NAME) ---- */
 
-/* Expands the text after a '$' into `out`; returns the number of bytes read. */
-static size_t expand_one(const char *at, const json_t *env, struct buf *out)
+/* Expands the text after a '$' into `out`, from `env`, else from `more`; returns the number of
+ * bytes read. */
+static size_t expand_one(const char *at, const json_t *env, const json_t *more, struct buf *out)
 {
     const char *end = NULL;
     AUTO_FREE char *name = NULL;
@@ -34,6 +35,7 @@ static size_t expand_one(const char *at, const json_t *env, struct buf *out)
     }
     name = mem_strndup(at + 1, (size_t)(end - at) - 1);
     value = json_text(env, name);
+    value = value ? value : json_text(more, name);
     if (value)
         buf_add_text(out, value);
     else
@@ -41,17 +43,22 @@ static size_t expand_one(const char *at, const json_t *env, struct buf *out)
     return (size_t)(end - at) + 1;
 }
 
-char *env_expand(const char *text, const json_t *env)
+static char *expand(const char *text, const json_t *env, const json_t *more)
 {
     struct buf out = {.cap = ENV_VALUE_MAX};
 
     for (const char *at = text; *at; at++) {
         if (*at == '$')
-            at += expand_one(at + 1, env, &out);
+            at += expand_one(at + 1, env, more, &out);
         else
             buf_add_char(&out, *at);
     }
     return buf_steal(&out);
+}
+
+char *env_expand(const char *text, const json_t *env)
+{
+    return expand(text, env, NULL);
 }
 
 /* ---- sources ---- */
@@ -346,6 +353,7 @@ struct err *env_add(const struct env_input *in, json_t *env)
     const json_t *item = NULL;
     size_t i = 0;
 
+    (void)json_object_update(env, (json_t *)(uintptr_t)in->services);
     add_slurm(in, env);
     json_array_foreach (json_object_get(in->container, "envFrom"), i, item)
         TRY(add_bulk(in, item, env));
@@ -360,7 +368,7 @@ struct err *env_add(const struct env_input *in, json_t *env)
         if (from) {
             e = add_from(in, from, name, own);
         } else {
-            AUTO_FREE char *expanded = env_expand(value ? value : "", own);
+            AUTO_FREE char *expanded = expand(value ? value : "", own, in->services);
 
             e = put(own, name, str_of(expanded));
         }

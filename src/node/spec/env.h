@@ -13,8 +13,9 @@ struct env_input {
     const char *pod_ip; /* NULL: not known yet */
     int64_t cpu_milli;  /* of the node: the value of a resourceFieldRef to an absent limit */
     int64_t memory_bytes;
-    int64_t start_ns; /* of the pod, realtime */
-    const char *data; /* DATA, whose mete.sock the pod may use; NULL: it has none */
+    int64_t start_ns;       /* of the pod, realtime */
+    const json_t *services; /* variables of Services; NULL: none */
+    const char *data;       /* DATA, whose mete.sock the pod may use; NULL: it has none */
 };
 
 enum {
@@ -22,10 +23,10 @@ enum {
 };
 
 /*
- * Adds the variables of a Slurm job (kinds/slurm/slurm_job.h, SLURM_ENVIRONMENT_ANNOTATION) with
- * the names of its node and its times, then the container's own. Adds the container's variables to
- * `env`, an ordered object of name → value that has the image's variables already. ERR_NOT_FOUND: a
- * ConfigMap, Secret or key is missing and not optional.
+ * Adds the variables of Services, those of a Slurm job (kinds/slurm/slurm_job.h,
+ * SLURM_ENVIRONMENT_ANNOTATION) with the names of its node and its times, then the container's own.
+ * Adds the container's variables to `env`, an ordered object of name → value that has the image's
+ * variables already. ERR_NOT_FOUND: a ConfigMap, Secret or key is missing and not optional.
  */
 struct err *env_add(const struct env_input *in, json_t *env) MUST_CHECK;
 

@@ -263,7 +263,12 @@ static void a_pod_gets_the_token_it_wants(void **state)
         const char *spec;
         bool has_token;
     } cases[] = {
-        {"'containers':[{'name':'c','image':'x'}]", false},
+        {"'containers':[{'name':'c','image':'x'}]", true},
+        {"'containers':[{'name':'c','image':'host'}]", false},
+        {"'serviceAccountName':'quiet','containers':[{'name':'c','image':'x'}]", false},
+        {"'serviceAccountName':'quiet','automountServiceAccountToken':true,'containers':[{'name':"
+         "'c','image':'x'}]",
+         true},
         {"'serviceAccountName':'ci','containers':[{'name':'c','image':'x'}]", true},
         {"'serviceAccount':'ci','containers':[{'name':'c','image':'x'}]", true},
         {"'serviceAccountName':'ci','automountServiceAccountToken':false,'containers':[{'name':'c',"
@@ -278,6 +283,9 @@ static void a_pod_gets_the_token_it_wants(void **state)
     begin(&f);
     json_decref(post(&f, 201, ACCOUNTS,
                      "{'apiVersion':'v1','kind':'ServiceAccount','metadata':{'name':'ci'}}"));
+    json_decref(post(&f, 201, ACCOUNTS,
+                     "{'apiVersion':'v1','kind':'ServiceAccount','metadata':{'name':'quiet'},"
+                     "'automountServiceAccountToken':false}"));
     for (size_t i = 0; i < COUNT(cases); i++) {
         AUTO_FREE char *body = mem_format("{'apiVersion':'v1','kind':'Pod','metadata':{'name':"
                                           "'p%zu'},'spec':{%s}}",
