@@ -83,7 +83,9 @@ def test_clients_of_slurmrestd():
 def jobs_run(c, home):
     job = c.submit("#!/bin/sh\nid -u; echo $SLURM_JOB_NAME $SLURM_NTASKS $1\n", home, argv=["word"], tasks=1, standard_output=f"{home}/out",
                    time_limit={"set": True, "infinite": False, "number": 90}, memory_per_node={"set": True, "number": 64},
-                   tres_per_node="gres/gpu=1", partition="main", excluded_nodes=["other"], hold=False)
+                   tres_per_node="gres/gpu=1", partition="main", hold=False)
+    unknown = {"script": "#!/bin/sh\n", "job": {"current_working_directory": home, "environment": ["PATH=/bin"], "excluded_nodes": ["other"]}}
+    equal(c.refused(422, "POST", "job/submit", body=unknown), "Invalid node name specified")
     wait(lambda: c.state(job) not in (["PENDING"], ["RUNNING"], ["RUNNING", "COMPLETING"]), "the job ended", 120)
     equal(c.state(job), ["COMPLETED"])
     with open(f"{home}/out", encoding="ascii") as f:
