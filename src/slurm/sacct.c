@@ -298,6 +298,18 @@ static void sacct_put_user(json_t *row, const json_t *account, const json_t *slu
     json_put_text(row, "group", json_text(user, "group"));
 }
 
+/* What a signal ended has 128 and the signal as its code in accounting. Slurm's job that was ended
+ * from outside has neither. */
+static void sacct_put_exit(json_t *row, const json_t *account)
+{
+    const char *state = json_text(account, "state");
+    bool is_ended = text_equal(state, "CANCELLED") || text_equal(state, "TIMEOUT");
+    int64_t signal = is_ended ? 0 : json_int(account, "exitSignal", 0);
+
+    json_put_int(row, "exitCode", signal > 0 || is_ended ? 0 : json_int(account, "exitCode", 0));
+    json_put_int(row, "exitSignal", signal);
+}
+
 /* A row of accounting as the row of a job. New reference. */
 static json_t *sacct_row_of(const json_t *account)
 {
@@ -322,8 +334,7 @@ static json_t *sacct_row_of(const json_t *account)
     sacct_put_user(row, account, slurm);
     json_put_int(row, "jobId", json_int(account, "jobId", 0));
     json_put_text(row, "state", json_text(account, "state"));
-    json_put_int(row, "exitCode", json_int(account, "exitCode", 0));
-    json_put_int(row, "exitSignal", json_int(account, "exitSignal", 0));
+    sacct_put_exit(row, account);
     if (json_object_get(account, "cancelledBy"))
         json_put_int(row, "cancelledBy", json_int(account, "cancelledBy", 0));
     json_put_text(row, "nodes", json_text(account, "node"));

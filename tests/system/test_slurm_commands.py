@@ -61,6 +61,7 @@ def test_slurm_commands():
         submits_as_documented(s)
         runs_arrays(s)
         reads_from_stdin_and_variables(s)
+        tells_of_signals(s)
         cancels(s)
         triggers(s)
         holds_and_updates(s)
@@ -119,9 +120,21 @@ def reads_from_stdin_and_variables(s):
     equal(s.ok("squeue", "-h", "-t", "all", "-o", "%j", "-j", job), "mine\n")
     r = s.call("sbatch", "--wait", "-Q", "--wrap=exit 5")
     equal((r.code, r.out), (5, ""), r)
+    r = s.call("sbatch", "--wait", "-Q", "--wrap=kill -9 $$")
+    equal((r.code, r.out), (1, ""), r)
     r = s.call("sbatch", "--test-only", "--wrap=true")
     equal((r.code, r.out), (0, ""), r)
     check(re.match(r"sbatch: Job \d+ to start at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d using 1 processors on nodes \S+ in partition main", r.err), r)
+
+
+def tells_of_signals(s):
+    """A signal that ends the script is none of its codes."""
+    for script, want in (("kill -9 $$", "0:9"), ("kill -SEGV $$", "0:11"), ("sh -c 'kill -9 $$'; exit $?", "137:0")):
+        job = s.submit("--wrap", script)
+        s.wait_state(job, "FAILED")
+        check(f" ExitCode={want} " in s.ok("scontrol", "-o", "show", "job", job), script)
+        wait(lambda: s.ok("sacct", "-n", "-P", "-j", job, "-o", "JobID,State,ExitCode").splitlines() ==
+             [f"{job}|FAILED|{want}", f"{job}.batch|FAILED|{want}"], f"the end by '{script}' is told")
 
 
 def cancels(s):

@@ -113,6 +113,7 @@ static void read_end(struct sjob_pod *p, const json_t *pod)
         p->end.signal = 125;
     } else if (p->end.state == SJOB_TIMEOUT || p->end.state == SJOB_CANCELLED) {
         p->end.code = 0;
+        p->end.signal = 0;
     } else if (p->end.state == SJOB_FAILED && !terminated) {
         p->end.code = 1; /* the container did not start */
     }

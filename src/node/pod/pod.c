@@ -154,6 +154,7 @@ static void container_ended(struct pod *p, struct container *c, const struct run
     c->end = (struct container_end){.is_set = true,
                                     .attempt = c->attempt,
                                     .code = x->code,
+                                    .signal = x->signal,
                                     .failed = x->failed,
                                     .is_oom = x->is_oom,
                                     .started_ns = x->started_ns ? x->started_ns : c->started_ns,

@@ -16,7 +16,8 @@ struct container_end {
     bool is_set;
     int64_t attempt;
     int code;
-    const char *failed; /* as in runtime_exit */
+    int signal;         /* as in runtime_exit */
+    const char *failed; /* likewise */
     bool is_oom;
     char *reason; /* NULL: derived from the code */
     char *message;

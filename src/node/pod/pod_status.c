@@ -54,6 +54,8 @@ static json_t *end_format(const struct pod *p, const struct container *c,
     AUTO_FREE char *full = mem_format("%s://%s", runtime_name(p), id);
 
     json_put_int(terminated, "exitCode", end->code);
+    if (end->signal > 0)
+        json_put_int(terminated, "signal", end->signal);
     json_put_text(terminated, "reason",
                   end->reason      ? end->reason
                   : end->code == 0 ? "Completed"
@@ -79,6 +81,7 @@ void container_end_read(const json_t *terminated, struct container_end *ret)
         return;
     *ret = (struct container_end){.is_set = true,
                                   .code = (int)json_int(terminated, "exitCode", 0),
+                                  .signal = (int)json_int(terminated, "signal", 0),
                                   .reason = reason ? mem_strdup(reason) : NULL,
                                   .message = message ? mem_strdup(message) : NULL,
                                   .started_ns = read_stamp(terminated, "startedAt"),
