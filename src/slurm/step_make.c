@@ -209,7 +209,52 @@ static struct err *make_layout(struct step_make *m)
     return e;
 }
 
-static void make_task_count(struct step_make *m)
+/* The gpus of the step on a node: as asked for, else all of the job's. */
+static struct err *make_gpus(const struct step_make *m, size_t i, int64_t *ret)
+{
+    static const char *const keys[] = {"gres", "gpus", "gpusPerNode", "gpusPerTask"};
+    AUTO(json_freep) json_t *spec = json_object();
+    struct slurm_ask ask = {0};
+    int64_t per_gpu = json_int(m->submit->spec, "tasksPerGpu", 0);
+    bool is_asked = text_equal(json_text(m->submit->step, "gres"), "none");
+
+    for (size_t k = 0; k < COUNT(keys); k++)
+        if (json_text_filled(m->submit->spec, keys[k])) {
+            json_put_text(spec, keys[k], json_text(m->submit->spec, keys[k]));
+            is_asked = true;
+        }
+    if (!is_asked && per_gpu > 0 && json_object_get(m->submit->spec, "tasks")) {
+        json_put_int(spec, "tasksPerGpu", per_gpu);
+        is_asked = true;
+    }
+    json_put_int(spec, "nodesMin", (int64_t)m->nodes.n);
+    json_put_int(spec, "tasks", m->tasks);
+    TRY(slurm_ask_read(spec, &ask));
+    *ret = is_asked ? ask.gpus.count : json_int(step_make_row(m, i), "gpus", 0);
+    return NULL;
+}
+
+/* --ntasks-per-gpu without --ntasks. */
+static struct err *make_tasks_by_gpus(struct step_make *m)
+{
+    int64_t per_gpu = json_int(m->submit->spec, "tasksPerGpu", 0);
+    int64_t all = 0;
+
+    if (per_gpu <= 0 || json_object_get(m->submit->spec, "tasks"))
+        return NULL;
+    for (size_t i = 0; i < m->nodes.n; i++) {
+        int64_t gpus = 0;
+
+        TRY(make_gpus(m, i, &gpus));
+        all += gpus;
+    }
+    if (all == 0 || per_gpu > STEP_TASKS_MAX || all * per_gpu > STEP_TASKS_MAX)
+        return err_new(ERR_INVALID, "Invalid generic resource (gres) specification");
+    m->tasks = all * per_gpu;
+    return NULL;
+}
+
+static struct err *make_task_count(struct step_make *m)
 {
     const json_t *spec = m->submit->spec;
     int64_t per_node = json_int(spec, "tasksPerNode", 0);
@@ -224,29 +269,10 @@ static void make_task_count(struct step_make *m)
         m->tasks = json_int(spec, "tasks", 1);
     else
         m->tasks = nodes * (per_node > 0 ? per_node : 1);
+    return make_tasks_by_gpus(m);
 }
 
 /* ---- the object ---- */
-
-/* The gpus of the step on a node: as asked for, else all of the job's. */
-static struct err *make_gpus(const struct step_make *m, size_t i, int64_t *ret)
-{
-    static const char *const keys[] = {"gres", "gpus", "gpusPerNode", "gpusPerTask"};
-    AUTO(json_freep) json_t *spec = json_object();
-    struct slurm_ask ask = {0};
-    bool is_asked = text_equal(json_text(m->submit->step, "gres"), "none");
-
-    for (size_t k = 0; k < COUNT(keys); k++)
-        if (json_text_filled(m->submit->spec, keys[k])) {
-            json_put_text(spec, keys[k], json_text(m->submit->spec, keys[k]));
-            is_asked = true;
-        }
-    json_put_int(spec, "nodesMin", (int64_t)m->nodes.n);
-    json_put_int(spec, "tasks", m->tasks);
-    TRY(slurm_ask_read(spec, &ask));
-    *ret = is_asked ? ask.gpus.count : json_int(step_make_row(m, i), "gpus", 0);
-    return NULL;
-}
 
 static struct err *make_nodes(const struct step_make *m, json_t *spec)
 {
@@ -305,7 +331,7 @@ struct err *step_make_request(struct step_make *m, char **ret_warning)
 {
     *ret_warning = NULL;
     TRY(make_candidates(m));
-    make_task_count(m);
+    TRY(make_task_count(m));
     TRY(make_node_count(m, ret_warning));
     TRY(make_layout(m));
     return make_object(m);

@@ -109,8 +109,10 @@ static struct err *read_gpu_bind(const struct slurm_submit *submit, struct step_
     const char *text = json_text_filled(submit->step, "gpuBind");
     const char *per_task = json_text_filled(submit->spec, "gpusPerTask");
     const char *colon = per_task ? strrchr(per_task, ':') : NULL;
-    AUTO_FREE char *implied =
-        per_task ? mem_format("per_task:%s", colon ? colon + 1 : per_task) : NULL;
+    int64_t tasks = json_int(submit->spec, "tasksPerGpu", 0);
+    AUTO_FREE char *implied = per_task    ? mem_format("per_task:%s", colon ? colon + 1 : per_task)
+                              : tasks > 0 ? mem_format("single:%" PRId64, tasks)
+                                          : NULL;
 
     if (!text && !implied)
         return NULL;

@@ -102,6 +102,14 @@ def gives_gpus_to_tasks(s):
     equal((r.code, sorted(r.out.splitlines())), (0, ["0 0", "1 1"]), r)
     r = srun(s, "--gres=gpu:2", "--gpu-bind=map_gpu:1", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES $SLURM_STEP_GPUS")
     equal((r.code, r.out), (0, "1 0,1\n"), r)
+    pairs = ["0 4 0", "1 4 0", "2 4 1", "3 4 1"]
+    for words in (["--gpus=2"], ["-n", "4"]):
+        r = srun(s, "--ntasks-per-gpu=2", "-O", *words, "sh", "-c", "echo $SLURM_PROCID $SLURM_NTASKS $CUDA_VISIBLE_DEVICES")
+        equal((r.code, sorted(r.out.splitlines())), (0, pairs), r)
+    job = s.submit("--gpus=2", "--ntasks-per-gpu=2", "-O", "-o", "pairs", "--wrap",
+                   f"echo $SLURM_NTASKS_PER_GPU; {s.links}/srun sh -c 'echo $SLURM_PROCID $SLURM_NTASKS $CUDA_VISIBLE_DEVICES'")
+    s.wait_state(job, "COMPLETED")
+    equal(sorted(s.text("pairs").splitlines()), sorted(["2", *pairs]))
 
 
 def allocates(s):

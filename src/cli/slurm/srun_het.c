@@ -115,6 +115,7 @@ static void take_request(json_t *spec, const struct slurm_words *words, const js
         bool is_taken;
     } requests[] = {{"tasks", "ntasks", true},
                     {"tasksPerNode", "ntasks-per-node", true},
+                    {"tasksPerGpu", "ntasks-per-gpu", true},
                     {"overcommit", "overcommit", true},
                     {"gpusPerTask", "gpus-per-task", true},
                     {"nodesMin", "nodes", false},

@@ -262,8 +262,9 @@ static void allocation_put_nodes(const struct sjob *j, size_t index, json_t *nod
 
 static void allocation_copy(const json_t *spec, json_t *to)
 {
-    static const char *const copied[] = {"tasks",      "tasksPerNode", "cpusPerTask", "name",
-                                         "overcommit", "gpusPerTask",  "workDir"};
+    static const char *const copied[] = {"tasks",   "tasksPerNode", "cpusPerTask",
+                                         "name",    "overcommit",   "gpusPerTask",
+                                         "workDir", "tasksPerGpu"};
 
     for (size_t i = 0; i < COUNT(copied); i++)
         if (json_object_get(spec, copied[i]))

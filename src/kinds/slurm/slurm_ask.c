@@ -218,6 +218,30 @@ static struct err *read_all_gpus(const json_t *spec, struct slurm_ask *ask)
     return read_gpus(json_text(spec, "gpusPerTask"), tasks_on_node, 1, ask);
 }
 
+/* --ntasks-per-gpu: tasks by the gpus, or gpus by the tasks. */
+static struct err *read_tasks_per_gpu(const json_t *spec, struct slurm_ask *ask)
+{
+    int64_t per_gpu = json_int(spec, "tasksPerGpu", 0);
+    int64_t on_node = (ask->tasks + ask->nodes - 1) / ask->nodes;
+    bool has_gpus = ask->gpus.count > 0;
+    struct gres_item item = {.name = STR("gpu")};
+
+    if (per_gpu <= 0)
+        return NULL;
+    if (json_text_filled(spec, "gpusPerTask") || json_object_get(spec, "tasksPerNode"))
+        return err_new(ERR_INVALID, "--%s is mutually exclusive with --ntasks-per-gpu",
+                       json_text_filled(spec, "gpusPerTask") ? "gpus-per-task" : "ntasks-per-node");
+    if (json_object_get(spec, "tasks")) {
+        item.count = (on_node + per_gpu - 1) / per_gpu;
+        return has_gpus || add_gpus(ask, &item, 1) ? NULL : gres_is_wrong();
+    }
+    if (!has_gpus || ask->gpus.kind == DEVICE_REPLICA || ask->gpus.kind == DEVICE_SHARE ||
+        __builtin_mul_overflow(ask->gpus.count * ask->nodes, per_gpu, &ask->tasks) ||
+        ask->tasks > AMOUNT_LARGEST)
+        return gres_is_wrong();
+    return NULL;
+}
+
 /* ---- cpus and memory ---- */
 
 static int64_t at_least_one(const json_t *spec, const char *key)
@@ -334,6 +358,7 @@ struct err *slurm_ask_read(const json_t *spec, struct slurm_ask *ret)
 
     TRY(read_tasks(spec, &ask));
     TRY(read_all_gpus(spec, &ask));
+    TRY(read_tasks_per_gpu(spec, &ask));
     TRY(read_cpus(spec, &ask));
     TRY(read_memory(spec, &ask));
     *ret = ask;

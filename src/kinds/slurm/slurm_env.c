@@ -73,6 +73,7 @@ static void put_options(json_t *all, const json_t *spec, const struct slurm_ask 
     } counts[] = {{"tasks", "SLURM_NTASKS"},
                   {"tasks", "SLURM_NPROCS"},
                   {"tasksPerNode", "SLURM_NTASKS_PER_NODE"},
+                  {"tasksPerGpu", "SLURM_NTASKS_PER_GPU"},
                   {"cpusPerTask", "SLURM_CPUS_PER_TASK"},
                   {"cpusPerGpu", "SLURM_CPUS_PER_GPU"}},
       texts[] = {{"gpus", "SLURM_GPUS"},
@@ -85,7 +86,8 @@ static void put_options(json_t *all, const json_t *spec, const struct slurm_ask 
     for (size_t i = 0; i < COUNT(counts); i++)
         if (json_object_get(spec, counts[i].key))
             put_count(all, counts[i].name, json_int(spec, counts[i].key, 0));
-    if (!json_object_get(spec, "tasks") && json_object_get(spec, "tasksPerNode")) {
+    if (!json_object_get(spec, "tasks") &&
+        (json_object_get(spec, "tasksPerNode") || json_object_get(spec, "tasksPerGpu"))) {
         put_count(all, "SLURM_NTASKS", ask->tasks);
         put_count(all, "SLURM_NPROCS", ask->tasks);
     }

@@ -8,15 +8,12 @@
 #include "base/num.h"
 #include "model/hostlist.h"
 
-const char *const slurm_het_keys[] = {"name",         "partition",    "constraint",
-                                      "prefer",       "nodesMin",     "nodesMax",
-                                      "tasks",        "tasksPerNode", "cpusPerTask",
-                                      "cpusMin",      "nodeList",     "excludeNodes",
-                                      "exclusive",    "overcommit",   "memoryPerNode",
-                                      "tmpPerNode",   "switches",     "memoryPerCpu",
-                                      "memoryPerGpu", "gres",         "gpus",
-                                      "gpusPerNode",  "gpusPerTask",  "cpusPerGpu",
-                                      "switchesWait", "spread",       NULL};
+const char *const slurm_het_keys[] = {
+    "name",         "partition",    "constraint",    "prefer",      "nodesMin",    "nodesMax",
+    "tasks",        "tasksPerNode", "cpusPerTask",   "cpusMin",     "nodeList",    "excludeNodes",
+    "exclusive",    "overcommit",   "memoryPerNode", "tmpPerNode",  "switches",    "memoryPerCpu",
+    "memoryPerGpu", "gres",         "gpus",          "gpusPerNode", "gpusPerTask", "cpusPerGpu",
+    "switchesWait", "spread",       "tasksPerGpu",   NULL};
 
 int64_t slurm_het_size(const json_t *spec)
 {

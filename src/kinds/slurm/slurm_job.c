@@ -54,15 +54,14 @@ static void validate_trigger(const json_t *spec, const struct path *at, struct c
 bool slurm_job_is_request(const char *key)
 {
     static const char *const keys[] = {
-        "account",        "constraint",   "cpusMin",       "cpusPerGpu",
-        "cpusPerTask",    "excludeNodes", "exclusive",     "gpus",
-        "gpusPerNode",    "gpusPerTask",  "gres",          "licenses",
-        "memoryPerCpu",   "memoryPerGpu", "memoryPerNode", "nodeList",
-        "nodesMax",       "nodesMin",     "openMode",      "overcommit",
-        "partition",      "prefer",       "qos",           "reservation",
-        "stderr",         "spread",       "stdin",         "stdout",
-        "switches",       "switchesWait", "tasks",         "tasksPerNode",
-        "timeMinMinutes", "tmpPerNode",   "workDir"};
+        "account",      "constraint",   "cpusMin",      "cpusPerGpu",     "cpusPerTask",
+        "excludeNodes", "exclusive",    "gpus",         "gpusPerNode",    "gpusPerTask",
+        "gres",         "licenses",     "memoryPerCpu", "memoryPerGpu",   "memoryPerNode",
+        "nodeList",     "nodesMax",     "nodesMin",     "openMode",       "overcommit",
+        "partition",    "prefer",       "qos",          "reservation",    "stderr",
+        "spread",       "stdin",        "stdout",       "switches",       "switchesWait",
+        "tasks",        "tasksPerNode", "tasksPerGpu",  "timeMinMinutes", "tmpPerNode",
+        "workDir"};
 
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (text_equal(key, keys[i]))

@@ -280,6 +280,45 @@ static void a_named_slice_is_asked_for_of_a_model(void **state)
     assert_string_equal(tres, "cpu=1,node=1,billing=1,gres/gpu=2,gres/gpu:a100_1g.5gb=2");
 }
 
+static void tasks_and_gpus_follow_from_each_other(void **state)
+{
+    static const struct {
+        const char *spec;
+        const char *want; /* tres, or why not */
+        int64_t tasks;
+    } cases[] = {
+        {"{\"tasksPerGpu\":2,\"gpus\":\"2\"}", "cpu=4,node=1,billing=4,gres/gpu=2", 4},
+        {"{\"tasksPerGpu\":2,\"gres\":\"gpu:h100:1\",\"nodesMin\":3}",
+         "cpu=6,node=3,billing=6,gres/gpu=3,gres/gpu:h100=3", 6},
+        {"{\"tasksPerGpu\":2,\"tasks\":5}", "cpu=5,node=1,billing=5,gres/gpu=3", 5},
+        {"{\"tasksPerGpu\":2,\"tasks\":6,\"nodesMin\":2}", "cpu=6,node=2,billing=6,gres/gpu=4", 6},
+        {"{\"tasksPerGpu\":2,\"tasks\":1,\"gpus\":\"2\"}", "cpu=1,node=1,billing=1,gres/gpu=2", 1},
+        {"{\"tasksPerGpu\":2}", "Invalid generic resource (gres) specification", 0},
+        {"{\"tasksPerGpu\":2,\"gres\":\"shard:2\"}",
+         "Invalid generic resource (gres) specification", 0},
+        {"{\"tasksPerGpu\":9223372036854775807,\"gpus\":\"2\"}",
+         "Invalid generic resource (gres) specification", 0},
+        {"{\"tasksPerGpu\":2,\"gpusPerTask\":\"1\"}",
+         "--gpus-per-task is mutually exclusive with --ntasks-per-gpu", 0},
+        {"{\"tasksPerGpu\":2,\"tasksPerNode\":1}",
+         "--ntasks-per-node is mutually exclusive with --ntasks-per-gpu", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO(json_freep) json_t *spec = NULL;
+        AUTO(err_freep) struct err *e = json_parse(str_of(cases[i].spec), &spec);
+        AUTO_FREE char *tres = NULL;
+        struct slurm_ask ask = {0};
+
+        assert_null(e);
+        e = slurm_ask_read(spec, &ask);
+        tres = e ? NULL : slurm_ask_tres(&ask);
+        assert_string_equal(e ? err_message(e) : tres, cases[i].want);
+        assert_int_equal(ask.tasks, cases[i].tasks);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +329,7 @@ int main(void)
         cmocka_unit_test(gpus_are_divided_as_the_files_want),
         cmocka_unit_test(types_have_a_model_or_a_profile_or_both),
         cmocka_unit_test(a_named_slice_is_asked_for_of_a_model),
+        cmocka_unit_test(tasks_and_gpus_follow_from_each_other),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
