@@ -313,9 +313,10 @@ static void sacct_put_exit(json_t *row, const json_t *account)
 /* A row of accounting as the row of a job. New reference. */
 static json_t *sacct_row_of(const json_t *account)
 {
-    static const char *const texts[] = {"name",       "account",  "partition",   "qos",
-                                        "comment",    "workDir",  "constraint",  "wckey",
-                                        "submitLine", "licenses", "reservation", "tresRequested"};
+    static const char *const texts[] = {"name",         "account",  "partition",   "qos",
+                                        "comment",      "workDir",  "constraint",  "wckey",
+                                        "submitLine",   "licenses", "reservation", "tresRequested",
+                                        "tresAllocated"};
     static const char *const numbers[] = {"arrayJobId", "arrayTaskId", "cpus",        "nodeCount",
                                           "restarts",   "hetJobId",    "hetJobOffset"};
     const json_t *slurm = json_object_get(account, "slurm");
@@ -411,6 +412,10 @@ static void sacct_add_account(const struct sacct *s, struct sacct_index *x, cons
             (void)json_object_update(entry->row, row); /* two objects: cannot fail */
         else
             sacct_put_use(entry->row, account);
+        if (json_text(row, "tresAllocated")) { /* the live row knows it for a while only */
+            json_put_text(entry->row, "tresAllocated", json_text(row, "tresAllocated"));
+            json_put_int(entry->row, "cpus", json_int(row, "cpus", 0));
+        }
         json_decref(row);
     } else {
         json_decref(row);

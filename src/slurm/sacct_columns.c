@@ -9,6 +9,7 @@
 #include "base/stamp.h"
 #include "model/slurm_amount.h"
 #include "model/slurm_time.h"
+#include "model/slurm_tres.h"
 #include "slurm/job_columns.h"
 #include "slurm/sacct_use.h"
 #include "slurm/states.h"
@@ -221,6 +222,19 @@ static void field_cpus(const json_t *row, const struct slurm_view *v, struct buf
 {
     (void)v;
     buf_printf(out, "%" PRId64, json_int(row, "cpus", 0));
+}
+
+/* A job that has its nodes alone gets more than it asks for. */
+static void field_req_cpus(const json_t *row, const struct slurm_view *v, struct buf *out)
+{
+    const char *tres = json_text_filled(row, "tresAllocated");
+    const char *asked = tres ? json_text_filled(row, "tresRequested") : NULL;
+    AUTO(slurm_tres_done) struct slurm_tres all = {0};
+
+    (void)v;
+    if (asked)
+        err_free(slurm_tres_parse(str_of(asked), &all)); /* our own text */
+    buf_printf(out, "%" PRId64, slurm_tres_get(&all, "cpu", json_int(row, "cpus", 0)));
 }
 
 static void field_nodes(const json_t *row, const struct slurm_view *v, struct buf *out)
@@ -520,7 +534,7 @@ const struct slurm_column slurm_account_columns[] = {
     FN("ReqCPUFreqGov", 13, field_unknown),
     FN("ReqCPUFreqMax", 13, field_unknown),
     FN("ReqCPUFreqMin", 13, field_unknown),
-    FN("ReqCPUS", 8, field_cpus),
+    FN("ReqCPUS", 8, field_req_cpus),
     FN("ReqGRES", 12, field_req_gres),
     FN("ReqMem", 10, field_req_memory),
     FN("ReqNodes", 8, field_nodes),

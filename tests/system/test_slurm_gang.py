@@ -1,4 +1,4 @@
-"""PreemptMode=SUSPEND,GANG: jobs of a higher partition suspend others, use their cpus, and let them go on; also over the death of the server."""
+"""Cpus of a node between jobs. PreemptMode=SUSPEND,GANG: jobs of a higher partition suspend others, use their cpus, and let them go on; also over the death of the server."""
 
 import os
 import signal
@@ -79,6 +79,7 @@ def test_a_higher_partition_suspends_a_lower_one():
         survives_the_server(s)
         keeps_gpus(s)
         suspends_in_tiers(s)
+        gives_whole_nodes(s)
 
 
 def suspends_and_goes_on(s):
@@ -167,3 +168,20 @@ def suspends_in_tiers(s):
     s.wait_states((low, "CD"))
     for name in ("low4", "second4", "high4"):
         counted_once(s, name)
+
+
+def gives_whole_nodes(s):
+    """A job with --exclusive has all cpus of its node, also for its steps; its request stays what it was."""
+    out = s.base("whole")
+    script = f"echo $SLURM_CPUS_ON_NODE $SLURM_JOB_CPUS_PER_NODE; {METE} srun -n2 -c1 echo step; while [ ! -e {out}.end ]; do sleep 0.05; done"
+    job = s.ok("sbatch", "--parsable", "--exclusive", "-o", out, "--wrap", script).strip()
+    wait(lambda: s.state(job) == "R" and s.ok("squeue", "-h", "-j", job, "-o", "%C") == "2\n", "the job has both cpus")
+    shown = s.ok("scontrol", "show", "job", job)
+    check("NumCPUs=2 NumTasks=1 " in shown and "ReqTRES=cpu=1," in shown and "AllocTRES=cpu=2," in shown, shown)
+    other = s.ok("sbatch", "--parsable", "-c1", "--wrap=true").strip()
+    s.end("whole")
+    s.wait_states((job, "CD"), (other, "CD"))
+    with open(out) as f:
+        equal(f.read(), "2 2\nstep\nstep\n")
+    wait(lambda: s.ok("sacct", "-X", "-n", "-P", "-j", job, "-o", "reqcpus,alloccpus,reqtres,alloctres") ==
+         "1|2|billing=1,cpu=1,node=1|billing=2,cpu=2,node=1\n", "accounting has what the job got")

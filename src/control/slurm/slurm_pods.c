@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "control/slurm/slurm_private.h"
 #include "kinds/node_lease.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 #include "kinds/queue.h"
@@ -266,6 +267,7 @@ static struct sjob_pod *sjob_pod_new(struct sjob *j, const json_t *pod)
     p->rank = number_at(pod, "labels", SLURM_RANK_LABEL);
     p->slot = p->index * j->ask.nodes + p->rank;
     p->license = license_of(pod);
+    p->cpus = pod_asks(pod).cpu_milli / 1000;
     p->created_ns =
         stamp_or(json_text(metadata, "creationTimestamp"), loop_wall_ns(j->jobs->options.loop));
     p->is_outdated = is_outdated(pod);

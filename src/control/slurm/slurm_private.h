@@ -49,7 +49,8 @@ struct sjob_past {
     int64_t index;
     int64_t restarts;
     struct sjob_end end;
-    char *node; /* a hostlist, owned; NULL: none */
+    char *node;   /* a hostlist, owned; NULL: none */
+    int64_t cpus; /* of each node; 0: as the job asks */
 };
 
 struct sjob;
@@ -86,6 +87,7 @@ struct sjob_pod {
     bool is_together;        /* it insists on few switches */
     char *window;            /* the nodes of a job with --contiguous, a hostlist; NULL: any */
     int64_t created_ns;      /* realtime */
+    int64_t cpus;            /* of its request */
     bool is_ready;           /* its container runs: steps can start in it */
     int64_t limit_s;         /* of its spec; 0: none */
     bool is_lent;            /* the scheduler has it suspended */
@@ -154,6 +156,11 @@ struct sjob {
     VEC(char *) accounts;    /* its account and those above, as counted in `held` */
     bool has_keys;           /* `accounts` and `partition_qos` are known */
     char *partition_qos;     /* of its partition, as counted in `held`; NULL: none, or its own */
+
+    int64_t whole_cpus; /* of the last sjob_whole_cpus: for this component, */
+    size_t whole_component;
+    int64_t whole_ns;   /* and at this time, monotonic; 0: never */
+    int64_t ended_cpus; /* of each node of the attempt that ended last; 0: not known */
 
     struct loop_timer *timer;
     int64_t timer_at_ns; /* monotonic; 0: not set */
@@ -351,6 +358,10 @@ bool sjob_wants_window(const struct sjob *j);
 /* The nodes for an attempt that has no pods, a hostlist; NULL: there are none yet, and the job is
  * looked at again. The caller frees it. */
 char *sjob_window_choose(struct sjob *j);
+
+/* slurm_whole.c: the cpus of each node of a job that has its nodes alone; 0: it has not, or no node
+ * is known that it may have. `partitions`: names; NULL: any. */
+int64_t sjob_whole_cpus(struct sjob *j, size_t component, const json_t *partitions);
 
 /* slurm_switch.c: slurm_element.switch_level of a job. */
 int64_t slurm_switch_level(const struct slurm_jobs *s, const json_t *job);

@@ -396,6 +396,23 @@ static void put_state(json_t *row, const struct sjob *j, const struct element_ro
         (void)json_array_append_new(json_array_at(row, "flags"), json_string("COMPLETING"));
 }
 
+/* Of a job that has its nodes alone: all cpus of them. */
+static void put_whole(json_t *row, const struct row_job *r, const struct element_row *e,
+                      struct slurm_ask ask)
+{
+    int64_t cpus = e->pod ? e->pod->cpus : e->past ? e->past->cpus : 0;
+    AUTO_FREE char *tres = NULL;
+
+    if (cpus <= ask.cpus || !json_bool(r->spec, "exclusive", false) || r->component > 0)
+        return;
+    ask.cpus = cpus;
+    slurm_ask_bill(&ask, slurm_billing_of(r->j->jobs, r->spec),
+                   slurm_is_max_tres(slurm_settings(r->j->jobs)));
+    tres = slurm_ask_tres(&ask);
+    json_put_int(row, "cpus", cpus * ask.nodes);
+    json_put_text(row, "tresAllocated", tres);
+}
+
 static void add_row(const struct row_job *r, const struct element_row *e)
 {
     const struct sjob *j = r->j;
@@ -419,6 +436,7 @@ static void add_row(const struct row_job *r, const struct element_row *e)
     slurm_ask_bill(&ask, slurm_billing_of(j->jobs, r->spec),
                    slurm_is_max_tres(slurm_settings(j->jobs)));
     slurm_put_ask(row, &ask, e->pod != NULL || (e->past && e->past->node));
+    put_whole(row, r, e, ask);
     put_parts(row, r->spec);
     put_files(row, j, e);
     (void)json_array_append_new(r->rows, row); /* a fresh object: cannot fail */
@@ -499,7 +517,8 @@ static void add_known_end(const struct row_job *r)
                                      .signal = json_int(j->status, "exitSignal", 0),
                                      .started_ns = stamp_or(json_text(j->status, "startTime"), 0),
                                      .ended_ns = stamp_or(json_text(j->status, "endTime"), 0)},
-                             .restarts = json_int(j->status, "restarts", 0)};
+                             .restarts = json_int(j->status, "restarts", 0),
+                             .cpus = node ? j->ended_cpus : 0};
     AUTO_FREE char *name = node ? mem_strdup(node) : NULL;
     struct element_row e = {.index = 0, .past = &past};
 

@@ -241,7 +241,7 @@ static json_t *allocation_node(const struct sjob *j, const struct sjob_pod *p)
     json_put_text(row, "pod", p->name);
     json_put_text(row, "address", json_text(json_array_get(addresses, 0), "address"));
     json_put_bool(row, "ready", p->is_ready);
-    json_put_int(row, "cpus", ask->cpus);
+    json_put_int(row, "cpus", p->cpus > ask->cpus ? p->cpus : ask->cpus);
     json_put_int(row, "memory", ask->memory_bytes >> 20);
     json_put_int(row, "gpus", ask->gpus.count);
     if (j->het.n > 1)

@@ -103,6 +103,7 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .trigger = sjob_trigger_told(j),
         .license = license,
         .billing = slurm_billing_of(s, own ? own : json_object_get(j->object, "spec")),
+        .whole_cpus = sjob_whole_cpus(j, component, partitions),
         .over_minutes = slurm_over_minutes(s, own ? own : json_object_get(j->object, "spec")),
         .settings = slurm_settings(s),
         .kill_wait_s = slurm_setting(s, "KillWait", SLURM_KILL_WAIT_S),

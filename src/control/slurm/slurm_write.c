@@ -179,8 +179,11 @@ static void keep_past(struct sjob *j, const struct sjob_pod *p)
 {
     const char *nodes = sjob_pod_nodes(p);
 
+    if (p->rank == 0)
+        j->ended_cpus = p->cpus;
     if (j->is_array && p->rank == 0)
         vec_add(&j->past, (struct sjob_past){.index = p->index,
+                                             .cpus = p->cpus,
                                              .restarts = p->restarts,
                                              .end = p->end,
                                              .node = nodes ? mem_strdup(nodes) : NULL});

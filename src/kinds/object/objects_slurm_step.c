@@ -12,6 +12,7 @@
 #include "kinds/kind/cause.h"
 #include "kinds/object/objects_private.h"
 #include "kinds/object/tree_cache.h"
+#include "kinds/pod/pod_asks.h"
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_view.h"
 #include "kinds/slurm/slurm_het.h"
@@ -196,7 +197,10 @@ static struct err *step_read_node(const struct change *c, const json_t *job,
         !text_equal(pod_node(pod), json_text(n->asked, "node")))
         return err_new(ERR_INVALID, "Job/step already completing or completed");
     ask = &het->asks[component_of(pod, het)];
-    n->cpus = ask->cpus;
+    n->cpus =
+        pod_asks(pod).cpu_milli / 1000; /* a job that is alone on its nodes has all of theirs */
+    if (n->cpus < ask->cpus)
+        n->cpus = ask->cpus;
     n->gpus = ask->gpus.count < GPUS_MAX ? ask->gpus.count : GPUS_MAX;
     return NULL;
 }

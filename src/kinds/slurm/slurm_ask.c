@@ -632,6 +632,36 @@ static int64_t node_amount(const json_t *node, const char *list, const char *res
     return e ? 0 : q.milli / 1000;
 }
 
+int64_t slurm_node_cpus(const json_t *node)
+{
+    return node_amount(
+        node, json_at(node, "status", "allocatable", NULL) ? "allocatable" : "capacity", "cpu");
+}
+
+bool slurm_constraint_holds(const char *constraint, const json_t *node)
+{
+    AUTO(json_freep) json_t *features = constraint ? json_object() : NULL;
+    struct str rest = str_of(constraint);
+
+    if (!constraint)
+        return true;
+    slurm_node_features(node, features);
+    while (rest.at) {
+        struct str all = str_cut(&rest, '|');
+        bool holds = true;
+
+        while (all.at) {
+            struct str one = str_cut(&all, '&');
+            AUTO_FREE char *name = mem_strndup(one.at, one.size);
+
+            holds = holds && json_object_get(features, name);
+        }
+        if (holds)
+            return true;
+    }
+    return false;
+}
+
 /* Are the node's gpus of the model, or do the files of Slurm call them so? */
 static bool has_model(const json_t *node, const char *model)
 {

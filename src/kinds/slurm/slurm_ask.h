@@ -89,5 +89,10 @@ char *slurm_ask_cpus_text(const struct slurm_ask *ask);
  * of its gpus. */
 void slurm_node_features(const json_t *node, json_t *to);
 
+/* Has the node the features of a constraint that was checked? NULL: yes. */
+bool slurm_constraint_holds(const char *constraint, const json_t *node);
+/* The cpus that the node offers. */
+int64_t slurm_node_cpus(const json_t *node);
+
 /* Could the empty node `node` hold one node's part of the request? */
 bool slurm_ask_fits_node(const struct slurm_ask *ask, const json_t *node);

@@ -246,7 +246,22 @@ static void put_switches(json_t *annotations, const struct slurm_element *e)
         json_put_text(annotations, TOPOLOGY_PREFERRED, SLURM_SWITCH_LABEL "1");
 }
 
-static void put_metadata(json_t *pod, const struct slurm_element *e, const struct slurm_ask *ask)
+/* What accounting keeps: `asked` is the job's request, `ask` what it gets. */
+static json_t *account_facts(const struct slurm_element *e, const struct slurm_ask *asked,
+                             const struct slurm_ask *ask)
+{
+    json_t *facts = slurm_account_facts(e, asked);
+    AUTO_FREE char *tres = slurm_ask_tres(ask);
+
+    if (ask->cpus == asked->cpus)
+        return facts;
+    json_put_text(facts, "tresAllocated", tres);
+    json_put_int(facts, "cpus", ask->cpus * ask->nodes);
+    return facts;
+}
+
+static void put_metadata(json_t *pod, const struct slurm_element *e, const struct slurm_ask *asked,
+                         const struct slurm_ask *ask)
 {
     json_t *metadata = json_object_at(pod, "metadata");
     json_t *labels = json_object_at(metadata, "labels");
@@ -254,7 +269,7 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     const char *user = json_text_at(e->job, "metadata", "annotations", POD_USER, NULL);
     const char *reservation = json_text_filled(json_object_get(e->job, "spec"), "reservation");
     AUTO_FREE char *name = slurm_pod_name(e);
-    AUTO(json_freep) json_t *account = slurm_account_facts(e, ask);
+    AUTO(json_freep) json_t *account = account_facts(e, asked, ask);
     AUTO_FREE char *facts = json_format(account);
     AUTO_FREE char *environment = slurm_env(e, ask);
 
@@ -496,11 +511,16 @@ static json_t *make_pod(const struct slurm_element *e)
     json_t *pod = json_pack("{s:s,s:s}", "apiVersion", "v1", "kind", "Pod");
     json_t *pod_spec;
     int64_t minutes = json_int(spec, "timeLimitMinutes", 0);
-    struct slurm_ask ask = {.nodes = 1, .tasks = 1, .cpus = 1};
+    struct slurm_ask asked = {.nodes = 1, .tasks = 1, .cpus = 1};
+    struct slurm_ask ask;
 
-    err_free(slurm_ask_read(spec, &ask)); /* was read at the creation */
+    err_free(slurm_ask_read(spec, &asked)); /* was read at the creation */
+    ask = asked;
+    if (e->whole_cpus > ask.cpus)
+        ask.cpus = e->whole_cpus;
+    slurm_ask_bill(&asked, e->billing, slurm_is_max_tres(e->settings));
     slurm_ask_bill(&ask, e->billing, slurm_is_max_tres(e->settings));
-    put_metadata(pod, e, &ask);
+    put_metadata(pod, e, &asked, &ask);
     pod_spec = json_object_at(pod, "spec");
     (void)json_array_append_new(json_array_at(pod_spec, "containers"),
                                 make_container(pod, e, &ask)); /* fresh: cannot fail */
