@@ -44,10 +44,10 @@ REPLICAS = MIXED + """sharing:
 
 # ---- programs ----
 
-def go(*words, **options):
+def go(*words, env_more=None, **options):
     program = shutil.which("go") or os.path.join(ROOT, "build", "venv", "bin", "go")
     env = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -modcacherw -buildvcs=false", "CGO_CFLAGS": "-w",
-           "GOCACHE": os.path.join(PLACE, "cache"), "GOMODCACHE": os.path.join(PLACE, "modules"), **os.environ}
+           "GOCACHE": os.path.join(PLACE, "cache"), "GOMODCACHE": os.path.join(PLACE, "modules"), **os.environ, **(env_more or {})}
     return subprocess.run([program, *words], check=True, env=env, stdout=subprocess.PIPE, text=True, **options).stdout
 
 
