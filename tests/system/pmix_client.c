@@ -8,6 +8,8 @@
  *   direct   the fence carries no values: each is asked for
  *   part     the even ranks and the odd ranks wait apart for each other before
  *   late     all ask the first task for a key that it puts after the fence
+ *   never    the last task asks the first for a key that it never puts
+ *   mute     the same, but the first task puts nothing, and no task waits
  *   large=N  each value has N bytes
  *   die      the last task is killed before the fence
  *   leave    the last task ends without PMIx_Finalize, with code 0
@@ -146,6 +148,17 @@ static void ask_late(const struct client *c)
     }
 }
 
+/* Blocks until it is known that the first task puts nothing more. */
+static void ask_never(const struct client *c)
+{
+    pmix_proc_t proc = c->self;
+    pmix_value_t *value = NULL;
+
+    proc.rank = 0;
+    if (c->self.rank == c->n_ranks - 1)
+        printf("never %s\n", PMIx_Error_string(PMIx_Get(&proc, "never", NULL, 0, &value)));
+}
+
 static void print_values(const struct client *c)
 {
     printf("%u of %u, %u of %s:", c->self.rank, c->n_ranks,
@@ -162,6 +175,21 @@ static void print_values(const struct client *c)
     printf("\n");
 }
 
+static void meet(const struct client *c)
+{
+    put_value(c);
+    if (has_word(c, "part"))
+        fence_part(c);
+    if (has_word(c, "spawn"))
+        spawn();
+    if (c->self.rank == c->n_ranks - 1)
+        end(c);
+    fence(NULL, 0, !has_word(c, "direct"));
+    if (has_word(c, "late"))
+        ask_late(c);
+    print_values(c);
+}
+
 int main(int argc, char **argv)
 {
     struct client c = {.word = argc > 1 ? argv[1] : ""};
@@ -169,17 +197,10 @@ int main(int argc, char **argv)
     (void)sscanf(c.word, "large=%zu", &c.size); /* NOLINT(cert-err34-c): of the test */
     check("init", PMIx_Init(&c.self, NULL, 0));
     c.n_ranks = get(&c, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE)->data.uint32;
-    put_value(&c);
-    if (has_word(&c, "part"))
-        fence_part(&c);
-    if (has_word(&c, "spawn"))
-        spawn();
-    if (c.self.rank == c.n_ranks - 1)
-        end(&c);
-    fence(NULL, 0, !has_word(&c, "direct"));
-    if (has_word(&c, "late"))
-        ask_late(&c);
-    print_values(&c);
+    if (!has_word(&c, "mute"))
+        meet(&c);
+    if (has_word(&c, "mute") || has_word(&c, "never"))
+        ask_never(&c);
     check("finalize", PMIx_Finalize(NULL, 0));
     return 0;
 }

@@ -136,6 +136,9 @@ def test_tasks_of_two_nodes_speak_pmix():
             whole(client, block, s, "-N2", "part")
             whole(client, cyclic, s, "-N2", "-m", "cyclic", "part")
             equal(whole(client, block, s, "-N2", "late").out.count("late here\n"), 3, "a key that was put behind the fence")
+            for word in ("never", "mute"):
+                r = s.call("srun", "-O", "-N2", "-n4", "--mpi=pmix", client, word)
+                equal((r.code, r.out.count("never NOT-FOUND\n"), r.err), (0, 1, ""), r)
             whole(client, block, s, "-N2", "large=2000000", out=" ".join(f"{c}2000000" for c in "abcd"))
             r = s.call("srun", "-O", "-N2", "-n4", "--mpi=pmix", client, "large=34000000")
             check(r.code != 0 and re.search(r"the tasks have put \d+ bytes for PMIx: at most 67108864", r.err), r)

@@ -26,7 +26,8 @@
 enum {
     PIECE = 65536,
     AGAIN_MS = 20, /* between looks for a key that a task has not put yet; doubled up to the next */
-    AGAIN_LONGEST_MS = 500
+    AGAIN_LONGEST_MS = 500,
+    LAST_MS = 1000 /* for libpmix to answer when a task has called PMIx_Finalize */
 };
 
 /* A request of another node for what a task here has put. */
@@ -35,11 +36,9 @@ struct pmix_asked {
     uint32_t number;
     char *key;
     int64_t pause_ms;
-};
-
-struct pmix_later {
-    struct pmix_asked *asked;
-    int64_t at_ms;
+    int64_t at_ms;   /* of the next look, or of the end; 0: none */
+    bool is_in_hand; /* libpmix has it, for ever if the task never commits */
+    bool is_told;
 };
 
 struct pmix_server {
@@ -48,9 +47,9 @@ struct pmix_server {
     bool is_over; /* the manager is gone */
     struct buf received;
     VEC(struct pmix_upcall *) waiting; /* fences and requests whose answer comes from srun */
-    VEC(struct pmix_later) later;
-    bool *finalized; /* of each rank */
-    uint32_t number; /* of the next request */
+    VEC(struct pmix_asked *) asked;    /* not answered yet */
+    bool *finalized;                   /* of each rank */
+    uint32_t number;                   /* of the next request */
 };
 
 /* ---- what goes to the manager ---- */
@@ -88,31 +87,44 @@ static int64_t clock_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void asked_free(struct pmix_asked *a)
+static void asked_free_if_done(struct pmix_asked *a)
 {
+    if (!a->is_told || a->is_in_hand)
+        return;
     free(a->key);
     free(a);
 }
 
-static void server_tell(struct pmix_server *s, struct pmix_asked *taken, pmix_status_t status,
+/* Answers the request: it is no longer in the list, and may be freed. */
+static void server_tell(struct pmix_server *s, struct pmix_asked *a, pmix_status_t status,
                         struct str data)
 {
     const struct pmix_message m = {
-        .kind = PMIX_MESSAGE_TELL, .number = taken->number, .status = status, .payload = data};
+        .kind = PMIX_MESSAGE_TELL, .number = a->number, .status = status, .payload = data};
 
     server_say(s, &m);
-    asked_free(taken);
+    for (size_t i = 0; i < s->asked.n; i++)
+        if (s->asked.at[i] == a) {
+            vec_remove(&s->asked, i);
+            break;
+        }
+    a->is_told = true;
+    asked_free_if_done(a);
 }
 
-static void server_look(struct pmix_server *s, struct pmix_asked *taken)
+static void server_look(struct pmix_server *s, struct pmix_asked *a)
 {
-    pmix_proc_t proc = {.rank = taken->rank};
+    pmix_proc_t proc = {.rank = a->rank};
     pmix_status_t status;
 
     memcpy(proc.nspace, s->space.name, strlen(s->space.name)); /* checked to fit */
-    status = sym_PMIx_server_dmodex_request(&proc, pmix_upcall_on_asked, taken);
-    if (status != PMIX_SUCCESS)
-        server_tell(s, taken, status, (struct str){0});
+    a->at_ms = s->finalized[a->rank] ? clock_ms() + LAST_MS : 0;
+    a->is_in_hand = true;
+    status = sym_PMIx_server_dmodex_request(&proc, pmix_upcall_on_asked, a);
+    if (status == PMIX_SUCCESS)
+        return;
+    a->is_in_hand = false;
+    server_tell(s, a, status, (struct str){0});
 }
 
 /* Is the key, with its NUL, in the packed keys and values? A value with these bytes costs a task
@@ -129,16 +141,41 @@ static void server_take_told(struct pmix_server *s, const struct pmix_upcall *u)
     pmix_status_t status = u->status;
 
     assert(s->finalized); /* made with the space */
-    if (status == PMIX_SUCCESS && has_key(u, a->key)) {
+    a->is_in_hand = false;
+    if (a->is_told) {
+        asked_free_if_done(a);
+    } else if (status == PMIX_SUCCESS && has_key(u, a->key)) {
         server_tell(s, a, status, (struct str){u->data, u->size});
-        return;
-    }
-    if ((status != PMIX_SUCCESS && status != PMIX_ERR_NOT_FOUND) || s->finalized[a->rank]) {
+    } else if ((status != PMIX_SUCCESS && status != PMIX_ERR_NOT_FOUND) || s->finalized[a->rank]) {
         server_tell(s, a, status == PMIX_SUCCESS ? PMIX_ERR_NOT_FOUND : status, (struct str){0});
-        return;
+    } else {
+        a->at_ms = clock_ms() + a->pause_ms;
+        a->pause_ms = a->pause_ms * 2 < AGAIN_LONGEST_MS ? a->pause_ms * 2 : AGAIN_LONGEST_MS;
     }
-    vec_add(&s->later, (struct pmix_later){a, clock_ms() + a->pause_ms});
-    a->pause_ms = a->pause_ms * 2 < AGAIN_LONGEST_MS ? a->pause_ms * 2 : AGAIN_LONGEST_MS;
+}
+
+/* The task puts nothing more. libpmix answers no request for a task that has never committed. */
+static void server_end_asked(struct pmix_server *s, uint32_t rank)
+{
+    VEC_EACH (&s->asked, one)
+        if ((*one)->rank == rank)
+            (*one)->at_ms = clock_ms() + ((*one)->is_in_hand ? LAST_MS : 0);
+}
+
+/* The first request whose time has come; NULL: none. `*ret_next_ms`: the next time, -1: none. */
+static struct pmix_asked *server_due(const struct pmix_server *s, int64_t now_ms,
+                                     int64_t *ret_next_ms)
+{
+    *ret_next_ms = -1;
+    VEC_EACH (&s->asked, one) {
+        int64_t at_ms = (*one)->at_ms;
+
+        if (at_ms > 0 && at_ms <= now_ms)
+            return *one;
+        if (at_ms > 0 && (*ret_next_ms < 0 || at_ms < *ret_next_ms))
+            *ret_next_ms = at_ms;
+    }
+    return NULL;
 }
 
 /* The time until the next look, -1: none. */
@@ -146,18 +183,13 @@ static int server_look_again(struct pmix_server *s)
 {
     int64_t now_ms = clock_ms();
     int64_t next_ms = -1;
+    struct pmix_asked *a;
 
-    for (size_t i = 0; i < s->later.n;) {
-        struct pmix_later later = s->later.at[i];
-
-        if (later.at_ms > now_ms) {
-            next_ms = next_ms < 0 || later.at_ms < next_ms ? later.at_ms : next_ms;
-            i++;
-            continue;
-        }
-        vec_remove(&s->later, i);
-        server_look(s, later.asked);
-    }
+    while ((a = server_due(s, now_ms, &next_ms)))
+        if (a->is_in_hand)
+            server_tell(s, a, PMIX_ERR_NOT_FOUND, (struct str){0});
+        else
+            server_look(s, a);
     return next_ms < 0 ? -1 : (int)(next_ms - now_ms);
 }
 
@@ -221,6 +253,7 @@ static void server_take_upcall(struct pmix_server *s, struct pmix_upcall *u)
     case PMIX_MESSAGE_FINALIZED:
         s->finalized[u->rank] = true;
         server_say(s, &m);
+        server_end_asked(s, u->rank);
         break;
     case PMIX_MESSAGE_CONNECTED:
     case PMIX_MESSAGE_ABORT:
@@ -296,6 +329,7 @@ static struct err *server_take_ask(struct pmix_server *s, const struct pmix_mess
                              .number = m->number,
                              .key = mem_strndup(m->payload.at, m->payload.size),
                              .pause_ms = AGAIN_MS};
+    vec_add(&s->asked, a);
     server_look(s, a);
     return NULL;
 }

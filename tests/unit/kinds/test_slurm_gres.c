@@ -167,7 +167,7 @@ static json_t *three_gpus(const char *more)
     json_t *gpus = NULL;
 
     for (char *c = text; *c; c++)
-        *c = *c == '\'' ? '"' : *c;
+        *c = (char)(*c == '\'' ? '"' : *c);
     assert_null(json_parse(str_of(text), &gpus));
     return gpus;
 }
