@@ -488,7 +488,9 @@ static void show_partition_rules(const struct record *r)
     add_limit(r, "MaxNodes", "nodesMax");
     add_minutes(r, " MaxTime", "timeLimit", "UNLIMITED");
     add_member(r, " MinNodes", "nodesMin", "0");
-    buf_add_text(r->out, " LLN=NO MaxCPUsPerNode=UNLIMITED MaxCPUsPerSocket=UNLIMITED");
+    buf_add_text(r->out, " LLN=NO");
+    add_member(r, " MaxCPUsPerNode", "maxCpus", "UNLIMITED");
+    buf_add_text(r->out, " MaxCPUsPerSocket=UNLIMITED");
     next_line(r);
     add_member(r, "Nodes", "nodes", "(null)");
     next_line(r);

@@ -424,10 +424,9 @@ static char *sinfo_group_key(const struct sinfo *s, const json_t *row, const str
 /* The node in a partition, as a row. New reference. */
 static json_t *sinfo_row(const json_t *node, const json_t *partition)
 {
-    static const char *const kept[] = {"timeLimit",   "defaultTime",    "priorityTier",
-                                       "isDefault",   "allowGroups",    "oversubscribe",
-                                       "preemptMode", "priorityFactor", "nodesMin",
-                                       "nodesMax",    "rootOnly"};
+    static const char *const kept[] = {
+        "timeLimit",   "defaultTime", "priorityTier",   "isDefault", "allowGroups", "oversubscribe",
+        "preemptMode", "maxCpus",     "priorityFactor", "nodesMin",  "nodesMax",    "rootOnly"};
     json_t *row = node ? json_copy((json_t *)(uintptr_t)node) : json_object();
 
     for (size_t i = 0; i < COUNT(kept); i++)

@@ -11,6 +11,7 @@ PreemptMode=SUSPEND,GANG
 NodeName={node} CPUs=2
 PartitionName=low Nodes=ALL Default=YES
 PartitionName=mid Nodes=ALL PriorityTier=5
+PartitionName=part Nodes=ALL MaxCPUsPerNode=1
 PartitionName=high Nodes=ALL PriorityTier=10 PreemptMode=OFF
 """
 # Counts in the file $1.out until the file $1.end is there: each line once, in order, whatever stops it.
@@ -80,6 +81,7 @@ def test_a_higher_partition_suspends_a_lower_one():
         keeps_gpus(s)
         suspends_in_tiers(s)
         gives_whole_nodes(s)
+        gives_a_partition_some_cpus(s)
 
 
 def suspends_and_goes_on(s):
@@ -185,3 +187,25 @@ def gives_whole_nodes(s):
         equal(f.read(), "2 2\nstep\nstep\n")
     wait(lambda: s.ok("sacct", "-X", "-n", "-P", "-j", job, "-o", "reqcpus,alloccpus,reqtres,alloctres") ==
          "1|2|billing=1,cpu=1,node=1|billing=2,cpu=2,node=1\n", "accounting has what the job got")
+
+
+def gives_a_partition_some_cpus(s):
+    """MaxCPUsPerNode: jobs of the partition have one cpu of the node, together."""
+    shown = s.ok("scontrol", "-o", "show", "partition", "part")
+    check(" MaxCPUsPerNode=1 " in shown, shown)
+    equal(s.ok("sinfo", "-h", "-o", "%R %B", "-p", "part,mid").split(), ["mid", "UNLIMITED", "part", "1"])
+    r = s.call("sbatch", "-p", "part", "-c2", "--wrap=true")
+    equal((r.code, r.err), (1, "sbatch: error: Batch job submission failed: Requested node configuration is not available\n"))
+    first = s.start("first6", "-p", "part", "-t", "10")
+    wait(lambda: s.lines("first6"), "the first job counts")
+    second = s.start("second6", "-p", "part", "-t", "10")
+    wait(lambda: s.ok("squeue", "-h", "-j", second, "-o", "%t %r").strip() == "PD Resources", "the second job waits for the partition's cpu")
+    other = s.start("other6", "-p", "low")  # the other cpu
+    s.wait_states((first, "R"), (second, "PD"), (other, "R"))
+    s.end("first6")
+    s.wait_states((first, "CD"), (second, "R"), (other, "R"))
+    for name in ("second6", "other6"):
+        s.end(name)
+    s.wait_states((second, "CD"), (other, "CD"))
+    alone = s.ok("sbatch", "--parsable", "-p", "part", "--exclusive", "--wait", "--wrap=true").strip()
+    wait(lambda: s.ok("sacct", "-X", "-n", "-P", "-j", alone, "-o", "alloccpus,state") == "1|COMPLETED\n", "it has the cpus of the partition")

@@ -84,9 +84,9 @@ def test_slurm_partitions():
 
 def refuses_what_it_cannot_heed(m):
     bad = os.path.join(m.dir, "bad.conf")
-    write(bad, "ClusterName=x\nPartitionName=p Nodes=ALL MaxCPUsPerNode=2\n")
+    write(bad, "ClusterName=x\nPartitionName=p Nodes=ALL MaxCPUsPerSocket=2\n")
     r = m.mete("up", "--data", os.path.join(m.dir, "other"), "--slurm-conf", bad)
-    check(r.code == 2 and f"{bad}:2: MaxCPUsPerNode=2 restricts and is not implemented: want a partition" in r.err, r)
+    check(r.code == 2 and f"{bad}:2: MaxCPUsPerSocket=2 restricts and is not implemented: want a partition" in r.err, r)
     check("key of slurm.conf has no effect" in m.log_text() and "key=SlurmctldHost" in m.log_text(), m.log_text())
     check("key=AutoDetect" in m.log_text(), m.log_text())
 

@@ -10,6 +10,7 @@
 #include "kinds/pod/pod_state.h"
 #include "kinds/pod/pod_volume_claims.h"
 #include "kinds/queue.h"
+#include "kinds/slurm/slurm_job.h"
 
 enum {
     PORTS_MAX = 64 /* distinct host ports of one pod */
@@ -82,9 +83,14 @@ static void list_requests(const struct scheduler *s, struct arena *a, const json
         {"ephemeral-storage", asked.ephemeral_bytes},
         {"pods", 1},
     };
-    struct mete_amount *list = arena_alloc(a, (7 + asked.n_others + PORTS_MAX) * sizeof(*list));
+    struct mete_amount *list = arena_alloc(a, (8 + asked.n_others + PORTS_MAX) * sizeof(*list));
+    const char *partition =
+        json_text_at(pod, "metadata", "annotations", SLURM_PARTITION_CPUS_ANNOTATION, NULL);
     size_t n = 0;
 
+    if (partition && strchr(partition, '/'))
+        list[n++] = (struct mete_amount){arena_format(a, SCHED_PARTITION_CPUS "%s", partition),
+                                         (asked.cpu_milli + 999) / 1000};
     for (size_t i = 0; i < 4; i++)
         if (fixed[i].amount > 0)
             list[n++] = fixed[i];

@@ -55,7 +55,7 @@ static json_t *read_amounts(const struct scheduler *s, const json_t *node)
             json_put_int(amounts, name, amount_of(name, text));
     }
     map_each (handle, s->ports, port, next) {
-        json_put_int(amounts, port->resource, 1);
+        json_put_int(amounts, port->resource, port->amount);
     }
     return amounts;
 }
@@ -464,7 +464,7 @@ void scheduler_remove_node(void *arg, const char *ns, const char *name, const js
     scheduler_poke(s);
 }
 
-void scheduler_add_port(struct scheduler *s, const char *resource)
+void scheduler_add_port(struct scheduler *s, const char *resource, int64_t amount)
 {
     struct sched_port *port = NULL;
     struct sched_node *n;
@@ -475,9 +475,10 @@ void scheduler_add_port(struct scheduler *s, const char *resource)
         return;
     port = mem_alloc(sizeof(*port));
     port->resource = mem_strdup(resource);
+    port->amount = amount;
     map_add(handle, s->ports, port->resource, strlen(resource), port);
     map_each (handle, s->nodes, n, next) {
-        json_put_int(json_object_get(n->facts, "amounts"), resource, 1);
+        json_put_int(json_object_get(n->facts, "amounts"), resource, amount);
         tell_engine(s, n);
     }
 }

@@ -236,7 +236,8 @@ struct sched_class {
 
 struct sched_port {
     struct map_handle handle;
-    char *resource; /* "hostport/TCP/8080" */
+    char *resource; /* "hostport/TCP/8080", "partition-cpus/gpu/2" */
+    int64_t amount; /* of each node */
 };
 
 /* The models of a vendor's gpus that nodes have reported. */
@@ -345,8 +346,8 @@ void sched_models_free(struct scheduler *s);
 /* scheduler_nodes.c */
 void scheduler_put_node(void *arg, const char *ns, const char *name, const json_t *node);
 void scheduler_remove_node(void *arg, const char *ns, const char *name, const json_t *last);
-/* Gives each node one more resource, of amount 1: a host port. */
-void scheduler_add_port(struct scheduler *s, const char *resource);
+/* Gives each node so much of one more resource: a host port, or cpus of a partition. */
+void scheduler_add_port(struct scheduler *s, const char *resource, int64_t amount);
 void sched_node_free(struct scheduler *s, struct sched_node *n);
 /* A new node like the named one, in the arena; false: no such node. */
 bool scheduler_describe_node(struct arena *a, const struct scheduler *s, const char *name,
@@ -604,6 +605,10 @@ int64_t scheduler_expected_ns(const json_t *pod);
 /* The pod's reservation; "": outside reservations only. Borrowed as above. */
 const char *scheduler_reservation_of(const json_t *pod);
 uint64_t scheduler_ask_hash(const json_t *pod);
+
+/* The cpus of a partition's jobs on a node, a resource that each node has: "partition-cpus/gpu/2".
+ * Another limit is another resource: it holds for pods that are made from then on. */
+#define SCHED_PARTITION_CPUS "partition-cpus/"
 
 /* scheduler_affinity.c */
 void scheduler_ask_affinity(struct arena *a, const json_t *pod, struct mete_pod_set *set);

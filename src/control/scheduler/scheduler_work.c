@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "control/scheduler/scheduler_private.h"
 
 bool sched_name_is_gang(const char *placement)
@@ -100,11 +101,23 @@ void sched_works_free(struct scheduler *s)
         work_free(s, s->works);
 }
 
+/* The number at the end of "partition-cpus/gpu/2", which is ours. */
+static int64_t partition_cpus_of(const char *resource)
+{
+    int64_t count = 0;
+
+    err_free(num_parse_int64(str_of(strrchr(resource, '/') + 1), 0, INT32_MAX, &count));
+    return count;
+}
+
 static void add_ports(struct scheduler *s, const struct mete_pod_set *set)
 {
     for (size_t i = 0; i < set->n_requests; i++)
         if (text_starts_with(set->requests[i].resource, "hostport/"))
-            scheduler_add_port(s, set->requests[i].resource);
+            scheduler_add_port(s, set->requests[i].resource, 1);
+        else if (text_starts_with(set->requests[i].resource, SCHED_PARTITION_CPUS))
+            scheduler_add_port(s, set->requests[i].resource,
+                               partition_cpus_of(set->requests[i].resource));
 }
 
 /* A gang with this many sets gets no further sets for labels alone. */

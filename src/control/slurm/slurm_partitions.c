@@ -1,4 +1,6 @@
 /* slurm_partitions.c - partitions and settings in the controller, and the labels of their nodes */
+#include <inttypes.h>
+
 #include "base/num.h"
 #include "control/slurm/slurm_private.h"
 #include "kinds/slurm/slurm_job.h"
@@ -283,8 +285,41 @@ const char *sjob_partition_wait(const struct sjob *j)
     return why;
 }
 
+static int64_t cpus_on_node_of(const struct slurm_part *p)
+{
+    return p ? json_int(spec_of(p), "maxCpusPerNode", 0) : 0;
+}
+
+/* Does a partition of the list limit the cpus on a node? */
+static bool limits_cpus(const struct sjob *j, size_t component)
+{
+    struct str rest = str_of(list_of(j, component));
+
+    while (j->jobs->parts && rest.at)
+        if (cpus_on_node_of(find_part(j->jobs, str_cut(&rest, ','))) > 0)
+            return true;
+    return false;
+}
+
+char *sjob_partition_cpus(const struct sjob *j, size_t component, int64_t *ret_count)
+{
+    struct str rest = str_of(list_of(j, component));
+
+    *ret_count = 0;
+    while (j->jobs->parts && rest.at) {
+        const struct slurm_part *p = find_part(j->jobs, str_cut(&rest, ','));
+
+        if (wait_in(j, component, p))
+            continue;
+        *ret_count = cpus_on_node_of(p);
+        return *ret_count > 0 ? mem_format("%s/%" PRId64, p->name, *ret_count) : NULL;
+    }
+    return NULL;
+}
+
 json_t *sjob_partitions(const struct sjob *j, size_t component)
 {
+    bool is_one = j->het.asks[component].nodes > 1 || limits_cpus(j, component);
     struct str rest = str_of(list_of(j, component));
     AUTO(json_freep) json_t *names = json_array();
 
@@ -296,7 +331,7 @@ json_t *sjob_partitions(const struct sjob *j, size_t component)
         if (!p->nodes)
             return NULL;
         (void)json_array_append_new(names, json_string(p->name));
-        if (j->het.asks[component].nodes > 1) /* all of its nodes are in one partition */
+        if (is_one) /* all of its nodes are in one partition, whose limit it meets */
             break;
     }
     return json_array_size(names) > 0 ? TAKE(names) : NULL;

@@ -414,6 +414,10 @@ const char *sjob_partition_wait(const struct sjob *j);
 /* The partitions that let a component start, an array of names; NULL: it may have all nodes. New
  * reference. */
 json_t *sjob_partitions(const struct sjob *j, size_t component);
+/* The MaxCPUsPerNode of the partition that the component gets, which is the first that lets it
+ * start if any of its partitions has one; NULL: none. The caller frees
+ * SLURM_PARTITION_CPUS_ANNOTATION. */
+char *sjob_partition_cpus(const struct sjob *j, size_t component, int64_t *ret_count);
 /* The partition of `list` (with commas; NULL: the default one) that has the node (NULL: no node);
  * none: `list`. The caller frees it. */
 char *slurm_partition_on(const struct slurm_jobs *s, const char *list, const char *node);

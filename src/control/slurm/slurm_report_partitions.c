@@ -179,6 +179,8 @@ static json_t *partition_row(const struct slurm_jobs *s, const struct slurm_part
                   text_or(spec, "preemptMode", text_or(slurm_settings(s), "PreemptMode", "OFF")));
     if (json_object_get(spec, "overTimeMinutes"))
         json_put_int(row, "overTime", json_int(spec, "overTimeMinutes", 0));
+    if (json_int(spec, "maxCpusPerNode", 0) > 0)
+        json_put_int(row, "maxCpus", json_int(spec, "maxCpusPerNode", 0));
     json_put_text(row, "oversubscribe", text_or(spec, "overSubscribe", "NO"));
     return row;
 }

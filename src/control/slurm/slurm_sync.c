@@ -84,6 +84,9 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
     int64_t first_rank = 0;
     size_t component = slurm_het_of_rank(&j->het, rank, &first_rank);
     AUTO(json_freep) json_t *partitions = sjob_partitions(j, component);
+    int64_t most_cpus = 0;
+    AUTO_FREE char *partition_cpus = sjob_partition_cpus(j, component, &most_cpus);
+    int64_t whole_cpus = sjob_whole_cpus(j, component, partitions);
     AUTO(json_freep) json_t *own = component > 0 ? sjob_spec(j, component) : NULL;
     AUTO_FREE char *license = rank == 0 ? sjob_license_pick(j) : NULL;
     const struct slurm_element element = {
@@ -103,7 +106,8 @@ static bool make_pod(struct sjob *j, size_t index, int64_t rank)
         .trigger = sjob_trigger_told(j),
         .license = license,
         .billing = slurm_billing_of(s, own ? own : json_object_get(j->object, "spec")),
-        .whole_cpus = sjob_whole_cpus(j, component, partitions),
+        .partition_cpus = partition_cpus,
+        .whole_cpus = most_cpus > 0 && most_cpus < whole_cpus ? most_cpus : whole_cpus,
         .over_minutes = slurm_over_minutes(s, own ? own : json_object_get(j->object, "spec")),
         .settings = slurm_settings(s),
         .kill_wait_s = slurm_setting(s, "KillWait", SLURM_KILL_WAIT_S),

@@ -60,6 +60,8 @@ static const struct field spec_fields[] = {
     F_QUANTITY("memoryPerGpu", "The memory for each gpu of jobs that ask for none."),
     F_QUANTITY("maxMemoryPerNode", "The most memory of a job on a node; absent: any."),
     F_QUANTITY("maxMemoryPerCpu", "The most memory for each cpu of a job; absent: any."),
+    F_NUMBER("maxCpusPerNode", "The most cpus of all jobs of the partition on a node; absent: any.",
+             0, NODES_MAX),
     F_NUMBER("cpusPerGpu", "The cpus for each gpu of jobs that do not say.", 0, NODES_MAX),
     F_STRING("billingWeights", "TRESBillingWeights, as in slurm.conf.", .size_max = TEXT_MAX),
     F_STRING("qos", "The QOS of the partition.", .size_max = TEXT_MAX),

@@ -236,6 +236,8 @@ struct err *slurm_step_delete_rules(const struct change *c) MUST_CHECK;
 struct err *slurm_partition_rules(struct change *c) MUST_CHECK;
 /* ERR_CONFLICT: a partition is to be deleted that has jobs. Other kinds pass. */
 struct err *slurm_partition_delete_rules(const struct change *c) MUST_CHECK;
+/* The most cpus that a partition of the job gives it on a node; 0: any number. */
+int64_t slurm_partitions_cpus(const struct change *c);
 /* The names of the nodes of the job's partitions, as the keys of an object; NULL: all nodes. New
  * reference. */
 json_t *slurm_partitions_nodes(const struct change *c);

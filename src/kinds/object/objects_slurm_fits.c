@@ -19,6 +19,7 @@ static struct err *find_fits(const struct change *c, const struct slurm_ask *ask
     const struct store_range range = {.group = "", .resource = "nodes"};
     const struct store_object *o = NULL;
     AUTO(json_freep) json_t *own = slurm_partitions_nodes(c);
+    int64_t most_cpus = slurm_partitions_cpus(c);
     int64_t n_fits = 0;
     int64_t n = 0;
 
@@ -30,7 +31,7 @@ static struct err *find_fits(const struct change *c, const struct slurm_ask *ask
             continue;
         TRY(tree_cache_get(c->objects->trees, o, &node));
         n++;
-        n_fits += slurm_ask_fits_node(ask, node);
+        n_fits += (most_cpus == 0 || ask->cpus <= most_cpus) && slurm_ask_fits_node(ask, node);
         if (n_fits < ask->nodes)
             continue;
         *ret_fits = true;

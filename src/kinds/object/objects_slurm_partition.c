@@ -224,6 +224,23 @@ json_t *slurm_partitions_nodes(const struct change *c)
     return TAKE(all);
 }
 
+int64_t slurm_partitions_cpus(const struct change *c)
+{
+    struct str rest = str_of(json_text_filled(json_object_get(c->after, "spec"), "partition"));
+    int64_t most = 0;
+
+    while (rest.at) {
+        AUTO(json_freep) json_t *partition = NULL;
+        AUTO(err_freep) struct err *e = named_partition(c, str_cut(&rest, ','), &partition);
+        int64_t here = e ? 0 : json_int_at(partition, "spec", "maxCpusPerNode", NULL);
+
+        if (here == 0)
+            return 0;
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
 static struct err *check_node_list(const struct change *c)
 {
     const char *list = json_text_filled(json_object_get(c->after, "spec"), "nodeList");

@@ -93,6 +93,10 @@ enum {
  */
 #define SLURM_LENT_ANNOTATION "mete.dev/slurm-lent"
 
+/* Annotation of a pod: "PARTITION/COUNT", a partition whose jobs have so many cpus on a node at
+ * most, together. */
+#define SLURM_PARTITION_CPUS_ANNOTATION "mete.dev/slurm-partition-cpus"
+
 /* Annotation of a pod: the nodes of its attempt, a hostlist, where the job wants neighbours. */
 #define SLURM_WINDOW_ANNOTATION "mete.dev/slurm-window"
 

@@ -293,6 +293,7 @@ static void put_metadata(json_t *pod, const struct slurm_element *e, const struc
     json_put_text(annotations, QUEUE_RESERVATION, reservation);
     json_put_text(annotations, SLURM_LICENSE_ANNOTATION, e->license);
     json_put_text(annotations, SLURM_WINDOW_ANNOTATION, e->window);
+    json_put_text(annotations, SLURM_PARTITION_CPUS_ANNOTATION, e->partition_cpus);
     put_revision(annotations, e);
     if (e->rank == 0)
         put_signal(annotations, json_at(e->job, "spec", "signal", NULL));

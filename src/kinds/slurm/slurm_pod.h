@@ -45,11 +45,12 @@ struct slurm_element {
     const char *trigger;      /* what set off its trigger, a job or node; NULL: it has none */
     const char *license;      /* that it holds of alternatives, NAME:COUNT; NULL: as the job asks */
     const char *billing;      /* TRESBillingWeights of the partition; NULL: none */
-    int64_t whole_cpus;       /* of each node, of a job that has its nodes alone; 0: as it asks */
-    int64_t over_minutes;     /* OverTimeLimit; SLURM_OVER_ENDLESS: any time */
-    const json_t *settings;   /* of the SlurmConfig; NULL: none */
-    int64_t kill_wait_s;      /* between SIGTERM and SIGKILL */
-    const char *host;         /* that runs the script, for names of files; NULL: not known, "%N" */
+    const char *partition_cpus; /* SLURM_PARTITION_CPUS_ANNOTATION; NULL: none */
+    int64_t whole_cpus;         /* of each node, of a job that has its nodes alone; 0: as it asks */
+    int64_t over_minutes;       /* OverTimeLimit; SLURM_OVER_ENDLESS: any time */
+    const json_t *settings;     /* of the SlurmConfig; NULL: none */
+    int64_t kill_wait_s;        /* between SIGTERM and SIGKILL */
+    const char *host; /* that runs the script, for names of files; NULL: not known, "%N" */
 };
 
 /* The name of the element's pod. The caller frees it. */
