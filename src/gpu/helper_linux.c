@@ -44,7 +44,7 @@
 #include "gpu/gpu_reset.h"
 #include "gpu/gpu_use.h"
 #include "gpu/gpu_watch.h"
-#include "gpu/mps_watch.h"
+#include "gpu/mps_process.h"
 #include "gpu/partition_serve.h"
 #include "gpu/share_meter.h"
 
@@ -400,7 +400,11 @@ int gpu_helper_main(int argc, char **argv)
     if (argc < 2)
         return 2;
     if (strcmp(argv[1], "mps") == 0)
-        return argc == 4 ? mps_daemon_exec(argv[2], argv[3]) : 2;
+        return argc < 5 ? 2
+                        : mps_process_exec(&(struct mps_exec){.program = argv[2],
+                                                              .dir = argv[3],
+                                                              .root = argv[4],
+                                                              .is_daemon = argc > 5});
     if (strcmp(argv[1], "check") == 0)
         return serve_check();
     if (strcmp(argv[1], "reset") == 0)

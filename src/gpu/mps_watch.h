@@ -19,6 +19,8 @@ struct mps_watch_options {
     struct loop *loop;
     const char *self_path; /* the mete binary */
     const char *dir;       /* DATA/node/mps */
+    const char *root;      /* of the machine, where the program runs; NULL: "/" */
+    int64_t check_ns;      /* ready daemons are asked so often whether they answer; 0: never */
 };
 
 /* A daemon that a pod needs. Texts are borrowed. */
@@ -44,14 +46,19 @@ unsigned mps_client_percent(const struct mps_wish *wish);
 struct mps_watch *mps_watch_new(const struct mps_watch_options *o);
 void mps_watch_free(struct mps_watch *w); /* accepts NULL; daemons go on */
 
-/* `fn` hears that a daemon is ready (`problem` NULL), or how it ended. */
+/* `fn` hears that a daemon is ready (`problem` NULL), how it ended, or that it does not answer. A
+ * daemon that leaves three checks without an answer is ended, and started again. */
 void mps_watch_listen(struct mps_watch *w,
                       void (*fn)(void *arg, const char *gpu, const char *ns, const char *problem),
                       void *arg);
 
+/* The folder of a wish's daemon. The caller frees it. */
+char *mps_watch_dir(const struct mps_watch *w, const struct mps_wish *wish);
+
 /*
  * Gives a client of the daemon its limits. Starts `program` (nvidia-cuda-mps-control) where no
- * daemon runs. ERR_UNAVAILABLE: the daemon is not ready yet, or there is no program (NULL).
+ * daemon runs; sets the limits anew where the wish has other ones. ERR_UNAVAILABLE: the daemon is
+ * not ready yet, does not answer, or there is no program (NULL).
  */
 struct err *mps_watch_take(struct mps_watch *w, const char *program, const struct mps_wish *wish,
                            struct mps_client *ret) MUST_CHECK;
@@ -61,6 +68,8 @@ struct err *mps_watch_take(struct mps_watch *w, const char *program, const struc
 void mps_watch_keep(struct mps_watch *w, const char *program, const struct mps_wish *wishes,
                     size_t n);
 
-/* The process that becomes a daemon: gets `shm` as /dev/shm, then executes `program` -f. Returns
- * only on failure. */
-int mps_daemon_exec(const char *program, const char *shm);
+/* Ends the daemons of earlier processes that nobody has taken or kept. */
+void mps_watch_sweep(struct mps_watch *w, const char *program);
+
+/* Ends all daemons; then, perhaps at once, calls `fn`. */
+void mps_watch_stop(struct mps_watch *w, void (*fn)(void *arg), void *arg);

@@ -3,10 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,12 +17,13 @@
 #include "base/proc.h"
 #include "base/retry.h"
 #include "base/stamp.h"
+#include "gpu/mps_process.h"
 #include "gpu/mps_watch.h"
 
 enum {
     TRIES_MAX = 100, /* of a daemon that starts, each after TRY_NS */
-    SOCKET_PATH_MAX = 100,
-    STAT_MAX = 1024
+    SILENT_MAX = 3,  /* checks that a daemon may leave without an answer before it is ended */
+    SOCKET_PATH_MAX = 100
 };
 
 static const int64_t TRY_NS = 50 * NS_PER_MS;
@@ -50,18 +49,23 @@ struct mps_daemon {
     enum mps_state state;
     struct proc *proc; /* our child; NULL: none, or the child of an earlier process */
     int pidfd;         /* of that one; -1: none */
+    int64_t pid;       /* of the process, if there is one */
     struct loop_io *io;
     struct proc *control; /* a command that runs; NULL: none */
     struct loop_timer *timer;
     struct retry retry;
     int64_t ready_ns; /* monotonic; of a daemon that is ready */
     unsigned tries;
+    unsigned n_silent; /* checks without an answer since the last one */
 };
 
 struct mps_watch {
     struct mps_watch_options o;
     char *dir;
+    char *root;
     struct mps_daemon *daemons;
+    void (*stopped)(void *arg); /* hears that no daemon is left; NULL: nobody waits for it */
+    void *stopped_arg;
     void (*fn)(void *arg, const char *gpu, const char *ns, const char *problem);
     void *arg;
 };
@@ -81,37 +85,6 @@ unsigned mps_client_percent(const struct mps_wish *wish)
 static bool daemon_is_alive(const struct mps_daemon *d)
 {
     return d->proc || d->pidfd >= 0;
-}
-
-/* The start of a process in clock ticks, which tells it from a later one with its pid; -1: there is
- * no such process. */
-static int64_t process_started(int64_t pid)
-{
-    AUTO_FREE char *path = mem_format("/proc/%" PRId64 "/stat", pid);
-    AUTO(buf_done) struct buf b = {.cap = STAT_MAX};
-    AUTO(err_freep) struct err *e = file_read(path, STAT_MAX, &b);
-    const char *at = e ? NULL : strrchr(b.at, ')');
-    struct str rest = at ? str_of(at + 2) : (struct str){0};
-    int64_t ticks = -1;
-
-    for (int i = 3; i < 22 && rest.at; i++) /* fields count from 1, the state is the third */
-        (void)str_cut(&rest, ' ');
-    if (rest.at) {
-        AUTO(err_freep)
-        struct err *bad = num_parse_int64(str_cut(&rest, ' '), 0, INT64_MAX, &ticks);
-
-        (void)bad; /* -1 stays */
-    }
-    return ticks;
-}
-
-static struct err *daemon_note(const struct mps_daemon *d)
-{
-    AUTO_FREE char *path = mem_format("%s/daemon", d->dir);
-    int64_t pid = proc_pid(d->proc);
-    AUTO_FREE char *text = mem_format("%" PRId64 " %" PRId64 "\n", pid, process_started(pid));
-
-    return file_write(path, 0600, str_of(text));
 }
 
 static void daemon_drop_process(struct mps_daemon *d)
@@ -155,18 +128,27 @@ static void daemon_tell(const struct mps_daemon *d, const char *problem)
         d->watch->fn(d->watch->arg, d->gpu, d->ns, problem);
 }
 
+/* Removes a daemon that was to end. */
+static void daemon_remove(struct mps_daemon *d)
+{
+    struct mps_watch *w = d->watch;
+    AUTO(err_freep) struct err *e = dir_remove(d->dir);
+
+    if (e)
+        LOG(WARN, "folder of an MPS daemon stays", E(e));
+    daemon_free(d);
+    if (!w->daemons && w->stopped)
+        w->stopped(w->stopped_arg);
+}
+
 static void daemon_ended(struct mps_daemon *d, const char *how)
 {
-    AUTO(err_freep) struct err *e = NULL;
     int64_t now_ns;
 
     daemon_drop_process(d);
     daemon_drop_control(d);
     if (d->state == MPS_ENDING) {
-        e = dir_remove(d->dir);
-        if (e)
-            LOG(WARN, "folder of an MPS daemon stays", E(e));
-        daemon_free(d);
+        daemon_remove(d);
         return;
     }
     LOG(WARN, "MPS daemon ended", S("gpu", d->gpu), S("namespace", d->ns), S("how", how));
@@ -174,6 +156,7 @@ static void daemon_ended(struct mps_daemon *d, const char *how)
     if (d->state == MPS_READY)
         retry_went_well(&d->retry, now_ns - d->ready_ns);
     d->state = MPS_PAUSED;
+    d->n_silent = 0;
     loop_timer_set(d->timer, retry_failed(&d->retry, now_ns));
     daemon_tell(d, how);
 }
@@ -193,8 +176,11 @@ static void on_found_end(void *arg, int fd, bool readable, bool writable)
     daemon_ended(arg, "it is gone");
 }
 
+/* The process leads a session of its own, in which its servers are. */
 static void daemon_kill(struct mps_daemon *d)
 {
+    if (daemon_is_alive(d))
+        (void)kill((pid_t)-d->pid, SIGKILL); /* it may have ended */
     if (d->proc)
         proc_kill(d->proc, SIGKILL);
     else if (d->pidfd >= 0)
@@ -206,7 +192,9 @@ static void daemon_kill(struct mps_daemon *d)
 static struct err *control_start(struct mps_daemon *d, const char *commands, proc_end_fn fn)
 {
     AUTO_FREE char *pipe_env = mem_format("CUDA_MPS_PIPE_DIRECTORY=%s/pipe", d->dir);
-    const char *argv[] = {d->program, NULL};
+    const char *plain[] = {d->program, NULL};
+    const char *below[] = {d->watch->o.self_path, "gpu-helper", "mps", d->program, d->dir,
+                           d->watch->root,        NULL};
     const char *env[] = {pipe_env, NULL};
     AUTO(fd_closep) int input = -1;
     AUTO(fd_closep) int output = -1;
@@ -220,13 +208,45 @@ static struct err *control_start(struct mps_daemon *d, const char *commands, pro
         return err_errno(errno, "write to nvidia-cuda-mps-control");
     daemon_drop_control(d);
     return proc_start(d->watch->o.loop,
-                      &(struct proc_options){.argv = argv,
+                      &(struct proc_options){.argv = d->watch->root ? below : plain,
+                                             .is_self = d->watch->root != NULL,
                                              .env = env,
                                              .fds = {input},
                                              .n_fds = 1,
                                              .has_output = true,
                                              .deadline_ns = CONTROL_DEADLINE_NS},
                       fn, d, &d->control);
+}
+
+static void on_checked(void *arg, const struct proc_end *end)
+{
+    struct mps_daemon *d = arg;
+    bool was_silent = d->n_silent > 0;
+
+    d->control = NULL;
+    if (d->state != MPS_READY)
+        return;
+    d->n_silent = end->status == 0 ? 0 : d->n_silent + 1;
+    loop_timer_set(d->timer, d->watch->o.check_ns);
+    if (d->n_silent == SILENT_MAX) {
+        LOG(WARN, "MPS daemon is ended: it does not answer", S("gpu", d->gpu));
+        daemon_kill(d);
+    } else if (d->n_silent > 0 && !was_silent) {
+        daemon_tell(d, "does not answer");
+    } else if (d->n_silent == 0 && was_silent) {
+        daemon_tell(d, NULL);
+    }
+}
+
+static void daemon_check(struct mps_daemon *d)
+{
+    AUTO(err_freep)
+    struct err *e = control_start(d, "get_default_active_thread_percentage\n", on_checked);
+
+    if (!e)
+        return;
+    LOG(WARN, "MPS daemon cannot be checked", S("gpu", d->gpu), E(e));
+    loop_timer_set(d->timer, d->watch->o.check_ns);
 }
 
 static void on_limits_set(void *arg, const struct proc_end *end)
@@ -239,6 +259,9 @@ static void on_limits_set(void *arg, const struct proc_end *end)
     if (end->status == 0) {
         d->state = MPS_READY;
         d->ready_ns = loop_now_ns(d->watch->o.loop);
+        d->n_silent = 0;
+        if (d->watch->o.check_ns > 0)
+            loop_timer_set(d->timer, d->watch->o.check_ns);
         LOG(INFO, "MPS daemon is ready", S("gpu", d->gpu), S("namespace", d->ns));
         daemon_tell(d, NULL);
     } else if (++d->tries < TRIES_MAX) {
@@ -284,34 +307,18 @@ static void daemon_stop(struct mps_daemon *d)
         return;
     }
     loop_timer_set(d->timer, QUIT_NS);
-    e = control_start(d, "quit\n", on_quit_said);
-    if (e)
+    if (d->program)
+        e = control_start(d, "quit\n", on_quit_said);
+    if (e || !d->program)
         daemon_kill(d);
 }
 
 /* ---- start ---- */
 
-/* Finds the process that an earlier mete node started. */
+/* Finds the process that an earlier process started. */
 static void daemon_find(struct mps_daemon *d)
 {
-    AUTO_FREE char *path = mem_format("%s/daemon", d->dir);
-    AUTO(buf_done) struct buf b = {.cap = STAT_MAX};
-    AUTO(err_freep) struct err *e = file_read(path, STAT_MAX, &b);
-    struct str rest = e ? (struct str){0} : (struct str){b.at, b.size};
-    int64_t pid = 0;
-    int64_t started = 0;
-
-    if (!e)
-        e = num_parse_int64(str_cut(&rest, ' '), 1, INT32_MAX, &pid);
-    if (!e)
-        e = num_parse_int64(str_cut(&rest, '\n'), 0, INT64_MAX, &started);
-    if (e)
-        return;
-    d->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-    if (d->pidfd >= 0 && process_started(pid) != started) {
-        fd_close(d->pidfd);
-        d->pidfd = -1;
-    }
+    d->pidfd = mps_process_find(d->dir, &d->pid);
     if (d->pidfd < 0)
         return;
     d->io = loop_io_new(d->watch->o.loop, d->pidfd, on_found_end, d);
@@ -336,11 +343,12 @@ static struct err *daemon_make_dirs(const struct mps_daemon *d)
 
 static struct err *daemon_start(struct mps_daemon *d)
 {
-    AUTO_FREE char *shm = mem_format("%s/shm", d->dir);
     AUTO_FREE char *pipe_env = mem_format("CUDA_MPS_PIPE_DIRECTORY=%s/pipe", d->dir);
     AUTO_FREE char *log_env = mem_format("CUDA_MPS_LOG_DIRECTORY=%s/log", d->dir);
     AUTO_FREE char *gpu_env = mem_format("CUDA_VISIBLE_DEVICES=%s", d->gpu);
-    const char *argv[] = {d->watch->o.self_path, "gpu-helper", "mps", d->program, shm, NULL};
+    const char *root = d->watch->root ? d->watch->root : "/";
+    const char *argv[] = {
+        d->watch->o.self_path, "gpu-helper", "mps", d->program, d->dir, root, "-f", NULL};
     const char *env[] = {pipe_env, log_env, gpu_env, NULL};
 
     TRY(daemon_make_dirs(d));
@@ -352,7 +360,8 @@ static struct err *daemon_start(struct mps_daemon *d)
                                           .n_fds = 3,
                                           .is_session = true},
                    on_daemon_end, d, &d->proc));
-    return daemon_note(d);
+    d->pid = proc_pid(d->proc);
+    return NULL;
 }
 
 static void daemon_begin(struct mps_daemon *d)
@@ -388,6 +397,8 @@ static void on_mps_timer(void *arg)
         daemon_begin(d);
     else if (d->state == MPS_STARTING)
         daemon_set_limits(d);
+    else if (d->state == MPS_READY)
+        daemon_check(d);
 }
 
 /* ---- the watch ---- */
@@ -398,6 +409,7 @@ struct mps_watch *mps_watch_new(const struct mps_watch_options *o)
 
     w->o = *o;
     w->dir = mem_strdup(o->dir);
+    w->root = o->root ? mem_strdup(o->root) : NULL;
     return w;
 }
 
@@ -408,6 +420,7 @@ void mps_watch_free(struct mps_watch *w)
     while (w->daemons)
         daemon_free(w->daemons);
     free(w->dir);
+    free(w->root);
     free(w);
 }
 
@@ -428,7 +441,7 @@ static struct mps_daemon *mps_find(const struct mps_watch *w, const struct mps_w
 }
 
 /* The folder's name is short: the path of a socket has about a hundred bytes. */
-static char *mps_dir(const struct mps_watch *w, const struct mps_wish *wish)
+char *mps_watch_dir(const struct mps_watch *w, const struct mps_wish *wish)
 {
     AUTO_FREE char *key = mem_format("%s/%s", wish->gpu, wish->ns);
 
@@ -444,7 +457,7 @@ static struct mps_daemon *mps_add(struct mps_watch *w, const char *program,
                              .watch = w,
                              .gpu = mem_strdup(wish->gpu),
                              .ns = mem_strdup(wish->ns),
-                             .dir = mps_dir(w, wish),
+                             .dir = mps_watch_dir(w, wish),
                              .program = mem_strdup(program),
                              .memory_mib = mps_client_mib(wish),
                              .percent = mps_client_percent(wish),
@@ -453,6 +466,17 @@ static struct mps_daemon *mps_add(struct mps_watch *w, const char *program,
     w->daemons = d;
     daemon_begin(d);
     return d;
+}
+
+/* Sets other limits for the clients to come. */
+static void mps_divide(struct mps_daemon *d, const struct mps_wish *wish)
+{
+    if (d->memory_mib == mps_client_mib(wish) && d->percent == mps_client_percent(wish))
+        return;
+    d->memory_mib = mps_client_mib(wish);
+    d->percent = mps_client_percent(wish);
+    if (d->state == MPS_READY || d->state == MPS_STARTING)
+        daemon_begin(d);
 }
 
 struct err *mps_watch_take(struct mps_watch *w, const char *program, const struct mps_wish *wish,
@@ -467,8 +491,12 @@ struct err *mps_watch_take(struct mps_watch *w, const char *program, const struc
                        w->dir);
     if (!d)
         d = mps_add(w, program, wish);
+    else
+        mps_divide(d, wish);
     if (d->state != MPS_READY)
         return err_new(ERR_UNAVAILABLE, "the MPS daemon of gpu %s is starting", wish->gpu);
+    if (d->n_silent > 0)
+        return err_new(ERR_UNAVAILABLE, "the MPS daemon of gpu %s does not answer", wish->gpu);
     *ret = (struct mps_client){.dir = d->dir, .memory_mib = d->memory_mib, .percent = d->percent};
     return NULL;
 }
@@ -492,25 +520,64 @@ void mps_watch_keep(struct mps_watch *w, const char *program, const struct mps_w
             daemon_stop(d);
     }
     for (size_t i = 0; i < n && program; i++) {
-        AUTO_FREE char *dir = mps_dir(w, &wishes[i]);
+        AUTO_FREE char *dir = mps_watch_dir(w, &wishes[i]);
 
         if (!mps_find(w, &wishes[i]) && file_exists(dir))
             (void)mps_add(w, program, &wishes[i]);
     }
 }
 
-/* ---- the daemon's process ---- */
-
-int mps_daemon_exec(const char *program, const char *shm)
+/* Is it the name of a daemon's folder? */
+static bool mps_is_folder(const char *name)
 {
-    const char *const argv[] = {program, "-f", NULL};
+    return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16;
+}
 
-    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
-        mount(shm, "/dev/shm", NULL, MS_BIND, NULL) < 0) {
-        (void)fprintf(stderr, "mete: %s as /dev/shm: %s\n", shm, strerror(errno));
-        return 1;
+static bool mps_has_dir(const struct mps_watch *w, const char *dir)
+{
+    for (const struct mps_daemon *d = w->daemons; d; d = d->next)
+        if (text_equal(d->dir, dir))
+            return true;
+    return false;
+}
+
+void mps_watch_sweep(struct mps_watch *w, const char *program)
+{
+    char **names = NULL;
+    size_t n = 0;
+    AUTO(err_freep) struct err *e = dir_list(w->dir, &names, &n); /* without it nothing is left */
+
+    for (size_t i = 0; i < n && !e; i++) {
+        AUTO_FREE char *dir = mem_format("%s/%s", w->dir, names[i]);
+        struct mps_daemon *d = NULL;
+
+        if (!mps_is_folder(names[i]) || mps_has_dir(w, dir))
+            continue;
+        d = mem_alloc(sizeof(*d));
+        *d = (struct mps_daemon){.next = w->daemons,
+                                 .watch = w,
+                                 .gpu = mem_strdup(names[i]),
+                                 .ns = mem_strdup(""),
+                                 .dir = TAKE(dir),
+                                 .program = program ? mem_strdup(program) : NULL,
+                                 .state = MPS_PAUSED,
+                                 .pidfd = -1};
+        d->timer = loop_timer_new(w->o.loop, on_mps_timer, d);
+        w->daemons = d;
+        daemon_find(d);
+        LOG(INFO, "MPS daemon of an earlier process ends", S("dir", d->dir));
+        daemon_stop(d);
     }
-    (void)execv(program, (char *const *)(uintptr_t)argv);
-    (void)fprintf(stderr, "mete: %s: %s\n", program, strerror(errno));
-    return 1;
+    names_free(names, n);
+}
+
+void mps_watch_stop(struct mps_watch *w, void (*fn)(void *arg), void *arg)
+{
+    mps_watch_keep(w, NULL, NULL, 0);
+    if (!w->daemons) {
+        fn(arg);
+        return;
+    }
+    w->stopped = fn;
+    w->stopped_arg = arg;
 }

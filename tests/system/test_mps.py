@@ -7,28 +7,12 @@ import shutil
 import signal
 
 from harness import BUILD, Mete, check, equal, pod, wait
+from mps_kit import daemons
 
 SMOKE = os.path.join(BUILD, "tests", "gpu", "cuda_smoke")
 CONFIG = """version: v1
 sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
 """
-
-
-def daemons(m):
-    """The pids of the daemons, by their folders."""
-    found = {}
-    for d in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{d}/cmdline") as f:
-                words = f.read().split("\0")
-            with open(f"/proc/{d}/environ") as f:
-                env = dict(v.split("=", 1) for v in f.read().split("\0") if "=" in v)
-        except OSError:
-            continue
-        at = env.get("CUDA_MPS_PIPE_DIRECTORY", "")
-        if words[0].endswith("nvidia-cuda-mps-control") and words[1:2] == ["-f"] and at.startswith(m.data):
-            found[os.path.dirname(at)] = int(d)
-    return found
 
 
 def gpu(m):
@@ -66,15 +50,15 @@ def test_a_client_gets_its_part_of_the_memory():
                                "CUDA_MPS_PIPE_DIRECTORY=/run/mete/mps", "19"])
         m.create("two", f"env -u CUDA_MPS_PINNED_DEVICE_MEM_LIMIT {m.smoke} fill 1024; sleep 1000")
         wait(lambda: m.lines("two") == ["19"], "the daemon's own limit holds, too")
-        equal(len(daemons(m)), 1, "the pods of a namespace have one daemon")
+        equal(len(daemons(m.data)), 1, "the pods of a namespace have one daemon")
         found = gpu(m)
         equal((found["spec"]["mode"], found["spec"]["replicas"], found["spec"]["mps"]), ("replicas", 4, True))
         equal([h["isolation"] for h in found["status"]["holders"]], ["memory", "memory"])
         check("4 MPS clients" in m.mete("gpus").out)
         m.ok("delete", "pod", "one", "--grace-period=0")
-        equal(len(daemons(m)), 1)
+        equal(len(daemons(m.data)), 1)
         m.ok("delete", "pod", "two", "--grace-period=0")
-        wait(lambda: not daemons(m), "the daemon ends with its last client")
+        wait(lambda: not daemons(m.data), "the daemon ends with its last client")
         wait(lambda: not glob.glob(os.path.join(m.data, "node", "mps", "*")), "its folder is gone")
 
 
@@ -82,9 +66,9 @@ def test_a_daemon_that_dies_is_started_again_and_its_clients_are_told():
     with Mps() as m:
         m.create("one", "sleep 1000")
         m.wait_phase("one", "Running")
-        (at, pid), = daemons(m).items()
+        (at, pid), = daemons(m.data).items()
         os.kill(pid, signal.SIGKILL)
-        wait(lambda: daemons(m).get(at) not in (None, pid), "another daemon")
+        wait(lambda: daemons(m.data).get(at) not in (None, pid), "another daemon")
         wait(lambda: "MpsDaemonEnded" in m.ok("get", "events"), "an event tells of it")
         m.create("two", f"{m.smoke} fill 1024")
         m.wait_phase("two", ("Succeeded", "Failed"))
@@ -95,17 +79,17 @@ def test_a_daemon_outlives_the_node_and_is_found_again():
     with Mps() as m:
         m.create("one", "sleep 1000")
         m.wait_phase("one", "Running")
-        before = daemons(m)
+        before = daemons(m.data)
         equal(len(before), 1)
         m.stop()
-        equal(daemons(m), before)
+        equal(daemons(m.data), before)
         m.start()
         m.create("two", f"{m.smoke} fill 1024")
         m.wait_phase("two", ("Succeeded", "Failed"))
         equal(m.lines("two"), ["19"])
-        equal(daemons(m), before)
+        equal(daemons(m.data), before)
         m.ok("delete", "pod", "one", "--grace-period=0")
-        wait(lambda: not daemons(m), "the daemon that was found again ends, too")
+        wait(lambda: not daemons(m.data), "the daemon that was found again ends, too")
 
 
 def test_time_slicing_needs_no_daemon():
@@ -118,4 +102,4 @@ def test_time_slicing_needs_no_daemon():
         m.wait_phase("one", ("Succeeded", "Failed"))
         equal(m.lines("one"), ["0", "19"])
         equal(gpu(m)["spec"]["replicas"], 4)
-        equal(daemons(m), {})
+        equal(daemons(m.data), {})

@@ -1,27 +1,16 @@
 /* pod_mps.c - pods whose containers are clients of MPS daemons */
 
-#include <inttypes.h>
-
 #include "base/mem.h"
-#include "gpu/driver_root.h"
+#include "gpu/mps_process.h"
 #include "gpu/mps_watch.h"
 #include "node/pod/pod.h"
 #include "node/spec/container_devices.h"
-
-#define MPS_PROGRAM "nvidia-cuda-mps-control"
+#include "node/spec/mps_edits.h"
 
 /* The program of the driver. NULL: none that runs outside of a container. */
 static const char *mps_program(const struct pods *set)
 {
-    const struct driver_root *root = set->o.find_driver(set->o.arg);
-
-    if (!root || (!root->is_emulated && !text_equal(root->dir, "/")))
-        return NULL;
-    VEC_EACH (&root->files, file) {
-        if (file->kind == DRIVER_PROGRAM && text_equal(file->name, MPS_PROGRAM))
-            return file->path;
-    }
-    return NULL;
+    return mps_program_find(set->o.find_driver(set->o.arg), NULL);
 }
 
 static struct mps_wish mps_wish_of(const struct pod *p, const struct gpu *g, uint32_t replicas)
@@ -30,27 +19,6 @@ static struct mps_wish mps_wish_of(const struct pod *p, const struct gpu *g, uin
                              .ns = p->ns,
                              .memory_bytes = g->memory_bytes,
                              .clients = replicas > 0 ? replicas : 1};
-}
-
-static void mps_mount_add(json_t *edits, const char *dir, const char *name, const char *to)
-{
-    static const char *const options[] = {"rw", "nosuid", "nodev", "noexec", "rbind", "rprivate"};
-    AUTO_FREE char *from = mem_format("%s/%s", dir, name);
-    json_t *mount = json_object();
-
-    json_put_text(mount, "hostPath", from);
-    json_put_text(mount, "containerPath", to);
-    json_put_text(mount, "type", "bind");
-    for (size_t i = 0; i < COUNT(options); i++)
-        (void)json_array_append_new(json_array_at(mount, "options"), json_string(options[i]));
-    (void)json_array_append_new(json_array_at(edits, "mounts"), mount);
-}
-
-/* `text` is the caller's and freed here. */
-static void mps_env_take(json_t *edits, char *text)
-{
-    (void)json_array_append_new(json_array_at(edits, "env"), json_string(text));
-    free(text);
 }
 
 struct err *pod_edit_mps(const struct pod *p, const struct container_devices *devices,
@@ -73,12 +41,7 @@ struct err *pod_edit_mps(const struct pod *p, const struct container_devices *de
         return err_new(ERR_UNAVAILABLE, "this node starts no MPS daemons");
     wish = mps_wish_of(p, found->gpu, found->device.replicas);
     TRY(mps_watch_take(p->set->o.mps, mps_program(p->set), &wish, &client));
-    mps_mount_add(edits, client.dir, "pipe", MPS_PIPE_DIR);
-    mps_mount_add(edits, client.dir, "shm", "/dev/shm");
-    mps_env_take(edits, mem_strdup("CUDA_MPS_PIPE_DIRECTORY=" MPS_PIPE_DIR));
-    mps_env_take(edits,
-                 mem_format("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=%" PRId64 "M", client.memory_mib));
-    mps_env_take(edits, mem_format("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=%u", client.percent));
+    mps_edits_add(&client, NULL, edits);
     return NULL;
 }
 

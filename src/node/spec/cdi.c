@@ -45,8 +45,7 @@ static void add_mount(json_t *edits, const char *from, const char *to, const cha
     (void)json_array_append_new(json_array_at(edits, "mounts"), mount);
 }
 
-/* The path of a file as the machine that starts the container has it. */
-static const char *machine_path(const struct cdi_target *target, const char *path)
+const char *cdi_machine_path(const struct cdi_target *target, const char *path)
 {
     size_t size = target->machine_root ? strlen(target->machine_root) : 0;
 
@@ -64,7 +63,7 @@ static void add_bind(json_t *edits, const struct cdi_target *target, const struc
     static const char *const state_options[] = {"rw",    "nosuid",   "nodev", "noexec",
                                                 "rbind", "rprivate", NULL};
 
-    add_mount(edits, machine_path(target, file->path), to, "bind",
+    add_mount(edits, cdi_machine_path(target, file->path), to, "bind",
               file->kind == DRIVER_STATE    ? state_options
               : file->kind == DRIVER_SOCKET ? socket_options
                                             : options);

@@ -44,6 +44,9 @@ struct cdi_target {
     bool is_host;   /* image `host`: sees the files of `/` anyway */
 };
 
+/* The path of a file as the machine that starts the container has it. Borrowed from `path`. */
+const char *cdi_machine_path(const struct cdi_target *target, const char *path);
+
 /*
  * The edits for one container with these devices. `target` NULL: only nodes and variables. `root`:
  * of NVIDIA's driver; NULL: no device is NVIDIA's. Gpus of other vendors have nodes alone.

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/stamp.h"
+#include "gpu/mps_process.h"
 #include "gpu/mps_watch.h"
 #include "test.h"
 
@@ -83,6 +84,8 @@ struct fixture {
     struct loop *loop;
     struct mps_watch *watch;
     char dir[64];
+    int64_t check_ns;
+    bool is_stopped;
     unsigned n_ready;
     unsigned n_ended;
     char said[128]; /* how the last daemon ended */
@@ -106,7 +109,8 @@ static void mps_on_told(void *arg, const char *gpu, const char *ns, const char *
 
 static void watch_open(struct fixture *f)
 {
-    const struct mps_watch_options o = {.loop = f->loop, .self_path = self, .dir = f->dir};
+    const struct mps_watch_options o = {
+        .loop = f->loop, .self_path = self, .dir = f->dir, .check_ns = f->check_ns};
 
     f->watch = mps_watch_new(&o);
     mps_watch_listen(f->watch, mps_on_told, f);
@@ -364,6 +368,101 @@ static void a_process_that_only_has_the_pid_is_no_daemon(void **state)
     assert_int_not_equal(pid_in(dir), getpid());
 }
 
+static void a_daemon_that_does_not_answer_is_told_and_then_replaced(void **state)
+{
+    struct fixture *f = *state;
+    AUTO_FREE char *refuse = mem_format("%s/refuse", f->dir);
+    AUTO_FREE char *dir = NULL;
+    struct mps_client client = {0};
+    AUTO(err_freep) struct err *silent = NULL;
+
+    mps_watch_free(f->watch);
+    f->check_ns = POLL_NS;
+    watch_open(f);
+    dir = daemon_up(f, &wish);
+    assert_null(file_write(refuse, 0600, STR("")));
+    until(f, has_ended);
+    assert_string_equal(f->said, "does not answer");
+    silent = mps_watch_take(f->watch, self, &wish, &client);
+    assert_string_equal(err_message(silent), "the MPS daemon of gpu GPU-1 does not answer");
+    f->n_ended = 0;
+    until(f, has_ended);
+    assert_string_equal(f->said, "killed by SIGKILL");
+    assert_int_equal(unlink(refuse), 0);
+    f->n_ready = 0;
+    until(f, is_ready);
+    assert_null(mps_watch_take(f->watch, self, &wish, &client));
+}
+
+static void other_limits_reach_a_daemon_that_runs(void **state)
+{
+    struct fixture *f = *state;
+    AUTO_FREE char *dir = daemon_up(f, &wish);
+    AUTO_FREE char *path = mem_format("%s/commands", f->dir);
+    AUTO(buf_done) struct buf text = {0};
+    const int64_t pid = pid_in(dir);
+    struct mps_wish fewer = wish;
+    struct mps_client client = {0};
+
+    fewer.clients = 2;
+    f->n_ready = 0;
+    expect_starting(f, &fewer);
+    until(f, is_ready);
+    assert_null(mps_watch_take(f->watch, self, &fewer, &client));
+    assert_int_equal(client.memory_mib, 40779);
+    assert_int_equal(client.percent, 50);
+    assert_int_equal(pid_in(dir), pid);
+    assert_null(file_read(path, COMMANDS_MAX, &text));
+    assert_non_null(strstr(text.at, "set_default_active_thread_percentage 50\n"));
+}
+
+static void daemons_that_nobody_takes_again_end(void **state)
+{
+    struct fixture *f = *state;
+    const struct mps_wish other = {
+        .gpu = wish.gpu, .ns = "team-b", .memory_bytes = wish.memory_bytes, .clients = 2};
+    AUTO_FREE char *dir = daemon_up(f, &wish);
+    AUTO_FREE char *second = daemon_up(f, &other);
+    struct mps_client client = {0};
+
+    mps_watch_free(f->watch);
+    watch_open(f);
+    f->n_ready = 0;
+    expect_starting(f, &wish);
+    mps_watch_sweep(f->watch, self);
+    until(f, has_one_daemon);
+    until(f, is_ready);
+    assert_null(mps_watch_take(f->watch, self, &wish, &client));
+    assert_true(file_exists(dir));
+    assert_false(file_exists(second));
+}
+
+static void on_stopped(void *arg)
+{
+    struct fixture *f = arg;
+
+    f->is_stopped = true;
+}
+
+static bool is_stopped(struct fixture *f)
+{
+    return f->is_stopped;
+}
+
+static void tells_when_all_daemons_have_ended(void **state)
+{
+    struct fixture *f = *state;
+    AUTO_FREE char *dir = daemon_up(f, &wish);
+
+    mps_watch_stop(f->watch, on_stopped, f);
+    assert_false(f->is_stopped);
+    until(f, is_stopped);
+    assert_false(file_exists(dir));
+    f->is_stopped = false;
+    mps_watch_stop(f->watch, on_stopped, f);
+    assert_true(f->is_stopped);
+}
+
 static void says_why_there_is_no_daemon(void **state)
 {
     struct fixture *f = *state;
@@ -391,10 +490,16 @@ int main(int argc, char **argv)
         MPS_TEST(a_daemon_that_dies_is_replaced_and_its_clients_hear_of_it),
         MPS_TEST(a_daemon_outlives_its_watch_and_is_found_again),
         MPS_TEST(a_process_that_only_has_the_pid_is_no_daemon),
+        MPS_TEST(a_daemon_that_does_not_answer_is_told_and_then_replaced),
+        MPS_TEST(other_limits_reach_a_daemon_that_runs),
+        MPS_TEST(daemons_that_nobody_takes_again_end),
+        MPS_TEST(tells_when_all_daemons_have_ended),
         MPS_TEST(says_why_there_is_no_daemon),
     };
 
-    if (argc > 3 && text_equal(argv[1], "gpu-helper")) {
+    if (argc > 4 && text_equal(argv[1], "gpu-helper")) {
+        AUTO(err_freep) struct err *e = mps_process_note(argv[4]);
+
         (void)execl(argv[3], argv[3], "-f", (char *)NULL);
         return 1;
     }
