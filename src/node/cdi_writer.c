@@ -90,13 +90,13 @@ static void on_written(void *message, const struct err *e)
 
 /* The file's text; NULL: there is nothing to write. The caller frees it. */
 static char *writer_make(const struct cdi_writer *w, const struct gpu *gpus, size_t n,
-                         const struct driver_root *root, int64_t now_s)
+                         const struct driver_root *root, const json_t *more, int64_t now_s)
 {
     const struct cdi_target target = {.library_dir = w->loader.dir,
                                       .library_dir_32 = w->loader.dir_32,
                                       .machine_root = w->o.machine_root};
     const struct cdi_file_options o = {
-        .kind = w->o.kind, .root = root, .target = &target, .now_s = now_s};
+        .kind = w->o.kind, .root = root, .target = &target, .now_s = now_s, .more = more};
     AUTO(json_freep) json_t *file = NULL;
     AUTO(err_freep) struct err *e = cdi_file_make(gpus, n, &o, &file);
 
@@ -106,9 +106,9 @@ static char *writer_make(const struct cdi_writer *w, const struct gpu *gpus, siz
 }
 
 bool cdi_writer_update(struct cdi_writer *w, const struct gpu *gpus, size_t n,
-                       const struct driver_root *root)
+                       const struct driver_root *root, const json_t *more)
 {
-    AUTO_FREE char *text = root ? writer_make(w, gpus, n, root, 0) : NULL;
+    AUTO_FREE char *text = root ? writer_make(w, gpus, n, root, more, 0) : NULL;
     struct cdi_writing *m = NULL;
 
     if (!text || text_equal(text, w->written))
@@ -118,7 +118,7 @@ bool cdi_writer_update(struct cdi_writer *w, const struct gpu *gpus, size_t n,
     m = mem_alloc(sizeof(*m));
     m->writer = w;
     m->path = mem_strdup(w->path);
-    m->text = writer_make(w, gpus, n, root, loop_wall_ns(w->o.loop) / NS_PER_SEC);
+    m->text = writer_make(w, gpus, n, root, more, loop_wall_ns(w->o.loop) / NS_PER_SEC);
     worker_give(w->o.worker, cdi_writing_work, on_written, m);
     return true;
 }

@@ -25,9 +25,9 @@ struct err *cdi_writer_new(const struct cdi_writer_options *o, struct cdi_writer
 void cdi_writer_free(struct cdi_writer *w); /* accepts NULL; the file stays */
 
 /* Writes the file if its content has changed. Without gpus the last file stays. False: there is
- * nothing to write. */
+ * nothing to write. `more`: as in struct cdi_file_options. */
 bool cdi_writer_update(struct cdi_writer *w, const struct gpu *gpus, size_t n,
-                       const struct driver_root *root);
+                       const struct driver_root *root, const json_t *more);
 
 /* Is the path that of a JSON or YAML file, as readers of CDI files want it? ERR_BAD_REQUEST. */
 struct err *cdi_path_check(const char *path) MUST_CHECK;

@@ -310,7 +310,7 @@ static void write_cdi(struct node *n)
     if (!n->cdi || !n->o.gpus)
         return;
     list = gpu_watch_list(n->o.gpus, &count);
-    (void)cdi_writer_update(n->cdi, list, count, gpu_watch_root(n->o.gpus));
+    (void)cdi_writer_update(n->cdi, list, count, gpu_watch_root(n->o.gpus), NULL);
 }
 
 void node_gpus_changed(struct node *n)

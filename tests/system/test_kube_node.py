@@ -13,6 +13,7 @@ import threading
 import urllib.request
 
 from harness import BUILD, METE, ROOT, check, equal, execute, patience, wait
+from mps_kit import ask, daemons
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"  # Debian's, which has python3-grpcio
@@ -28,6 +29,13 @@ sharing:
     failRequestsGreaterThanOne: %s
     resources: [{name: nvidia.com/gpu, replicas: 4, devices: [0, 1]}]
 """
+
+
+MPS = """
+version: v1
+sharing: {mps: {renameByDefault: %s, resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+TIME_SLICES = MPS.replace("mps", "timeSlicing")
 
 
 class Kubelet:
@@ -97,13 +105,15 @@ class Node:
         self.argv = [METE, "kube", "node", "--kubelet-dir", os.path.join(self.dir, "kubelet"), "--cdi-dir", os.path.join(self.dir, "cdi"),
                      "--data", self.dir, "--gpus", gpus]
         if config:
-            path = os.path.join(self.dir, "config.yaml")
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(config)
-            self.argv += ["--config", path]
+            self.configure(config)
+            self.argv += ["--config", os.path.join(self.dir, "config.yaml")]
         if has_machine_below:
             self.argv += ["--machine-root", self.dir]
         self.process = None
+
+    def configure(self, config):
+        with open(os.path.join(self.dir, "config.yaml"), "w", encoding="utf-8") as f:
+            f.write(config)
 
     def start(self):
         self.process = subprocess.Popen(self.argv, stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.dir, "log"), "a"))
@@ -111,6 +121,10 @@ class Node:
     def stop(self):
         self.process.terminate()
         equal(self.process.wait(timeout=60 * patience()), 0)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def __enter__(self):
         self.start()
@@ -120,8 +134,9 @@ class Node:
         if error:
             print(open(os.path.join(self.dir, "log"), encoding="utf-8").read())
         if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+            self.kill()
+        for pid in daemons(self.dir).values():
+            os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.dir)
 
     def cdi(self):
@@ -241,6 +256,92 @@ def test_kube_node_shares_gpus_as_nvidias_configuration_says():
         check("answer" in k.allocate("nvidia.com/gpu.shared", shared[0]))
 
 
+def are_healthy(n):
+    return lambda devices: len(devices) == n and all(d["health"] == "Healthy" for d in devices)
+
+
+def test_kube_node_shares_gpus_by_mps():
+    with Node("emulated:2xH100", MPS % "true") as n, kubelet(n) as k:
+        ids = [d["id"] for d in k.devices("nvidia.com/gpu.shared", are_healthy(8))]
+        found = daemons(n.dir)
+        equal(len(found), 2, "a daemon for each gpu")
+        answer = k.allocate("nvidia.com/gpu.shared", ids[5])["answer"]["container_responses"]
+        uuid = ids[5].split("::")[0]
+        equal(answer, [{"cdi_devices": [{"name": f"mete.dev/gpu={uuid}"}]}])
+        edits = next(d["containerEdits"] for d in n.cdi()["devices"] if d["name"] == uuid)
+        equal(edits["env"], ["CUDA_MPS_PIPE_DIRECTORY=/run/mete/mps", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=20389M", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25"])
+        mounts = {m["containerPath"]: m["hostPath"] for m in edits["mounts"]}
+        equal(set(mounts), {"/run/mete/mps", "/dev/shm"})
+        folder = os.path.dirname(mounts["/run/mete/mps"])
+        check(folder in found and os.path.isdir(mounts["/dev/shm"]), mounts, found)
+        program = os.path.join(n.dir, "gpusim", "root", "usr", "bin", "nvidia-cuda-mps-control")
+        equal([ask(program, folder, f"get_default_{what}") for what in ("device_pinned_mem_limit 0", "active_thread_percentage")], ["20389M", "25.0"])
+        refused = k.allocate("nvidia.com/gpu.shared", *ids[:2])
+        equal((refused["code"], "failRequestsGreaterThanOne" in refused["error"]), ("UNAVAILABLE", True), "without being asked for", refused)
+        n.stop()
+        equal((daemons(n.dir), os.listdir(os.path.join(n.dir, "mps"))), ({}, []), "daemons end with the plugin")
+
+
+def test_kube_node_gives_no_replicas_of_an_mps_daemon_that_died():
+    with Node("emulated:2xH100", MPS % "false") as n, kubelet(n) as k:
+        ids = [d["id"] for d in k.devices("nvidia.com/gpu", are_healthy(8))]
+        folder, pid = sorted(daemons(n.dir).items())[0]
+        os.kill(pid, signal.SIGKILL)
+        sick = k.devices("nvidia.com/gpu", lambda list: [d["health"] for d in list].count("Unhealthy") == 4)
+        lost = [d["id"] for d in sick if d["health"] == "Unhealthy"]
+        check(lost in (ids[:4], ids[4:]), "the replicas of one gpu", lost)
+        k.devices("nvidia.com/gpu", are_healthy(8))
+        check(daemons(n.dir).get(folder) not in (None, pid), "another daemon")
+
+
+def test_kube_node_finds_the_mps_daemons_of_a_killed_one():
+    with Node("emulated:2xH100", MPS % "false") as n, kubelet(n) as k:
+        k.devices("nvidia.com/gpu", are_healthy(8))
+        before = daemons(n.dir)
+        n.kill()
+        equal(daemons(n.dir), before)
+        k.seen.clear()
+        n.start()
+        k.registered("nvidia.com/gpu")
+        k.devices("nvidia.com/gpu", are_healthy(8))
+        equal(daemons(n.dir), before, "no second daemon of a gpu")
+        n.kill()
+        n.configure(TIME_SLICES % "true")
+        n.start()
+        k.devices("nvidia.com/gpu.shared", are_healthy(8))
+        wait(lambda: not daemons(n.dir) and not os.listdir(os.path.join(n.dir, "mps")), "daemons that nobody wants end")
+        check(all("mounts" not in d["containerEdits"] for d in n.cdi()["devices"]), "clients of no daemon", n.cdi())
+
+
+def test_kube_node_in_a_container_names_the_machines_folders_of_mps():
+    with Node("emulated:2xH100", MPS % "false", has_machine_below=True) as n, kubelet(n) as k:
+        k.devices("nvidia.com/gpu", are_healthy(8))
+        edits = n.cdi()["devices"][0]["containerEdits"]
+        check(all(os.path.isdir(n.dir + m["hostPath"]) for m in edits["mounts"]), edits)
+
+
+def test_an_mps_daemon_runs_below_the_machines_root_that_is_mounted_read_only():
+    directory = tempfile.mkdtemp(prefix="mete-mps-")
+    root, folder = os.path.join(directory, "host"), os.path.join(directory, "mps")
+    program = os.path.join(BUILD, "gpusim", "nvidia-cuda-mps-control")
+    for name in ("host", "mps/pipe", "mps/log", "mps/shm"):
+        os.makedirs(os.path.join(directory, name))
+    helper = f'mount --rbind / {root} && mount -o remount,bind,ro {root} && exec {METE} gpu-helper mps {program} {folder} {root}'
+    env = {**os.environ, "CUDA_MPS_PIPE_DIRECTORY": os.path.join(folder, "pipe")}
+    daemon = subprocess.Popen(["unshare", "-m", "sh", "-c", helper + " -f"], env=env)
+    try:
+        wait(lambda: os.path.exists(os.path.join(folder, "pipe", "control")), "the daemon's socket")
+        equal(open(os.path.join(folder, "daemon"), encoding="utf-8").read().split()[0], str(daemon.pid), "it notes itself")
+        equal(os.readlink(f"/proc/{daemon.pid}/root"), root)
+        r = execute(["unshare", "-m", "sh", "-c", helper], env=env, stdin="set_default_active_thread_percentage 50\n")
+        equal(r.code, 0, r)
+        equal(ask(program, folder, "get_default_active_thread_percentage"), "50.0")
+    finally:
+        daemon.kill()
+        daemon.wait()
+        shutil.rmtree(directory)
+
+
 def test_kube_node_prefers_gpus_that_are_linked():
     profile = os.path.join(tempfile.gettempdir(), f"mete-pairs-{os.getpid()}.yaml")
     with open(profile, "w", encoding="utf-8") as f:
@@ -295,10 +396,15 @@ def test_kube_node_leaves_gpus_to_nvidias_plugin():
 
 def test_kube_node_refuses_what_it_cannot_do():
     for gpus, config, said in (
-            ("emulated:2xH100", "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}", "sharing.mps"),
+            ("emulated:2xH100", MPS % "false" + "flags: {plugin: {deviceListStrategy: envvar}}", "want cdi-cri or cdi-annotations"),
+            ("emulated:2xH100", (MPS % "false").replace("/gpu", "/mig-1g.10gb"), "replicas of other resources are not supported by mete"),
             ("emulated:2xH100", "version: v1\nflags: {plugin: {deviceListStrategy: magic}}", 'deviceListStrategy: "magic": want envvar'),
             ("emulated:2xH100", "version: v2", 'version: "v2": want v1'), ("none", None, "--gpus wants auto or emulated:PROFILE")):
         n = Node(gpus, config)
         r = execute(n.argv)
         shutil.rmtree(n.dir)
         check(r.code != 0 and said in r.err, said, r)
+    n = Node("emulated:2xH100", MPS % "false")
+    r = execute([*n.argv, "--offer", "claims"])
+    shutil.rmtree(n.dir)
+    check(r.code != 0 and "sharing.mps: claims get no MPS daemons yet" in r.err, r)

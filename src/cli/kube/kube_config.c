@@ -28,6 +28,20 @@ static struct err *only_file(const char *dir, char **ret)
     return NULL;
 }
 
+struct err *kube_config_check_mps(const char *path, bool is_claims,
+                                  const struct plugin_settings *settings)
+{
+    if (is_claims)
+        return err_new(ERR_INVALID, "%s: sharing.mps: claims get no MPS daemons yet", path);
+    if (settings->strategies & (PLUGIN_ENVVAR | PLUGIN_VOLUME_MOUNTS))
+        return err_new(ERR_INVALID,
+                       "%s: sharing.mps: flags.plugin.deviceListStrategy: envvar and volume-mounts "
+                       "do not give containers the MPS daemon's files: want cdi-cri or "
+                       "cdi-annotations",
+                       path);
+    return NULL;
+}
+
 /* Puts the device plugin's configuration; without one the node's own counts. */
 static struct err *put_plugin(const struct kube_config *c, const json_t *labels, json_t *config,
                               struct plugin_settings *ret_settings)
@@ -36,6 +50,7 @@ static struct err *put_plugin(const struct kube_config *c, const json_t *labels,
     AUTO_FREE char *name = NULL;
     AUTO_FREE char *path = NULL;
     AUTO(json_freep) json_t *document = NULL;
+    struct plugin_settings settings = {0};
     struct err *e = NULL;
 
     if (!c->dir[0])
@@ -48,11 +63,12 @@ static struct err *put_plugin(const struct kube_config *c, const json_t *labels,
         return NULL;
     path = mem_format("%s/%s", c->dir, name);
     TRY(gpu_document_read(path, &document));
-    if (json_at(document, "sharing", "mps", NULL))
-        return err_new(ERR_INVALID, "%s: sharing.mps: mete kube node has no MPS daemons yet", path);
-    e = plugin_settings_parse(document, NULL, ret_settings);
+    e = plugin_settings_parse(document, NULL, &settings);
     if (e)
         return err_wrap(e, "%s", path);
+    if (json_object_size(json_at(document, "sharing", "mps", NULL)) > 0)
+        TRY(kube_config_check_mps(path, c->is_claims, &settings));
+    *ret_settings = settings;
     json_put(config, "plugin", TAKE(document));
     return NULL;
 }

@@ -15,7 +15,13 @@ struct kube_config {
     const char *dir;      /* "": none */
     const char *fallback; /* a name in `dir`; "": none */
     const char *mig_file; /* "": MIG instances stay as they are */
+    bool is_claims;       /* the gpus are for claims */
 };
+
+/* Can sharing.mps of the file `path` be served? ERR_INVALID: not to claims, and not to containers
+ * that get their gpus without CDI. */
+struct err *kube_config_check_mps(const char *path, bool is_claims,
+                                  const struct plugin_settings *settings) MUST_CHECK;
 
 /*
  * A Node as node/gpu_modes.h reads it: its annotation mete.dev/gpu-modes, and mete.dev/gpu-config

@@ -10,6 +10,7 @@
 #include "base/stamp.h"
 #include "cli/kube/kube_config.h"
 #include "cli/kube/kube_metrics.h"
+#include "cli/kube/kube_mps.h"
 #include "cli/kube/kube_node.h"
 #include "cli/kube/kube_partitions.h"
 #include "cli/role/data_dir.h"
@@ -47,6 +48,7 @@ struct kube_node {
     struct cdi_writer *cdi;
     struct device_plugins *plugins;     /* NULL: claims are served */
     struct dra_driver *driver;          /* NULL: resources are served */
+    struct kube_mps *mps;               /* NULL: claims are served */
     struct kubelet_node *labels;        /* NULL: others set them */
     struct kube_pods *pods;             /* NULL: nobody wants to know */
     struct kube_metrics *metrics;       /* NULL: none */
@@ -62,6 +64,7 @@ static void kube_node_done(struct kube_node *n)
 {
     device_plugins_free(n->plugins);
     dra_driver_free(n->driver);
+    kube_mps_free(n->mps);
     kubelet_node_free(n->labels);
     kube_metrics_free(n->metrics);
     kube_partitions_free(n->partitions);
@@ -96,7 +99,10 @@ static void offer_gpus(struct kube_node *n)
         dra_driver_update(n->driver, list, count, gpu_watch_info(n->gpus));
         return;
     }
+    if (!n->plugins)
+        return; /* the role ends */
     gpu_offer_make(list, count, gpu_modes_strategy(n->modes), &offered);
+    kube_mps_apply(n->mps, gpu_watch_root(n->gpus), offered.at, offered.n);
     device_plugins_update(n->plugins, offered.at, offered.n);
     vec_done(&offered);
 }
@@ -138,6 +144,7 @@ static void on_kube_gpus(void *arg)
     size_t n_holdings = 0;
     const struct gpu_holding *holdings = NULL;
     const struct gpu *read = gpu_watch_list(n->gpus, &count);
+    AUTO(json_freep) json_t *edits = NULL;
     bool is_missing = gpu_watch_is_ready(n->gpus) && !gpu_watch_info(n->gpus);
 
     if (is_missing && !n->is_without_driver)
@@ -155,15 +162,32 @@ static void on_kube_gpus(void *arg)
         kube_partitions_advance(n->partitions);
     report_gpus(n);
     read = gpu_modes_list(n->modes, &count);
-    if (!cdi_writer_update(n->cdi, read, count, gpu_watch_root(n->gpus)))
+    if (n->mps)
+        edits = kube_mps_edits(n->mps, read, count);
+    if (!cdi_writer_update(n->cdi, read, count, gpu_watch_root(n->gpus), edits))
         offer_gpus(n);
 }
 
-static void on_stop(void *arg)
+static void on_daemons_ended(void *arg)
 {
     struct kube_node *n = arg;
 
     loop_linux_stop(n->loop);
+}
+
+/* The kubelet gives no more devices once the plugins are gone; then MPS daemons end. A second
+ * signal does not wait for them. */
+static void on_stop(void *arg)
+{
+    struct kube_node *n = arg;
+
+    if (!n->plugins) {
+        loop_linux_stop(n->loop);
+        return;
+    }
+    device_plugins_free(n->plugins);
+    n->plugins = NULL;
+    kube_mps_stop(n->mps, on_daemons_ended, n);
 }
 
 /* Tells the resource or the driver that a kubelet knows. */
@@ -392,6 +416,18 @@ static struct err *begin_plugins(struct kube_node *n)
                               &n->plugins);
 }
 
+static struct err *begin_resources(struct kube_node *n)
+{
+    n->mps = kube_mps_new(&(struct kube_mps_options){.loop = n->loop,
+                                                     .self_path = n->cli->self_path,
+                                                     .data = n->data,
+                                                     .machine_root = n->machine_root,
+                                                     .is_emulated = n->machine != NULL,
+                                                     .changed = on_kube_gpus,
+                                                     .arg = n});
+    return begin_plugins(n);
+}
+
 static struct err *begin_driver(struct kube_node *n)
 {
     return dra_driver_new(
@@ -446,10 +482,7 @@ static struct err *kube_node_begin(struct kube_node *n)
 
     TRY(plugin_config_read(config, &n->sharing, &n->settings));
     if (n->sharing.is_mps)
-        return err_new(ERR_INVALID,
-                       "%s: sharing.mps: mete kube node has no MPS daemons yet: want "
-                       "sharing.timeSlicing",
-                       config);
+        TRY(kube_config_check_mps(config, is_claims, &n->settings));
     if (has_labels && !text_equal(labels, "node") && labels[0] != '/')
         return cli_usage(n->cli, "--labels wants off, node or an absolute path, not \"%s\"",
                          labels);
@@ -458,7 +491,8 @@ static struct err *kube_node_begin(struct kube_node *n)
         return err_wrap(e, "--taint");
     n->config = (struct kube_config){.dir = flag_text(n->cli->in, "config-dir"),
                                      .fallback = flag_text(n->cli->in, "default-config"),
-                                     .mig_file = flag_text(n->cli->in, "mig-config")};
+                                     .mig_file = flag_text(n->cli->in, "mig-config"),
+                                     .is_claims = is_claims};
     TRY(choose_roots(n));
     TRY(choose_gpus(n));
     TRY(open_loop(n, is_claims || has_labels || n->taint.key || n->config.dir[0] ||
@@ -468,7 +502,7 @@ static struct err *kube_node_begin(struct kube_node *n)
     TRY(begin_incidents(n));
     TRY(begin_modes(n));
     TRY(begin_node(n));
-    TRY(is_claims ? begin_driver(n) : begin_plugins(n));
+    TRY(is_claims ? begin_driver(n) : begin_resources(n));
     TRY(begin_metrics(n));
     return loop_linux_run(n->loop);
 }

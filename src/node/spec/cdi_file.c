@@ -12,6 +12,22 @@
 
 /* ---- making ---- */
 
+/* Appends the lists of `from` to those of `to`. */
+static void merge_edits(json_t *to, const json_t *from)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+
+    json_object_foreach ((json_t *)(uintptr_t)from, key, value) {
+        AUTO(json_freep) json_t *copy = json_deep_copy(value);
+
+        if (json_is_array(value))
+            (void)json_array_extend(json_array_at(to, key), copy);
+        else
+            json_put(to, key, TAKE(copy));
+    }
+}
+
 static void put_device(json_t *file, const char *name, const json_t *edits)
 {
     json_t *device = json_object();
@@ -64,7 +80,7 @@ static struct err *make_slices(json_t *file, const struct gpu *g, const struct d
 }
 
 static struct err *make_devices(json_t *file, const struct gpu *gpus, size_t n,
-                                const struct driver_root *root)
+                                const struct cdi_file_options *o)
 {
     AUTO(json_freep) json_t *all = json_object();
 
@@ -76,13 +92,14 @@ static struct err *make_devices(json_t *file, const struct gpu *gpus, size_t n,
         if (gpus[i].vendor != GPU_NVIDIA || gpus[i].minor < 0 || !gpus[i].uuid[0])
             continue; /* of another kind, or lost */
         if (gpus[i].n_slices > 0) {
-            TRY(make_slices(file, &gpus[i], root, all));
+            TRY(make_slices(file, &gpus[i], o->root, all));
             continue;
         }
-        TRY(cdi_device_edits(&d, root, &edits));
+        TRY(cdi_device_edits(&d, o->root, &edits));
+        merge_nodes(all, edits);
+        merge_edits(edits, json_object_get(o->more, gpus[i].uuid));
         put_device(file, index, edits);
         put_device(file, gpus[i].uuid, edits);
-        merge_nodes(all, edits);
     }
     if (json_object_size(all) > 0)
         put_device(file, "all", all);
@@ -99,7 +116,7 @@ struct err *cdi_file_make(const struct gpu *gpus, size_t n, const struct cdi_fil
 
     json_put_text(file, "cdiVersion", "0.5.0"); /* device names begin with digits */
     json_put_text(file, "kind", o->kind ? o->kind : CDI_KIND);
-    TRY(make_devices(file, gpus, n, o->root));
+    TRY(make_devices(file, gpus, n, o));
     if (!json_object_get(file, "devices"))
         return err_new(ERR_NOT_FOUND, "there are no gpus");
     /* So that an older hook for gpus does not add them again. */
@@ -192,22 +209,6 @@ void cdi_request_free(struct cdi_request *r)
     free(r->problem);
     json_decref(r->edits);
     free(r);
-}
-
-/* Appends the lists of `from` to those of `to`. */
-static void merge_edits(json_t *to, const json_t *from)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-
-    json_object_foreach ((json_t *)(uintptr_t)from, key, value) {
-        AUTO(json_freep) json_t *copy = json_deep_copy(value);
-
-        if (json_is_array(value))
-            (void)json_array_extend(json_array_at(to, key), copy);
-        else
-            json_put(to, key, TAKE(copy));
-    }
 }
 
 static bool is_ours(const json_t *file)

@@ -20,7 +20,8 @@ struct cdi_file_options {
     const char *kind; /* of the devices; NULL: CDI_KIND */
     const struct driver_root *root;
     const struct cdi_target *target;
-    int64_t now_s; /* for CDI_GENERATION */
+    int64_t now_s;      /* for CDI_GENERATION */
+    const json_t *more; /* edits by the uuid of a gpu, added to those of its device; NULL: none */
 };
 
 /*

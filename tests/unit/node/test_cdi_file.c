@@ -172,10 +172,14 @@ static void a_file_names_gpus_by_index_uuid_and_together(void **state)
     AUTO(json_freep) json_t *file = NULL;
     AUTO_FREE char *got = NULL;
     AUTO_FREE char *env = NULL;
+    AUTO(json_freep)
+    json_t *more = parse("{\"GPU-a\": {\"env\": [\"A=1\"]}, \"GPU-x\": {\"env\": []}}");
 
     (void)state;
     assert_null(cdi_file_make(
-        gpus, 3, &(struct cdi_file_options){.root = root, .target = &lib64, .now_s = 77}, &file));
+        gpus, 3,
+        &(struct cdi_file_options){.root = root, .target = &lib64, .now_s = 77, .more = more},
+        &file));
     got = list_devices(file);
     env = json_format(json_at(file, "containerEdits", "env", NULL));
     assert_string_equal(
@@ -186,6 +190,11 @@ static void a_file_names_gpus_by_index_uuid_and_together(void **state)
              "all: /dev/nvidia3 /dev/nvidia5 /dev/nvidia-caps/nvidia-cap12 "
              "/dev/nvidia-caps/nvidia-cap13\n");
     assert_string_equal(json_text(file, "cdiVersion"), "0.5.0");
+    for (size_t i = 0; i < json_array_size(json_object_get(file, "devices")); i++) {
+        const json_t *device = json_array_get(json_object_get(file, "devices"), i);
+
+        assert_int_equal(json_array_size(json_at(device, "containerEdits", "env", NULL)), i < 2);
+    }
     assert_string_equal(env, "[\"NVIDIA_VISIBLE_DEVICES=void\",\"METE_CDI_GENERATION=77\"]");
     assert_string_equal(
         json_text(json_array_get(json_at(file, "containerEdits", "mounts", NULL), 0),
