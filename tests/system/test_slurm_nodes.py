@@ -59,6 +59,7 @@ def test_a_job_runs_on_two_nodes():
             components_end_together(s, m)
             components_of_a_command_line(s, nodes)
             a_script_on_the_other_machine_reaches_the_server(m, node, first)
+            a_job_is_suspended_on_both_nodes(s, m)
 
 
 def a_job_sees_its_nodes(s, m, nodes):
@@ -102,6 +103,35 @@ def an_array_and_its_ends(s, m):
     s.wait_state(job, "CANCELLED")
     s.wait_state(waiting, "COMPLETED")
     wait(lambda: not pods(m), "no pod is left")
+
+
+def a_job_is_suspended_on_both_nodes(s, m):
+    """A QOS suspends another: the job stops on both nodes, also where nobody uses its cpus, and goes on with its step."""
+    m.ok("apply", "-f", "-", stdin=json.dumps({"apiVersion": "mete.dev/v1", "kind": "SlurmConfig", "metadata": {"name": "default"},
+                                               "spec": {"settings": {"PreemptType": "preempt/qos", "PreemptMode": "SUSPEND,GANG"}}}))
+    s.ok("sacctmgr", "-i", "add", "qos", "high", "Preempt=normal")
+    cpus = os.cpu_count()
+
+    def count(name):
+        path = os.path.join(s.dir, name)
+        return len(s.text(name).splitlines()) if os.path.exists(path) else 0
+    s.write("count.sh", "#!/bin/sh\nwhile [ ! -e $1.end ]; do echo x >>$1$SLURM_NODEID; sleep 0.05; done\n")
+    step = m.spawn([METE, "srun", "-J", "low", "-N2", f"-c{cpus}", "-D", s.dir, "sh", "count.sh", "low"])
+    wait(lambda: count("low0") and count("low1"), "the low job runs on both nodes")
+    low = s.ok("squeue", "-h", "-n", "low", "-o", "%i").strip()
+    high = s.submit("-N1", f"-c{cpus}", "-w", "second", "--qos=high", "--wrap", "sh count.sh high")
+    wait(lambda: s.states(low) == {low: "SUSPENDED"} and s.states(high) == {high: "RUNNING"} and count("high0"), "the high job runs", 60)
+    before = count("low0"), count("low1")
+    ran = count("high0")
+    wait(lambda: count("high0") > ran + 10, "the high job goes on")
+    equal((count("low0"), count("low1")), before)
+    s.write("high.end", "")
+    wait(lambda: s.states(low) == {low: "RUNNING"} and count("low0") > before[0] and count("low1") > before[1], "the low job goes on", 60)
+    s.write("low.end", "")
+    out, err = step.communicate(timeout=60)
+    equal((step.returncode, out, err), (0, "", ""))
+    s.wait_state(low, "COMPLETED")
+    s.wait_state(high, "COMPLETED")
 
 
 def an_allocation(s, m, nodes):
