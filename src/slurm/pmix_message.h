@@ -42,8 +42,7 @@ enum {
     PMIX_MESSAGE_HEAD_SIZE = 17,
     PMIX_MESSAGE_DATA_MAX = 64 << 20, /* bytes of what all nodes put in a fence */
     PMIX_MESSAGE_MAX = PMIX_MESSAGE_DATA_MAX + (1 << 20), /* bytes of a payload */
-    PMIX_MESSAGE_KEY_MAX = 512,
-    PMIX_MESSAGE_SPACE_MAX = 256 /* of the name space of a step, with its NUL */
+    PMIX_MESSAGE_KEY_MAX = 512
 };
 
 /* The payload is borrowed from the buffer that it was read from. */

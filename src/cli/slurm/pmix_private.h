@@ -8,7 +8,7 @@
 /* What the manager tells the server (PMIX_MESSAGE_SETUP). Texts are borrowed from the document. */
 struct pmix_space {
     json_t *document; /* owned */
-    const char *name;
+    pmix_nspace_t name;
     const char *job;
     uint32_t size; /* ranks of the step */
     size_t node;   /* the place of this one in the lists */

@@ -117,7 +117,8 @@ static void server_look(struct pmix_server *s, struct pmix_asked *a)
     pmix_proc_t proc = {.rank = a->rank};
     pmix_status_t status;
 
-    memcpy(proc.nspace, s->space.name, strlen(s->space.name)); /* checked to fit */
+    memcpy(proc.nspace, s->space.name, sizeof(proc.nspace));
+    assert(s->finalized); /* made with the space */
     a->at_ms = s->finalized[a->rank] ? clock_ms() + LAST_MS : 0;
     a->is_in_hand = true;
     status = sym_PMIx_server_dmodex_request(&proc, pmix_upcall_on_asked, a);
@@ -342,7 +343,7 @@ static struct err *server_say_variables(struct pmix_server *s, uint32_t rank)
     pmix_proc_t proc = {.rank = rank};
     char **env = NULL;
 
-    memcpy(proc.nspace, s->space.name, strlen(s->space.name)); /* checked to fit */
+    memcpy(proc.nspace, s->space.name, sizeof(proc.nspace));
     TRY(pmix_check(sym_PMIx_server_setup_fork(&proc, &env), "make variables of a task"));
     for (char **one = env; one && *one; one++) {
         server_say_text(s, PMIX_MESSAGE_VARIABLE, rank, *one);

@@ -154,7 +154,7 @@ struct err *pmix_space_register(const struct pmix_space *s)
     pmix_proc_t proc = {0};
     pmix_status_t status;
 
-    memcpy(proc.nspace, s->name, strlen(s->name)); /* checked to fit */
+    memcpy(proc.nspace, s->name, sizeof(proc.nspace));
     infos_add_step(&all, s);
     for (uint32_t rank = 0; rank < s->size; rank++)
         infos_add_task(&all, s, rank);
@@ -226,13 +226,14 @@ static struct err *space_read_nodes(struct pmix_space *s)
 static struct err *space_read_all(struct pmix_space *s)
 {
     int64_t size = json_int(s->document, "size", 0);
+    const char *name = json_text_filled(s->document, "space");
 
-    s->name = json_text_filled(s->document, "space");
     s->job = json_text_filled(s->document, "job");
     s->node = (size_t)json_int(s->document, "node", 0);
     s->size = (uint32_t)size;
-    if (!s->name || strlen(s->name) >= PMIX_MESSAGE_SPACE_MAX)
+    if (!name || strlen(name) >= sizeof(s->name))
         return space_wrong("space");
+    memcpy(s->name, name, strlen(name));
     if (!s->job)
         return space_wrong("job");
     if (size <= 0 || size > STEP_TASKS_MAX)
