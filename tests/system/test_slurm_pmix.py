@@ -11,6 +11,7 @@ from harness import BUILD, METE, Mete, check, equal, execute_as, wait
 from test_nodes import Node, is_ready, port_of, token
 from test_slurm_commands import Slurm
 from test_slurm_nodes import network_of_its_own
+from test_tenant_slurm import program_for_all
 
 UID = 5  # games of Debian's passwd: no login
 
@@ -71,8 +72,9 @@ def serves_another_user(m, client):
         copy = shutil.copy(client, home)
         r = execute_as(UID, UID, [METE, "srun", "-O", "-n2", "--mpi=pmix", "-D", "/", copy], env=m.env)
         equal((r.code, sorted(r.out.splitlines()), r.err), (0, says([(0, "0,1"), (1, "0,1")], "v0 v1"), ""), r)
-        p = subprocess.Popen([METE, "srun", "--mpi=pmix", "-D", "/", "sleep", "1000"], env=m.env, user=UID, group=UID, extra_groups=[], cwd="/",
-                             executable=METE, stderr=subprocess.DEVNULL)
+        mete = program_for_all(m)
+        p = subprocess.Popen([mete, "srun", "--mpi=pmix", "-D", "/", "sleep", "1000"], env=m.env, user=UID, group=UID, extra_groups=[], cwd="/",
+                             stderr=subprocess.DEVNULL)
         try:
             wait(servers, "a PMIx server runs")
         finally:
