@@ -261,7 +261,7 @@ static char *json_format_as(const json_t *j, bool is_pretty)
     struct writer w = {.out = &out, .is_pretty = is_pretty};
 
     write_value(&w, j);
-    return buf_steal(&out);
+    return mem_realloc(out.at, out.size + 1); /* callers keep many texts: without spare room */
 }
 
 json_t *json_twin(const json_t *j)

@@ -7,6 +7,7 @@
 
 #include "client/informer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/json_pool.h"
@@ -26,7 +27,9 @@ enum {
 };
 
 struct known {
-    json_t *object;
+    json_t *object; /* NULL: packed */
+    char *text;     /* of a packed object */
+    char *uid;      /* the same; may be NULL */
     char *key;
     uint64_t list;
     struct map_handle handle;
@@ -81,26 +84,64 @@ static char *key_of(const json_t *object)
     return name ? mem_format("%s/%s", ns ? ns : "", name) : NULL;
 }
 
+/* The object that is kept. A new reference. */
+static json_t *known_object(const struct known *k)
+{
+    json_t *object = NULL;
+    struct err *e;
+
+    if (k->object)
+        return json_incref(k->object);
+    e = json_parse(str_of(k->text), &object);
+    assert(!e); /* a text of json_format */
+    return object;
+}
+
+/* Keeps the object instead of the one before. */
+static void known_keep(const struct informer *i, struct known *k, json_t *object)
+{
+    const char *uid = json_text_at(object, "metadata", "uid", NULL);
+
+    json_decref(k->object);
+    free(k->text);
+    free(k->uid);
+    k->object = i->options.is_packed ? NULL : json_incref(object);
+    k->text = i->options.is_packed ? json_format(object) : NULL;
+    k->uid = i->options.is_packed && uid ? mem_strdup(uid) : NULL;
+}
+
 static void known_free(struct informer *i, struct known *k)
 {
     map_remove(handle, i->objects, k); /* NOLINT(clang-analyzer-unix.Malloc): uthash's links */
     json_decref(k->object);
+    free(k->text);
+    free(k->uid);
     free(k->key);
     free(k);
 }
 
 static void remove_known(struct informer *i, struct known *k)
 {
-    AUTO(json_freep) json_t *last = json_incref(k->object);
+    AUTO(json_freep) json_t *last = known_object(k);
 
     known_free(i, k);
     i->options.removed(i->options.arg, last);
 }
 
-static bool is_same_life(const json_t *a, const json_t *b)
+static bool is_same_life(const struct known *k, const json_t *object)
 {
-    return text_equal(json_text_at(a, "metadata", "uid", NULL),
-                      json_text_at(b, "metadata", "uid", NULL));
+    const char *uid = k->object ? json_text_at(k->object, "metadata", "uid", NULL) : k->uid;
+
+    return text_equal(uid, json_text_at(object, "metadata", "uid", NULL));
+}
+
+/* Drops what the options say. */
+static void object_trim(const struct informer *i, json_t *object)
+{
+    if (i->options.is_unmanaged)
+        (void)json_object_del(json_object_get(object, "metadata"), "managedFields"); /* if any */
+    if (i->options.trim)
+        i->options.trim(object);
 }
 
 static void put_object(struct informer *i, json_t *object)
@@ -110,10 +151,9 @@ static void put_object(struct informer *i, json_t *object)
 
     if (!key)
         return;
-    if (i->options.is_unmanaged)
-        (void)json_object_del(json_object_get(object, "metadata"), "managedFields"); /* if any */
+    object_trim(i, object);
     map_find_text(handle, i->objects, key, k);
-    if (k && !is_same_life(k->object, object)) {
+    if (k && !is_same_life(k, object)) {
         remove_known(i, k); /* deleted and created again while the watch was down */
         k = NULL;
     }
@@ -122,8 +162,7 @@ static void put_object(struct informer *i, json_t *object)
         k->key = TAKE(key);
         map_add(handle, i->objects, k->key, strlen(k->key), k);
     }
-    json_decref(k->object);
-    k->object = json_incref(object);
+    known_keep(i, k, object);
     k->list = i->list;
     i->options.put(i->options.arg, object);
 }
@@ -138,8 +177,8 @@ static void remove_object(struct informer *i, json_t *object)
     map_find_text(handle, i->objects, key, k);
     if (!k)
         return;
-    json_decref(k->object);
-    k->object = json_incref(object);
+    object_trim(i, object);
+    known_keep(i, k, object);
     remove_known(i, k);
 }
 
@@ -333,16 +372,18 @@ void informer_each(const struct informer *i, void (*fn)(void *arg, const json_t 
     struct known *tmp;
 
     map_each (handle, i->objects, k, tmp) {
-        fn(arg, k->object);
+        AUTO(json_freep) json_t *object = known_object(k);
+
+        fn(arg, object);
     }
 }
 
-const json_t *informer_find(const struct informer *i, const char *key)
+json_t *informer_get(const struct informer *i, const char *key)
 {
     struct known *k = NULL;
 
     map_find_text(handle, i->objects, key, k);
-    return k ? k->object : NULL;
+    return k ? known_object(k) : NULL;
 }
 
 void informer_free(struct informer *i)

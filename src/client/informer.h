@@ -24,6 +24,10 @@ struct informer_options {
     bool is_pooled;    /* parts that many objects have in common are kept once */
     bool is_unmanaged; /* metadata.managedFields are dropped: often most of an object. Not with
                           is_pooled */
+    void (*trim)(json_t *object); /* drops members before the object is kept and told; may be NULL.
+                                     Not with is_pooled */
+    bool is_packed; /* objects are kept as texts, a tenth of their trees, and read again for each
+                       informer_get and informer_each */
 };
 
 struct informer *informer_new(const struct informer_options *o);
@@ -32,5 +36,5 @@ void informer_free(struct informer *i); /* accepts NULL; no callback after it */
 /* Calls `fn` for each known object, in no order. `fn` does not end the informer. */
 void informer_each(const struct informer *i, void (*fn)(void *arg, const json_t *object),
                    void *arg);
-/* A known object by "NAMESPACE/NAME" or "/NAME". Borrowed; NULL: there is none. */
-const json_t *informer_find(const struct informer *i, const char *key);
+/* A known object by "NAMESPACE/NAME" or "/NAME". A new reference; NULL: there is none. */
+json_t *informer_get(const struct informer *i, const char *key);

@@ -258,13 +258,27 @@ static bool node_refresh(struct claims_kube *k, struct claims_object *node)
     return !is_same;
 }
 
+/* The labels of a node whose gpus are for claims: requests for all devices of a node read them. A
+ * new object. */
+static json_t *node_kept(const json_t *node, bool has_amounts)
+{
+    const json_t *labels = json_at(node, "metadata", "labels", NULL);
+    json_t *kept = json_object();
+
+    if (labels && !has_amounts)
+        json_put(json_object_at(kept, "metadata"), "labels", json_deep_copy(labels));
+    return kept;
+}
+
 void claims_kube_put_node(struct claims_kube *k, const json_t *node, bool has_amounts)
 {
     const char *name = text_or_empty(json_text_at(node, "metadata", "name", NULL));
     struct claims_object *o = claims_find(&k->claims, CLAIMS_NODES, "", name);
     bool was_there = o && o->has_amounts == has_amounts;
+    AUTO(json_freep) json_t *kept = NULL;
 
-    o = claims_object_put(&k->claims.kinds[CLAIMS_NODES], "", name, node);
+    kept = node_kept(node, has_amounts);
+    o = claims_object_put(&k->claims.kinds[CLAIMS_NODES], "", name, kept);
     o->has_amounts = has_amounts;
     if (!was_there && node_refresh(k, o))
         pods_due(k, NULL, NULL);
@@ -290,6 +304,20 @@ const char *claims_kube_node_text(const struct claims_kube *k, const char *name)
 
 /* ---- pods ---- */
 
+/* The informer may tell a pod again. */
+static bool is_same_version(const json_t *a, const json_t *b)
+{
+    static const char *const parts[] = {"uid", "resourceVersion"};
+
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        const char *part = json_text_at(a, "metadata", parts[i], NULL);
+
+        if (!part || !text_equal(part, json_text_at(b, "metadata", parts[i], NULL)))
+            return false;
+    }
+    return true;
+}
+
 void claims_kube_put_pod(struct claims_kube *k, const json_t *pod)
 {
     const char *ns = text_or_empty(json_text_at(pod, "metadata", "namespace", NULL));
@@ -297,7 +325,7 @@ void claims_kube_put_pod(struct claims_kube *k, const json_t *pod)
     struct claims_object *o = claims_find(&k->claims, CLAIMS_PODS, ns, name);
     bool is_known = o && is_waiting(o->tree) == is_waiting(pod);
 
-    if (!pod_has_claims(pod) || (o && o->tree == pod))
+    if (!pod_has_claims(pod) || (o && is_same_version(o->tree, pod)))
         return;
     o = claims_object_put(&k->claims.kinds[CLAIMS_PODS], ns, name, pod);
     o->is_due = true;

@@ -54,9 +54,8 @@ extern const struct kube_resource kube_jobs;
 extern const struct kube_resource kube_volcano_groups;
 /* Has the resource been read, if it is watched? */
 bool kube_knows(const struct over_kube *c, const struct kube_resource *r);
-/* An object of it by "NAMESPACE/NAME", or NULL. Borrowed. */
-const json_t *kube_object(const struct over_kube *c, const struct kube_resource *r,
-                          const char *key);
+/* An object of it by "NAMESPACE/NAME", or NULL. A new reference. */
+json_t *kube_object(const struct over_kube *c, const struct kube_resource *r, const char *key);
 /* The version of a watched kind that the server has; `k`: not known. */
 const struct kind *kube_served(const struct over_kube *c, const struct kind *k);
 /* For struct views_source: of core resources, sorted by namespace and name. */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/stamp.h"
 #include "control/kube/cluster_kube_private.h"
+#include "control/kube/kube_trim.h"
 #include "kinds/pod/pod_claims.h"
 #include "kinds/pod/pod_state.h"
 
@@ -176,7 +177,7 @@ static void on_kube_put(void *arg, const json_t *object);
 static void put_again(struct over_kube *c, const char *resource, const char *key)
 {
     struct kube_watch *w = watch_find(c, resource);
-    const json_t *object = w ? informer_find(w->informer, key) : NULL;
+    AUTO(json_freep) json_t *object = w ? informer_get(w->informer, key) : NULL;
 
     if (object)
         on_kube_put(w, object);
@@ -217,11 +218,11 @@ bool kube_knows(const struct over_kube *c, const struct kube_resource *r)
     return !w || w->is_synced;
 }
 
-const json_t *kube_object(const struct over_kube *c, const struct kube_resource *r, const char *key)
+json_t *kube_object(const struct over_kube *c, const struct kube_resource *r, const char *key)
 {
     const struct kube_watch *w = watch_find_of(c, r);
 
-    return w && w->informer ? informer_find(w->informer, key) : NULL;
+    return w && w->informer ? informer_get(w->informer, key) : NULL;
 }
 
 static void owner_tell(const struct kube_watch *w, const struct kube_resource *r,
@@ -353,6 +354,13 @@ static void on_kube_synced(void *arg)
     watch_synced(arg);
 }
 
+static void (*trim_of(const struct kube_watch *w))(json_t *)
+{
+    if (watch_is_of(w, "pods"))
+        return kube_trim_pod;
+    return watch_is_of(w, "nodes") ? kube_trim_node : NULL;
+}
+
 static void watch_begin(struct kube_watch *w)
 {
     w->informer = informer_new(&(struct informer_options){.client = w->cluster->o.client,
@@ -362,6 +370,8 @@ static void watch_begin(struct kube_watch *w)
                                                           .removed = on_kube_removed,
                                                           .synced = on_kube_synced,
                                                           .is_unmanaged = true,
+                                                          .trim = trim_of(w),
+                                                          .is_packed = true,
                                                           .arg = w});
 }
 
@@ -561,7 +571,7 @@ json_t *over_kube_get(void *self, const char *resource, const char *ns, const ch
     struct over_kube *c = self;
     const struct kube_watch *w = watch_find(c, resource);
     AUTO_FREE char *key = mem_format("%s/%s", text_or_empty(ns), name);
-    const json_t *object = w ? informer_find(w->informer, key) : NULL;
+    AUTO(json_freep) json_t *object = w ? informer_get(w->informer, key) : NULL;
 
     return object ? object_told(w, object) : NULL;
 }

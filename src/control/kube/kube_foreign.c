@@ -366,15 +366,16 @@ static char *owner_key(const struct kube_resource *r, const char *key)
     return mem_format("%s %s", r->plural, key);
 }
 
-/* The pod's Job or PodGroup, if it has been read; a pod that came earlier is told again with it. */
-static const json_t *owner_find(struct kube_foreign *f, const struct kube_resource *r,
-                                const json_t *pod, const char *name)
+/* The pod's Job or PodGroup, if it has been read; a pod that came earlier is told again with it.
+ * A new reference. */
+static json_t *owner_get(struct kube_foreign *f, const struct kube_resource *r, const json_t *pod,
+                         const char *name)
 {
     const char *ns = json_text_at(pod, "metadata", "namespace", NULL);
     AUTO_FREE char *key = name ? key_in(ns, name) : NULL;
     AUTO_FREE char *owner = name ? owner_key(r, key) : NULL;
     AUTO_FREE char *pod_name = name ? pod_key(pod) : NULL;
-    const json_t *object = name ? kube_object(f->cluster, r, key) : NULL;
+    json_t *object = name ? kube_object(f->cluster, r, key) : NULL;
 
     if (name && !object && !*pod_node(pod))
         json_put(json_object_at(f->orphans, owner), pod_name, json_true());
@@ -389,13 +390,18 @@ static const char *group_of(const json_t *pod)
 json_t *kube_foreign_pod(struct kube_foreign *f, const json_t *pod)
 {
     struct foreign_owners owners = {.label = kueue_label(pod)};
+    AUTO(json_freep) json_t *job = NULL;
+    AUTO(json_freep) json_t *group = NULL;
 
     if (!reads_foreign(f))
         return kueue_pod_ignored(f->native, pod);
     if (!owners.label && has_kueue(f))
-        owners.label = kueue_label(owner_find(f, &kube_jobs, pod, pod_job(pod)));
+        job = owner_get(f, &kube_jobs, pod, pod_job(pod));
+    if (job)
+        owners.label = kueue_label(job);
     if (has_volcano(f))
-        owners.group = owner_find(f, &kube_volcano_groups, pod, group_of(pod));
+        group = owner_get(f, &kube_volcano_groups, pod, group_of(pod));
+    owners.group = group;
     return foreign_pod(&f->all, f->native, pod, &owners);
 }
 

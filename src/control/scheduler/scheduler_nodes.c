@@ -162,23 +162,36 @@ static json_t *read_taints(const json_t *node)
     return taints;
 }
 
+/* The node as the engine is told. Its gpus are a text: trees of all gpus would take most memory of
+ * a large cluster. */
 static json_t *read_facts(const struct scheduler *s, const json_t *node, const char *name)
 {
     json_t *facts = json_object();
     json_t *labels = json_at(node, "metadata", "labels", NULL);
     const char *across = json_text_at(node, "metadata", "annotations", NODE_SHARES_ACROSS, NULL);
     const char *ready = json_text(object_condition(node, "Ready"), "status");
+    AUTO(json_freep) json_t *tree = read_gpus(node, name);
+    AUTO_FREE char *gpus = json_format(tree);
 
     json_put(facts, "amounts", read_amounts(s, node));
     json_put(facts, "labels", labels ? json_deep_copy(labels) : json_object());
     json_put(facts, "taints", read_taints(node));
-    json_put(facts, "gpus", read_gpus(node, name));
+    json_put_text(facts, "gpus", gpus);
     json_put_bool(facts, "isReady", text_equal(ready, "True"));
     json_put_bool(facts, "isFenced", !text_equal(across, "true"));
     json_put_bool(facts, "isCordoned", json_bool_at(node, "spec", "unschedulable", NULL));
     json_put_text(facts, "reason",
                   json_text_at(node, "metadata", "annotations", "mete.dev/drain-reason", NULL));
     return facts;
+}
+
+/* The gpus of facts. A new array. */
+static json_t *gpus_of(const json_t *facts)
+{
+    json_t *gpus = NULL;
+
+    err_free(json_parse(str_of(json_text(facts, "gpus")), &gpus)); /* our own text */
+    return gpus;
 }
 
 static enum mete_effect effect_of(const char *text)
@@ -243,6 +256,14 @@ static uint32_t count_at(const json_t *object, const char *key)
     return n < 0 || n > UINT32_MAX ? 0 : (uint32_t)n;
 }
 
+/* The text of a member, in the arena; NULL: none. */
+static const char *text_copy(struct arena *a, const json_t *object, const char *key)
+{
+    const char *text = json_text(object, key);
+
+    return text ? arena_strdup(a, text) : NULL;
+}
+
 static void list_slices(struct arena *a, const json_t *gpu, struct mete_gpu *ret)
 {
     json_t *all = json_object_get(gpu, "slices");
@@ -255,24 +276,24 @@ static void list_slices(struct arena *a, const json_t *gpu, struct mete_gpu *ret
     json_array_foreach (all, i, slice) {
         if (json_text(slice, "health")) /* out of service: its holder keeps it */
             continue;
-        list[ret->n_slices++] = (struct mete_slice){.profile = json_text(slice, "profile"),
+        list[ret->n_slices++] = (struct mete_slice){.profile = text_copy(a, slice, "profile"),
                                                     .start = count_at(slice, "start"),
-                                                    .uuid = json_text(slice, "uuid")};
+                                                    .uuid = text_copy(a, slice, "uuid")};
     }
     ret->slices = list;
 }
 
 static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
 {
-    json_t *all = json_object_get(facts, "gpus");
+    AUTO(json_freep) json_t *all = gpus_of(facts);
     struct mete_gpu *list = arena_alloc(a, (json_array_size(all) + 1) * sizeof(*list));
     json_t *gpu;
     size_t i;
 
     json_array_foreach (all, i, gpu) {
         list[n->n_gpus] = (struct mete_gpu){
-            .uuid = json_text(gpu, "uuid"),
-            .model = json_text(gpu, "model"),
+            .uuid = text_copy(a, gpu, "uuid"),
+            .model = text_copy(a, gpu, "model"),
             .memory_bytes = json_int(gpu, "memoryBytes", 0),
             .numa_node = (int)json_int(gpu, "numaNode", -1),
             .link_group = (int)json_int(gpu, "linkGroup", -1),
@@ -281,7 +302,7 @@ static void list_gpus(struct arena *a, json_t *facts, struct mete_node *n)
             .replicas = count_at(gpu, "replicas"),
             .is_flexible = json_bool(gpu, "flexible", false),
             .keeps_mig = json_bool(gpu, "keepsMig", false),
-            .out_text = json_text(gpu, "outText"),
+            .out_text = text_copy(a, gpu, "outText"),
             .is_renamed = json_bool(gpu, "renamed", false),
             .is_single = json_bool(gpu, "single", false),
             .is_fenced = json_bool(facts, "isFenced", true),
@@ -323,12 +344,12 @@ static void tell_engine(struct scheduler *s, struct sched_node *n)
 }
 
 /* Notes whether replicas serve for whole gpus: waiting workloads then have to say so. */
-static void note_replicas(struct scheduler *s, const json_t *facts)
+static void note_replicas(struct scheduler *s, const json_t *gpus)
 {
     json_t *gpu;
     size_t i;
 
-    json_array_foreach (json_object_get(facts, "gpus"), i, gpu) {
+    json_array_foreach (gpus, i, gpu) {
         if (s->has_replicas || mode_of(gpu) != METE_GPU_REPLICAS ||
             json_bool(gpu, "renamed", false))
             continue;
@@ -339,12 +360,12 @@ static void note_replicas(struct scheduler *s, const json_t *facts)
 
 /* Notes the models of each vendor. Once there is a gpu of another vendor than NVIDIA, or one for
  * claims only, waiting workloads have to say which models they mean. */
-static void note_models(struct scheduler *s, const json_t *facts)
+static void note_models(struct scheduler *s, const json_t *gpus)
 {
     json_t *gpu;
     size_t i;
 
-    json_array_foreach (json_object_get(facts, "gpus"), i, gpu) {
+    json_array_foreach (gpus, i, gpu) {
         const char *model = text_or_empty(json_text(gpu, "model"));
         enum gpu_vendor vendor = GPU_NVIDIA;
         struct sched_models *models;
@@ -418,6 +439,7 @@ void scheduler_put_node(void *arg, const char *ns, const char *name, const json_
 {
     struct scheduler *s = arg;
     AUTO(json_freep) json_t *facts = read_facts(s, object, name);
+    AUTO(json_freep) json_t *gpus = NULL;
     struct sched_node *n = find_node(s, name);
 
     (void)ns;
@@ -430,8 +452,9 @@ void scheduler_put_node(void *arg, const char *ns, const char *name, const json_
     }
     json_decref(n->facts);
     n->facts = TAKE(facts);
-    note_replicas(s, n->facts);
-    note_models(s, n->facts);
+    gpus = gpus_of(n->facts);
+    note_replicas(s, gpus);
+    note_models(s, gpus);
     tell_engine(s, n);
     scheduler_poke(s);
 }

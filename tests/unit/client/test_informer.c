@@ -86,11 +86,21 @@ static void on_synced(void *arg)
     buf_add_char(&w->heard, '=');
 }
 
-static int setup(void **state)
+/* Drops the member "bulk". */
+static void trim(json_t *object)
+{
+    (void)json_object_del(object, "bulk"); /* if any */
+}
+
+static int setup_as(void **state, bool is_packed)
 {
     struct world *w = mem_alloc(sizeof(*w));
-    struct informer_options o = {
-        .put = on_put, .removed = on_removed, .synced = on_synced, .arg = w};
+    struct informer_options o = {.put = on_put,
+                                 .removed = on_removed,
+                                 .synced = on_synced,
+                                 .is_packed = is_packed,
+                                 .trim = trim,
+                                 .arg = w};
 
     w->loop = sim_loop_new();
     w->fake.client = (struct client){.ops = &fake_ops, .self = &w->fake};
@@ -102,6 +112,16 @@ static int setup(void **state)
     sim_loop_run(w->loop);
     *state = w;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return setup_as(state, false);
+}
+
+static int setup_packed(void **state)
+{
+    return setup_as(state, true);
 }
 
 static int teardown(void **state)
@@ -262,20 +282,51 @@ static void rubbish_is_mended_by_a_new_list(void **state)
     assert_null(strstr(w->fake.path, "watch"));
 }
 
+static void add_text(void *arg, const json_t *object)
+{
+    AUTO_FREE char *text = json_format(object);
+
+    buf_add_text(arg, text);
+}
+
+static void keeps_objects_without_what_is_trimmed(void **state)
+{
+    static const char kept[] = "{\"metadata\":{\"name\":\"a\",\"uid\":\"1\"},\"n\":[1,2.5]}";
+    struct world *w = *state;
+    AUTO(json_freep) json_t *got = NULL;
+    AUTO(json_freep) json_t *missing = NULL;
+    AUTO_FREE char *text = NULL;
+    struct buf all = {0};
+
+    answer(w, 200,
+           LIST("7", "",
+                "{\"metadata\":{\"name\":\"a\",\"uid\":\"1\"},\"bulk\":{\"x\":1},\"n\":[1,2.5]}"));
+    got = informer_get(w->informer, "/a");
+    missing = informer_get(w->informer, "/b");
+    text = json_format(got);
+    assert_string_equal(text, kept);
+    assert_null(missing);
+    informer_each(w->informer, add_text, &all);
+    assert_string_equal(all.at, kept);
+    buf_done(&all);
+}
+
+/* Objects as trees, then as texts. */
+#define BOTH(test)                                          \
+    cmocka_unit_test_setup_teardown(test, setup, teardown), \
+        cmocka_unit_test_setup_teardown(test, setup_packed, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(lists_in_pages_then_watches_from_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(events_may_be_cut_anywhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(goes_on_from_the_last_revision_when_the_watch_is_cut, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(lists_anew_after_410_and_finds_what_was_removed, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(an_object_made_anew_under_its_name_was_removed_first, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(waits_longer_while_the_server_is_away_but_at_most_5_s,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(rubbish_is_mended_by_a_new_list, setup, teardown),
+        BOTH(lists_in_pages_then_watches_from_there),
+        BOTH(events_may_be_cut_anywhere),
+        BOTH(goes_on_from_the_last_revision_when_the_watch_is_cut),
+        BOTH(lists_anew_after_410_and_finds_what_was_removed),
+        BOTH(an_object_made_anew_under_its_name_was_removed_first),
+        BOTH(waits_longer_while_the_server_is_away_but_at_most_5_s),
+        BOTH(rubbish_is_mended_by_a_new_list),
+        BOTH(keeps_objects_without_what_is_trimmed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
