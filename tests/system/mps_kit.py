@@ -10,9 +10,9 @@ def daemons(data):
     found = {}
     for d in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{d}/cmdline") as f:
+            with open(f"/proc/{d}/cmdline", errors="replace") as f:
                 words = f.read().split("\0")
-            with open(f"/proc/{d}/environ") as f:
+            with open(f"/proc/{d}/environ", errors="replace") as f:
                 env = dict(v.split("=", 1) for v in f.read().split("\0") if "=" in v)
         except OSError:
             continue
