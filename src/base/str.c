@@ -131,6 +131,21 @@ void buf_add_char(struct buf *b, char c)
     buf_add(b, &c, 1);
 }
 
+void buf_add_u32(struct buf *b, uint32_t value)
+{
+    const unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16),
+                                    (unsigned char)(value >> 8), (unsigned char)value};
+
+    buf_add(b, bytes, sizeof(bytes));
+}
+
+uint32_t str_u32(const void *at)
+{
+    const unsigned char *bytes = at;
+
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
 void buf_printf(struct buf *b, const char *fmt, ...)
 {
     AUTO_FREE char *long_text = NULL;

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/attr.h"
@@ -29,6 +30,9 @@ bool str_ends_with(struct str s, struct str suffix);
 /* Cuts `*rest` at the first `separator`: returns the part before it and leaves the part behind it
  * in `*rest`. Without a separator returns all of `*rest` and leaves `at == NULL` there. */
 struct str str_cut(struct str *rest, char separator);
+
+/* The number of the four bytes at `at`, the most significant first: the inverse of buf_add_u32. */
+uint32_t str_u32(const void *at);
 
 bool text_equal(const char *a, const char *b); /* both may be NULL; NULL equals NULL only */
 bool texts_equal(const char *const *a, const char *const *b, size_t n);
@@ -62,6 +66,8 @@ struct buf {
 void buf_add(struct buf *b, const void *bytes, size_t size);
 void buf_add_text(struct buf *b, const char *text);
 void buf_add_char(struct buf *b, char c);
+/* Adds four bytes, the most significant first, as most wire formats have numbers. */
+void buf_add_u32(struct buf *b, uint32_t value);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 
 /* Adds foreign text: bytes that are not UTF-8 become U+FFFD. */

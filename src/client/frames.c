@@ -4,44 +4,28 @@
 
 #include <assert.h>
 
-static void put_u32(unsigned char *at, uint32_t value)
-{
-    at[0] = (unsigned char)(value >> 24);
-    at[1] = (unsigned char)(value >> 16);
-    at[2] = (unsigned char)(value >> 8);
-    at[3] = (unsigned char)value;
-}
-
-static uint32_t get_u32(const unsigned char *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | (uint32_t)at[3];
-}
-
 void frame_format(struct buf *b, uint32_t stream, enum frame_type type, struct str payload)
 {
-    unsigned char head[FRAME_HEAD_SIZE];
-
     assert(payload.size <= FRAME_PAYLOAD_MAX);
-    put_u32(head, (uint32_t)payload.size);
-    put_u32(head + 4, stream);
-    head[8] = (unsigned char)type;
-    buf_add(b, head, sizeof(head));
+    buf_add_u32(b, (uint32_t)payload.size);
+    buf_add_u32(b, stream);
+    buf_add_char(b, (char)type);
     buf_add(b, payload.at, payload.size);
 }
 
 void frame_format_credit(struct buf *b, uint32_t stream, uint32_t bytes)
 {
-    unsigned char credit[4];
+    AUTO(buf_done) struct buf credit = {0};
 
-    put_u32(credit, bytes);
-    frame_format(b, stream, FRAME_CREDIT, (struct str){(const char *)credit, sizeof(credit)});
+    buf_add_u32(&credit, bytes);
+    frame_format(b, stream, FRAME_CREDIT, (struct str){credit.at, credit.size});
 }
 
 struct err *frame_read_credit(struct str payload, uint32_t *ret)
 {
     if (payload.size != 4)
         return err_new(ERR_BAD_REQUEST, "credit of %zu bytes", payload.size);
-    *ret = get_u32((const unsigned char *)payload.at);
+    *ret = str_u32(payload.at);
     return NULL;
 }
 
@@ -54,7 +38,7 @@ struct err *frame_parse(struct str bytes, struct frame *ret, size_t *ret_size)
     if (bytes.size < FRAME_HEAD_SIZE)
         return NULL;
     memcpy(head, bytes.at, sizeof(head));
-    size = get_u32(head);
+    size = str_u32(head);
     if (size > FRAME_PAYLOAD_MAX)
         return err_new(ERR_BAD_REQUEST, "frame of %u bytes: at most %d are allowed", (unsigned)size,
                        (int)FRAME_PAYLOAD_MAX);
@@ -62,7 +46,7 @@ struct err *frame_parse(struct str bytes, struct frame *ret, size_t *ret_size)
         return err_new(ERR_BAD_REQUEST, "frame of unknown type %u", (unsigned)head[8]);
     if (bytes.size - FRAME_HEAD_SIZE < size)
         return NULL;
-    *ret = (struct frame){.stream = get_u32(head + 4),
+    *ret = (struct frame){.stream = str_u32(head + 4),
                           .type = (enum frame_type)head[8],
                           .payload = {.at = bytes.at + FRAME_HEAD_SIZE, .size = size}};
     *ret_size = FRAME_HEAD_SIZE + size;

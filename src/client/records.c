@@ -4,39 +4,26 @@
 
 #include <assert.h>
 
-static void add_u32(struct buf *b, uint32_t value)
-{
-    const unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16),
-                                    (unsigned char)(value >> 8), (unsigned char)value};
-
-    buf_add(b, bytes, sizeof(bytes));
-}
-
-static uint32_t get_u32(const unsigned char *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | (uint32_t)at[3];
-}
-
 void record_format(struct buf *b, enum record_channel channel, struct str bytes)
 {
     assert(bytes.size <= RECORD_MAX);
     buf_add_char(b, (char)channel);
-    add_u32(b, (uint32_t)bytes.size);
+    buf_add_u32(b, (uint32_t)bytes.size);
     buf_add(b, bytes.at, bytes.size);
 }
 
 void record_format_resize(struct buf *b, uint16_t columns, uint16_t rows)
 {
     buf_add_char(b, (char)RECORD_RESIZE);
-    add_u32(b, 4);
-    add_u32(b, (uint32_t)columns << 16 | rows);
+    buf_add_u32(b, 4);
+    buf_add_u32(b, (uint32_t)columns << 16 | rows);
 }
 
 void record_format_exit(struct buf *b, int code)
 {
     buf_add_char(b, (char)RECORD_EXIT);
-    add_u32(b, 4);
-    add_u32(b, (uint32_t)code);
+    buf_add_u32(b, 4);
+    buf_add_u32(b, (uint32_t)code);
 }
 
 static struct err *read_numbers(struct record *r)
@@ -48,7 +35,7 @@ static struct err *read_numbers(struct record *r)
     if (r->bytes.size != 4)
         return err_new(ERR_BAD_REQUEST, "record of channel %d with %zu bytes", (int)r->channel,
                        r->bytes.size);
-    value = get_u32((const unsigned char *)r->bytes.at);
+    value = str_u32(r->bytes.at);
     r->columns = (uint16_t)(value >> 16);
     r->rows = (uint16_t)value;
     r->code = (int)(value & 0xffff);
@@ -64,7 +51,7 @@ struct err *record_parse(struct str bytes, struct record *ret, size_t *ret_size)
     *ret_size = 0;
     if (bytes.size < RECORD_HEAD_SIZE)
         return NULL;
-    size = get_u32(at + 1);
+    size = str_u32(at + 1);
     if (at[0] > RECORD_STDOUT_END)
         return err_new(ERR_BAD_REQUEST, "record of unknown channel %u", (unsigned)at[0]);
     if (size > RECORD_MAX)

@@ -116,14 +116,6 @@ void spdy_free(struct spdy *s)
 
 /* ---- out ---- */
 
-static void add_u32(struct buf *b, uint32_t n)
-{
-    const unsigned char bytes[4] = {(unsigned char)(n >> 24), (unsigned char)(n >> 16),
-                                    (unsigned char)(n >> 8), (unsigned char)n};
-
-    buf_add(b, bytes, sizeof(bytes));
-}
-
 static void send_buf(struct spdy *s, const struct buf *b)
 {
     s->o.send(s->o.arg, (struct str){b->at, b->size});
@@ -131,8 +123,8 @@ static void send_buf(struct spdy *s, const struct buf *b)
 
 static void add_control(struct buf *b, enum spdy_type type, unsigned flags, size_t size)
 {
-    add_u32(b, UINT32_C(1) << 31 | (uint32_t)VERSION << 16 | (uint32_t)type);
-    add_u32(b, (uint32_t)flags << 24 | (uint32_t)size);
+    buf_add_u32(b, UINT32_C(1) << 31 | (uint32_t)VERSION << 16 | (uint32_t)type);
+    buf_add_u32(b, (uint32_t)flags << 24 | (uint32_t)size);
 }
 
 static void send_pair(struct spdy *s, enum spdy_type type, uint32_t first, uint32_t second)
@@ -140,8 +132,8 @@ static void send_pair(struct spdy *s, enum spdy_type type, uint32_t first, uint3
     AUTO(buf_done) struct buf b = {0};
 
     add_control(&b, type, 0, 8);
-    add_u32(&b, first);
-    add_u32(&b, second);
+    buf_add_u32(&b, first);
+    buf_add_u32(&b, second);
     send_buf(s, &b);
 }
 
@@ -150,7 +142,7 @@ static void send_ping(struct spdy *s, uint32_t id)
     AUTO(buf_done) struct buf b = {0};
 
     add_control(&b, PING, 0, 4);
-    add_u32(&b, id);
+    buf_add_u32(&b, id);
     send_buf(s, &b);
 }
 
@@ -163,7 +155,7 @@ static void send_headers(struct spdy *s, enum spdy_type type, uint32_t id,
 
     spdy_zip_add(s->zip, &block, headers, n);
     add_control(&b, type, 0, head + block.size);
-    add_u32(&b, id);
+    buf_add_u32(&b, id);
     if (type == SYN_STREAM)
         buf_add(&b, "\0\0\0\0\0\0", 6); /* associated stream 0; priority 0 */
     buf_add(&b, block.at, block.size);
@@ -174,8 +166,8 @@ static void send_data(struct spdy *s, uint32_t id, unsigned flags, struct str by
 {
     AUTO(buf_done) struct buf b = {0};
 
-    add_u32(&b, id);
-    add_u32(&b, (uint32_t)flags << 24 | (uint32_t)bytes.size);
+    buf_add_u32(&b, id);
+    buf_add_u32(&b, (uint32_t)flags << 24 | (uint32_t)bytes.size);
     buf_add(&b, bytes.at, bytes.size);
     send_buf(s, &b);
 }
@@ -338,17 +330,10 @@ bool spdy_is_over(const struct spdy *s)
 
 /* ---- in ---- */
 
-static uint32_t read_u32(const char *bytes)
-{
-    const unsigned char *at = (const unsigned char *)bytes;
-
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
-/* Like read_u32, but ignores the first bit. */
+/* Like str_u32, but ignores the first bit. */
 static uint32_t read_u31(const char *bytes)
 {
-    return read_u32(bytes) & INT32_MAX;
+    return str_u32(bytes) & INT32_MAX;
 }
 
 /* The peer ends its half of the stream. */
@@ -466,15 +451,15 @@ static void take_first_window(struct spdy *s, uint32_t size)
 
 static struct err *take_settings(struct spdy *s, struct str payload)
 {
-    size_t n = payload.size >= 4 ? read_u32(payload.at) : 0;
+    size_t n = payload.size >= 4 ? str_u32(payload.at) : 0;
 
     if (payload.size < 4 || (payload.size - 4) / 8 < n || payload.size - 4 != n * 8)
         return err_new(ERR_BAD_REQUEST, "SETTINGS of %zu bytes for %zu entries", payload.size, n);
     for (size_t i = 0; i < n; i++) {
         const char *entry = payload.at + 4 + i * 8;
 
-        if ((read_u32(entry) & 0xffffff) == SETTING_WINDOW)
-            take_first_window(s, read_u32(entry + 4));
+        if ((str_u32(entry) & 0xffffff) == SETTING_WINDOW)
+            take_first_window(s, str_u32(entry + 4));
     }
     return NULL;
 }
@@ -515,15 +500,15 @@ static struct err *take_ping(struct spdy *s, struct str payload)
 {
     if (payload.size != 4)
         return err_new(ERR_BAD_REQUEST, "PING of %zu bytes", payload.size);
-    if (read_u32(payload.at) % 2 != (s->o.is_client ? 1 : 0)) /* not an answer to our ping */
-        send_ping(s, read_u32(payload.at));
+    if (str_u32(payload.at) % 2 != (s->o.is_client ? 1 : 0)) /* not an answer to our ping */
+        send_ping(s, str_u32(payload.at));
     return NULL;
 }
 
 static struct err *take_control(struct spdy *s, struct str frame)
 {
     unsigned version = read_u31(frame.at) >> 16;
-    unsigned type = read_u32(frame.at) & 0xffff;
+    unsigned type = str_u32(frame.at) & 0xffff;
     unsigned flags = (unsigned char)frame.at[4];
     struct str payload = {frame.at + HEAD_SIZE, frame.size - HEAD_SIZE};
 
@@ -581,7 +566,7 @@ static struct err *take_data_head(struct spdy *s, struct str *rest)
 {
     s->data_stream = read_u31(s->in.at);
     s->data_fin = (unsigned char)s->in.at[4] & FLAG_FIN;
-    s->data_left = read_u32(s->in.at + 4) & 0xffffff;
+    s->data_left = str_u32(s->in.at + 4) & 0xffffff;
     buf_clear(&s->in);
     if (s->data_stream == 0 || (s->data_stream > s->last_theirs && s->data_stream > s->last_ours))
         return err_new(ERR_BAD_REQUEST, "data of stream %u, which was never opened",
@@ -604,7 +589,7 @@ static struct err *take_some(struct spdy *s, struct str *rest)
         return NULL;
     if (!((unsigned char)s->in.at[0] & 0x80))
         return take_data_head(s, rest);
-    size = read_u32(s->in.at + 4) & 0xffffff;
+    size = str_u32(s->in.at + 4) & 0xffffff;
     if (size > SPDY_CONTROL_MAX)
         return err_new(ERR_TOO_LARGE, "control frame of %zu bytes: at most %d are allowed", size,
                        (int)SPDY_CONTROL_MAX);

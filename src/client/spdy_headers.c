@@ -147,24 +147,16 @@ struct err *spdy_zip_read(struct spdy_zip *z, struct str block, struct spdy_bloc
 
 /* ---- writing ---- */
 
-static void add_u32(struct buf *b, size_t n)
-{
-    const unsigned char bytes[4] = {(unsigned char)(n >> 24), (unsigned char)(n >> 16),
-                                    (unsigned char)(n >> 8), (unsigned char)n};
-
-    buf_add(b, bytes, sizeof(bytes));
-}
-
 void spdy_zip_add(struct spdy_zip *z, struct buf *b, const struct spdy_header *headers, size_t n)
 {
     AUTO(buf_done) struct buf plain = {0};
     unsigned char piece[PIECE];
 
-    add_u32(&plain, n);
+    buf_add_u32(&plain, (uint32_t)n);
     for (size_t i = 0; i < n; i++) {
-        add_u32(&plain, strlen(headers[i].name));
+        buf_add_u32(&plain, (uint32_t)strlen(headers[i].name));
         buf_add_text(&plain, headers[i].name);
-        add_u32(&plain, strlen(headers[i].value));
+        buf_add_u32(&plain, (uint32_t)strlen(headers[i].value));
         buf_add_text(&plain, headers[i].value);
     }
     z->out.next_in = (unsigned char *)plain.at;

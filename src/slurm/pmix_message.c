@@ -6,21 +6,6 @@ enum {
     RANK_SIZE = 4
 };
 
-static void put_number(char at[4], uint32_t value)
-{
-    for (size_t i = 0; i < 4; i++)
-        at[i] = (char)(unsigned char)(value >> (24 - 8 * i));
-}
-
-static uint32_t get_number(const char at[4])
-{
-    uint32_t value = 0;
-
-    for (size_t i = 0; i < 4; i++)
-        value = value << 8 | (unsigned char)at[i];
-    return value;
-}
-
 static bool is_message_kind(char kind)
 {
     switch ((enum pmix_message_kind)kind) {
@@ -42,13 +27,11 @@ static bool is_message_kind(char kind)
 
 void pmix_message_add(struct buf *out, const struct pmix_message *m)
 {
-    char head[PMIX_MESSAGE_HEAD_SIZE] = {m->kind};
-
-    put_number(head + 1, m->rank);
-    put_number(head + 5, m->number);
-    put_number(head + 9, (uint32_t)m->status);
-    put_number(head + 13, (uint32_t)m->payload.size);
-    buf_add(out, head, sizeof(head));
+    buf_add_char(out, m->kind);
+    buf_add_u32(out, m->rank);
+    buf_add_u32(out, m->number);
+    buf_add_u32(out, (uint32_t)m->status);
+    buf_add_u32(out, (uint32_t)m->payload.size);
     buf_add(out, m->payload.at, m->payload.size);
 }
 
@@ -61,15 +44,15 @@ struct err *pmix_message_read(struct str bytes, struct pmix_message *ret, size_t
         return err_new(ERR_INVALID, "PMIx of the step has an unknown message");
     if (bytes.size < PMIX_MESSAGE_HEAD_SIZE)
         return NULL;
-    size = get_number(bytes.at + 13);
+    size = str_u32(bytes.at + 13);
     if (size > PMIX_MESSAGE_MAX)
         return err_new(ERR_INVALID, "PMIx of the step has a message of %u bytes", size);
     if (bytes.size - PMIX_MESSAGE_HEAD_SIZE < size)
         return NULL;
     *ret = (struct pmix_message){.kind = bytes.at[0],
-                                 .rank = get_number(bytes.at + 1),
-                                 .number = get_number(bytes.at + 5),
-                                 .status = (int32_t)get_number(bytes.at + 9),
+                                 .rank = str_u32(bytes.at + 1),
+                                 .number = str_u32(bytes.at + 5),
+                                 .status = (int32_t)str_u32(bytes.at + 9),
                                  .payload = {bytes.at + PMIX_MESSAGE_HEAD_SIZE, size}};
     *ret_size = PMIX_MESSAGE_HEAD_SIZE + size;
     return NULL;
@@ -110,13 +93,10 @@ struct err *pmix_fence_read(const struct pmix_message *m, struct str *ret_ranks,
 
 uint32_t pmix_fence_rank(struct str ranks, size_t i)
 {
-    return get_number(ranks.at + i * RANK_SIZE);
+    return str_u32(ranks.at + i * RANK_SIZE);
 }
 
 void pmix_fence_rank_add(struct buf *ranks, uint32_t rank)
 {
-    char bytes[RANK_SIZE];
-
-    put_number(bytes, rank);
-    buf_add(ranks, bytes, sizeof(bytes));
+    buf_add_u32(ranks, rank);
 }

@@ -2,28 +2,11 @@
 
 #include "slurm/step_frame.h"
 
-static void put_number(char at[4], uint32_t value)
-{
-    for (size_t i = 0; i < 4; i++)
-        at[i] = (char)(unsigned char)(value >> (24 - 8 * i));
-}
-
-static uint32_t get_number(const char at[4])
-{
-    uint32_t value = 0;
-
-    for (size_t i = 0; i < 4; i++)
-        value = value << 8 | (unsigned char)at[i];
-    return value;
-}
-
 static void frame_add_one(struct buf *out, char kind, uint32_t rank, struct str payload)
 {
-    char head[STEP_FRAME_HEAD] = {kind};
-
-    put_number(head + 1, rank);
-    put_number(head + 5, (uint32_t)payload.size);
-    buf_add(out, head, sizeof(head));
+    buf_add_char(out, kind);
+    buf_add_u32(out, rank);
+    buf_add_u32(out, (uint32_t)payload.size);
     buf_add(out, payload.at, payload.size);
 }
 
@@ -66,13 +49,13 @@ struct err *step_frame_read(struct str bytes, struct step_frame *ret, size_t *re
         return err_new(ERR_INVALID, "the stream of the step has an unknown frame");
     if (bytes.size < STEP_FRAME_HEAD)
         return NULL;
-    size = get_number(bytes.at + 5);
+    size = str_u32(bytes.at + 5);
     if (size > STEP_FRAME_MAX)
         return err_new(ERR_INVALID, "the stream of the step has a frame of %u bytes", size);
     if (bytes.size - STEP_FRAME_HEAD < size)
         return NULL;
     *ret = (struct step_frame){.kind = bytes.at[0],
-                               .rank = get_number(bytes.at + 1),
+                               .rank = str_u32(bytes.at + 1),
                                .payload = {bytes.at + STEP_FRAME_HEAD, size}};
     *ret_size = STEP_FRAME_HEAD + size;
     return NULL;

@@ -12,7 +12,7 @@ struct err *grpc_message_parse(struct str bytes, size_t max, struct str *ret, si
     *ret_size = 0;
     if (bytes.size < GRPC_HEAD_SIZE)
         return NULL;
-    size = (size_t)at[1] << 24 | (size_t)at[2] << 16 | (size_t)at[3] << 8 | at[4];
+    size = str_u32(at + 1);
     if (at[0] != 0)
         return err_new(ERR_INVALID, "gRPC message: flag %u: want 0, no compression", at[0]);
     if (size > max)
@@ -26,11 +26,8 @@ struct err *grpc_message_parse(struct str bytes, size_t max, struct str *ret, si
 
 void grpc_message_format(struct buf *out, struct str message)
 {
-    const unsigned char head[GRPC_HEAD_SIZE] = {
-        0, (unsigned char)(message.size >> 24), (unsigned char)(message.size >> 16),
-        (unsigned char)(message.size >> 8), (unsigned char)message.size};
-
-    buf_add(out, head, sizeof(head));
+    buf_add_char(out, 0); /* no compression */
+    buf_add_u32(out, (uint32_t)message.size);
     buf_add(out, message.at, message.size);
 }
 

@@ -135,6 +135,20 @@ static void replaces_what_is_not_utf8(void **state)
     assert_string_equal(b.at, "a" UTF8_REPLACEMENT "\xc3\xa9" UTF8_REPLACEMENT UTF8_REPLACEMENT);
 }
 
+static void numbers_of_four_bytes_begin_with_the_most_significant(void **state)
+{
+    static const uint32_t numbers[] = {0, 1, 0x12345678, 0xfffefdfc, UINT32_MAX};
+    struct buf b = {0};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        buf_add_u32(&b, numbers[i]);
+    assert_memory_equal(b.at + 8, "\x12\x34\x56\x78", 4);
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        assert_int_equal(str_u32(b.at + 4 * i), numbers[i]);
+    buf_done(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +160,7 @@ int main(void)
         cmocka_unit_test(stealing_nothing_gives_empty_text),
         cmocka_unit_test(measures_the_first_character_of_utf8),
         cmocka_unit_test(replaces_what_is_not_utf8),
+        cmocka_unit_test(numbers_of_four_bytes_begin_with_the_most_significant),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
