@@ -11,33 +11,21 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/proc_stat.h"
 #include "gpu/mps_process.h"
 
 enum {
-    STAT_MAX = 1024
+    NOTE_MAX = 64 /* bytes of the file `daemon` */
 };
 
 #define MPS_PROGRAM "nvidia-cuda-mps-control"
 
-/* The start of a process in clock ticks; -1: there is no such process. */
+/* The start of a process; -1: there is no such process. */
 static int64_t process_started(int64_t pid)
 {
-    AUTO_FREE char *path = mem_format("/proc/%" PRId64 "/stat", pid);
-    AUTO(buf_done) struct buf b = {.cap = STAT_MAX};
-    AUTO(err_freep) struct err *e = file_read(path, STAT_MAX, &b);
-    const char *at = e ? NULL : strrchr(b.at, ')');
-    struct str rest = at ? str_of(at + 2) : (struct str){0};
-    int64_t ticks = -1;
+    struct proc_stat stat;
 
-    for (int i = 3; i < 22 && rest.at; i++) /* fields count from 1, the state is the third */
-        (void)str_cut(&rest, ' ');
-    if (rest.at) {
-        AUTO(err_freep)
-        struct err *bad = num_parse_int64(str_cut(&rest, ' '), 0, INT64_MAX, &ticks);
-
-        (void)bad; /* -1 stays */
-    }
-    return ticks;
+    return proc_stat_read(pid, &stat) ? stat.start : -1;
 }
 
 struct err *mps_process_note(const char *dir)
@@ -52,8 +40,8 @@ struct err *mps_process_note(const char *dir)
 int mps_process_find(const char *dir, int64_t *ret_pid)
 {
     AUTO_FREE char *path = mem_format("%s/daemon", dir);
-    AUTO(buf_done) struct buf b = {.cap = STAT_MAX};
-    AUTO(err_freep) struct err *e = file_read(path, STAT_MAX, &b);
+    AUTO(buf_done) struct buf b = {.cap = NOTE_MAX};
+    AUTO(err_freep) struct err *e = file_read(path, NOTE_MAX, &b);
     struct str rest = e ? (struct str){0} : (struct str){b.at, b.size};
     int64_t pid = 0;
     int64_t started = 0;

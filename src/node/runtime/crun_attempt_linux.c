@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "base/proc_stat.h"
 #include "base/stamp.h"
 #include "node/runtime/cgroup_remove_linux.h"
 #include "node/runtime/cgroup_stats.h"
@@ -296,36 +297,6 @@ static bool lock_is_held(const struct crun_attempt *b, const char *name)
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
-struct process_stat {
-    char name[32];
-    bool is_dead; /* not reaped yet */
-    int64_t parent;
-    int64_t flags; /* of the kernel: proc(5) */
-};
-
-/* Reads /proc/PID/stat: "4321 (a name) S 1 4321 4321 0 -1 4194624 ...". False: no such process. */
-static bool process_stat_read(int64_t pid, struct process_stat *ret)
-{
-    AUTO(buf_done) struct buf text = {0};
-    AUTO_FREE char *path = mem_format("/proc/%" PRId64 "/stat", pid);
-    AUTO(err_freep) struct err *e = file_read(path, SMALL_FILE_MAX, &text);
-    const char *open = e ? NULL : strchr(text.at, '(');
-    const char *close = e ? NULL : strrchr(text.at, ')');
-    struct str rest = {0};
-
-    if (!open || !close || strlen(close) < strlen(") S 1"))
-        return false;
-    (void)snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(close - open - 1), open + 1);
-    ret->is_dead = close[2] == 'Z' || close[2] == 'X';
-    rest = str_of(close + strlen(") S "));
-    e = num_parse_int64(str_cut(&rest, ' '), 0, INT32_MAX, &ret->parent);
-    for (int i = 0; i < 4; i++) /* skip group, session, terminal and its group */
-        (void)str_cut(&rest, ' ');
-    if (!e)
-        e = num_parse_int64(str_cut(&rest, ' '), 0, UINT32_MAX, &ret->flags);
-    return !e;
-}
-
 pid_t attempt_first_process(const struct crun_attempt *b)
 {
     AUTO_FREE char *path = attempt_path(b, "pidfile");
@@ -341,27 +312,27 @@ pid_t attempt_first_process(const struct crun_attempt *b)
 bool attempt_has_begun(const struct crun_attempt *b)
 {
     pid_t pid = attempt_first_process(b);
-    struct process_stat first = {0};
+    struct proc_stat first = {0};
 
-    return pid == 0 || !process_stat_read(pid, &first) || (first.flags & FORKED_NO_EXEC) == 0;
+    return pid == 0 || !proc_stat_read(pid, &first) || (first.flags & FORKED_NO_EXEC) == 0;
 }
 
 bool attempt_is_alive(const struct crun_attempt *b)
 {
     pid_t pid = attempt_first_process(b);
-    struct process_stat first = {0};
+    struct proc_stat first = {0};
 
-    return pid > 0 && process_stat_read(pid, &first) && !first.is_dead;
+    return pid > 0 && proc_stat_read(pid, &first) && !first.is_dead;
 }
 
 /* The parent of the container's first process, if it is conmon; 0 otherwise. */
 static pid_t find_monitor(const struct crun_attempt *b)
 {
     int64_t pid = attempt_first_process(b);
-    struct process_stat first = {0};
-    struct process_stat parent = {0};
+    struct proc_stat first = {0};
+    struct proc_stat parent = {0};
 
-    if (pid == 0 || !process_stat_read(pid, &first) || !process_stat_read(first.parent, &parent))
+    if (pid == 0 || !proc_stat_read(pid, &first) || !proc_stat_read(first.parent, &parent))
         return 0;
     return text_equal(parent.name, "conmon") ? (pid_t)first.parent : 0;
 }
@@ -417,12 +388,11 @@ static struct err *release_crun(const struct crun_attempt *b)
 static bool is_released_runc(const struct crun_attempt *b)
 {
     AUTO_FREE char *path = mem_format("%s/%s/exec.fifo", b->r->root, b->id);
-    struct process_stat first = {0};
+    struct proc_stat first = {0};
 
     if (!file_exists(path))
         return true;
-    if (!process_stat_read(attempt_first_process(b), &first) ||
-        text_starts_with(first.name, "runc:["))
+    if (!proc_stat_read(attempt_first_process(b), &first) || text_starts_with(first.name, "runc:["))
         return false;
     (void)unlink(path);
     return true;

@@ -12,10 +12,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/proc_stat.h"
 #include "base/vec.h"
 
 enum {
-    STAT_MAX = 4096,
     ARGUMENTS_MAX = 1 << 17,
 };
 
@@ -32,34 +32,17 @@ struct processes {
     VEC(struct process) list;
 };
 
-static struct err *read_number(struct str *rest, int64_t *ret)
-{
-    return num_parse_int64(str_cut(rest, ' '), INT64_MIN, INT64_MAX, ret);
-}
-
-/* Reads "4321 (a name) S 1 4321 4321 ...": fields 3 to 22 of proc(5). */
 static bool read_process(pid_t pid, struct process *ret)
 {
-    AUTO(buf_done) struct buf text = {0};
-    AUTO_FREE char *path = mem_format("/proc/%d/stat", (int)pid);
-    AUTO(err_freep) struct err *e = file_read(path, STAT_MAX, &text);
-    const char *close = e ? NULL : strrchr(text.at, ')');
-    int64_t numbers[19] = {0};
-    struct str rest = {0};
+    struct proc_stat stat;
 
-    if (!close || strlen(close) < strlen(") S 1"))
+    if (!proc_stat_read(pid, &stat))
         return false;
-    rest = str_of(close + strlen(") S "));
-    for (size_t i = 0; i < 19; i++) {
-        e = rest.at ? read_number(&rest, &numbers[i]) : err_new(ERR_INVALID, "cut short");
-        if (e)
-            return false;
-    }
     *ret = (struct process){.pid = pid,
-                            .parent = (pid_t)numbers[0],
-                            .session = (pid_t)numbers[2],
-                            .start = numbers[18],
-                            .is_dead = close[2] == 'Z' || close[2] == 'X'};
+                            .parent = (pid_t)stat.parent,
+                            .session = (pid_t)stat.session,
+                            .start = stat.start,
+                            .is_dead = stat.is_dead};
     return true;
 }
 
