@@ -32,8 +32,8 @@ static void add_node(json_t *edits, const char *path, int64_t major, int64_t min
 
 /* ---- files ---- */
 
-static void add_mount(json_t *edits, const char *from, const char *to, const char *type,
-                      const char *const *options)
+void cdi_add_mount(json_t *edits, const char *from, const char *to, const char *type,
+                   const char *const *options)
 {
     json_t *mount = json_object();
 
@@ -63,10 +63,10 @@ static void add_bind(json_t *edits, const struct cdi_target *target, const struc
     static const char *const state_options[] = {"rw",    "nosuid",   "nodev", "noexec",
                                                 "rbind", "rprivate", NULL};
 
-    add_mount(edits, cdi_machine_path(target, file->path), to, "bind",
-              file->kind == DRIVER_STATE    ? state_options
-              : file->kind == DRIVER_SOCKET ? socket_options
-                                            : options);
+    cdi_add_mount(edits, cdi_machine_path(target, file->path), to, "bind",
+                  file->kind == DRIVER_STATE    ? state_options
+                  : file->kind == DRIVER_SOCKET ? socket_options
+                                                : options);
 }
 
 /* Shows mount points in a directory of the host. A layer's path with ':' or ',' would be read as
@@ -83,7 +83,7 @@ static void add_points(json_t *edits, const struct cdi_target *target, const cha
         buf_printf(&lower, "%s%c", strchr(":,\\", *c) ? "\\" : "", *c);
     buf_printf(&lower, ":%s", dir);
     options[1] = lower.at;
-    add_mount(edits, "overlay", dir, "overlay", options);
+    cdi_add_mount(edits, "overlay", dir, "overlay", options);
 }
 
 static void add_file(json_t *edits, const struct driver_root *root, const struct cdi_target *target,

@@ -44,6 +44,10 @@ struct cdi_target {
     bool is_host;   /* image `host`: sees the files of `/` anyway */
 };
 
+/* Adds a mount to edits. `options`: NULL-terminated. */
+void cdi_add_mount(json_t *edits, const char *from, const char *to, const char *type,
+                   const char *const *options);
+
 /* The path of a file as the machine that starts the container has it. Borrowed from `path`. */
 const char *cdi_machine_path(const struct cdi_target *target, const char *path);
 

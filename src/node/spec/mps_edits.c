@@ -9,16 +9,11 @@
 
 static void mps_mount_add(json_t *edits, const char *dir, const char *name, const char *to)
 {
-    static const char *const options[] = {"rw", "nosuid", "nodev", "noexec", "rbind", "rprivate"};
+    static const char *const options[] = {"rw",    "nosuid",   "nodev", "noexec",
+                                          "rbind", "rprivate", NULL};
     AUTO_FREE char *from = mem_format("%s/%s", dir, name);
-    json_t *mount = json_object();
 
-    json_put_text(mount, "hostPath", from);
-    json_put_text(mount, "containerPath", to);
-    json_put_text(mount, "type", "bind");
-    for (size_t i = 0; i < COUNT(options); i++)
-        (void)json_array_append_new(json_array_at(mount, "options"), json_string(options[i]));
-    (void)json_array_append_new(json_array_at(edits, "mounts"), mount);
+    cdi_add_mount(edits, from, to, "bind", options);
 }
 
 /* `text` is the caller's and freed here. */
