@@ -336,13 +336,13 @@ void scheduler_free(struct scheduler *s)
         sched_class_free(s, s->classes);
     json_decref(s->evict_rules);
     sched_models_free(s);
-    while (s->ports) {
-        struct sched_port *port = s->ports;
+    while (s->node_resources) {
+        struct sched_node_resource *r = s->node_resources;
 
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): uthash; it is in the map, once */
-        map_remove(handle, s->ports, port);
-        free(port->resource);
-        free(port);
+        map_remove(handle, s->node_resources, r);
+        free(r->name);
+        free(r);
     }
     loop_timer_free(s->cycle_timer);
     loop_timer_free(s->retry_timer);

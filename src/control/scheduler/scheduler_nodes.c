@@ -41,8 +41,8 @@ static json_t *read_amounts(const struct scheduler *s, const json_t *node)
 {
     json_t *all = json_at(node, "status", "allocatable", NULL);
     json_t *amounts = json_object();
-    struct sched_port *port;
-    struct sched_port *next;
+    struct sched_node_resource *r;
+    struct sched_node_resource *next;
     const char *name;
     json_t *value;
 
@@ -54,8 +54,8 @@ static json_t *read_amounts(const struct scheduler *s, const json_t *node)
         if (text && !gpu_resource_is_known(name))
             json_put_int(amounts, name, amount_of(name, text));
     }
-    map_each (handle, s->ports, port, next) {
-        json_put_int(amounts, port->resource, port->amount);
+    map_each (handle, s->node_resources, r, next) {
+        json_put_int(amounts, r->name, r->amount);
     }
     return amounts;
 }
@@ -487,21 +487,21 @@ void scheduler_remove_node(void *arg, const char *ns, const char *name, const js
     scheduler_poke(s);
 }
 
-void scheduler_add_port(struct scheduler *s, const char *resource, int64_t amount)
+void scheduler_add_node_resource(struct scheduler *s, const char *name, int64_t amount)
 {
-    struct sched_port *port = NULL;
+    struct sched_node_resource *r = NULL;
     struct sched_node *n;
     struct sched_node *next;
 
-    map_find_text(handle, s->ports, resource, port);
-    if (port)
+    map_find_text(handle, s->node_resources, name, r);
+    if (r)
         return;
-    port = mem_alloc(sizeof(*port));
-    port->resource = mem_strdup(resource);
-    port->amount = amount;
-    map_add(handle, s->ports, port->resource, strlen(resource), port);
+    r = mem_alloc(sizeof(*r));
+    r->name = mem_strdup(name);
+    r->amount = amount;
+    map_add(handle, s->node_resources, r->name, strlen(name), r);
     map_each (handle, s->nodes, n, next) {
-        json_put_int(json_object_get(n->facts, "amounts"), resource, amount);
+        json_put_int(json_object_get(n->facts, "amounts"), name, amount);
         tell_engine(s, n);
     }
 }

@@ -234,9 +234,10 @@ struct sched_class {
     int32_t value;
 };
 
-struct sched_port {
+/* A resource that each node has because pods ask for it: no node reports it. */
+struct sched_node_resource {
     struct map_handle handle;
-    char *resource; /* "hostport/TCP/8080", "partition-cpus/gpu/2" */
+    char *name;     /* "hostport/TCP/8080", "partition-cpus/gpu/2" */
     int64_t amount; /* of each node */
 };
 
@@ -297,7 +298,7 @@ struct scheduler {
     bool is_loading;     /* until all are synced: then the engine gets placed gangs and
                             reservations, and cycles run */
     struct sched_held *held;
-    struct sched_port *ports;
+    struct sched_node_resource *node_resources;
     struct sched_budget *budgets;
     struct sched_class *classes;
     json_t *evict_rules; /* of scheduler_set_evict_rules; NULL: none */
@@ -346,8 +347,8 @@ void sched_models_free(struct scheduler *s);
 /* scheduler_nodes.c */
 void scheduler_put_node(void *arg, const char *ns, const char *name, const json_t *node);
 void scheduler_remove_node(void *arg, const char *ns, const char *name, const json_t *last);
-/* Gives each node so much of one more resource: a host port, or cpus of a partition. */
-void scheduler_add_port(struct scheduler *s, const char *resource, int64_t amount);
+/* Gives each node `amount` of one more resource: a host port, or cpus of a partition. */
+void scheduler_add_node_resource(struct scheduler *s, const char *name, int64_t amount);
 void sched_node_free(struct scheduler *s, struct sched_node *n);
 /* A new node like the named one, in the arena; false: no such node. */
 bool scheduler_describe_node(struct arena *a, const struct scheduler *s, const char *name,
@@ -474,7 +475,7 @@ void scheduler_read_resumes(const struct mete_decisions *d, struct arena *a, uin
 /* Writes anew what was not written. */
 void scheduler_settle_suspensions(struct scheduler *s);
 void sched_pod_note_suspension(struct scheduler *s, struct sched_pod *p, const json_t *pod);
-/* All pods have been read. */
+/* Carries out the suspensions of an earlier server, once all pods have been read. */
 void sched_suspensions_loaded(struct scheduler *s);
 
 /* scheduler_evict_rules.c: sets the class and the least run time of a pod of Slurm's commands, and

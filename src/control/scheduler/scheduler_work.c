@@ -110,14 +110,14 @@ static int64_t partition_cpus_of(const char *resource)
     return count;
 }
 
-static void add_ports(struct scheduler *s, const struct mete_pod_set *set)
+static void add_node_resources(struct scheduler *s, const struct mete_pod_set *set)
 {
     for (size_t i = 0; i < set->n_requests; i++)
         if (text_starts_with(set->requests[i].resource, "hostport/"))
-            scheduler_add_port(s, set->requests[i].resource, 1);
+            scheduler_add_node_resource(s, set->requests[i].resource, 1);
         else if (text_starts_with(set->requests[i].resource, SCHED_PARTITION_CPUS))
-            scheduler_add_port(s, set->requests[i].resource,
-                               partition_cpus_of(set->requests[i].resource));
+            scheduler_add_node_resource(s, set->requests[i].resource,
+                                        partition_cpus_of(set->requests[i].resource));
 }
 
 /* A gang with this many sets gets no further sets for labels alone. */
@@ -209,7 +209,7 @@ static struct mete_workload ask_for(struct scheduler *s, struct arena *a, struct
 
         scheduler_ask(s, a, p->tree, &ask);
         sched_topology_of_pod(s, a, p, &ask);
-        add_ports(s, &ask.set);
+        add_node_resources(s, &ask.set);
         sched_devices_ask_again(a, p, &ask.set);
         if (w->is_gang)
             ask.set.labels = scheduler_labels(a, p->tree, true, &ask.set.n_labels);
