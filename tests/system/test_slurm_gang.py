@@ -3,7 +3,8 @@
 import os
 import signal
 
-from harness import METE, Mete, check, equal, execute, wait
+from harness import METE, Mete, check, equal, wait
+from test_slurm_partitions import Site
 
 CONF = """ClusterName=site
 PreemptType=preempt/partition_prio
@@ -18,18 +19,7 @@ PartitionName=high Nodes=ALL PriorityTier=10 PreemptMode=OFF
 SCRIPT = """i=0; while [ ! -e {base}.end ]; do i=$((i+1)); echo $i >>{base}.out; sleep 0.05; done; echo end >>{base}.out"""
 
 
-class Site:
-    def __init__(self, m):
-        self.m = m
-
-    def call(self, name, *words):
-        return execute([METE, name, *words], env={**os.environ, "METE_DATA": self.m.data, "TZ": "UTC"}, cwd=self.m.dir)
-
-    def ok(self, name, *words):
-        r = self.call(name, *words)
-        check(r.code == 0, r)
-        return r.out
-
+class Gang(Site):
     def base(self, name):
         return os.path.join(self.m.dir, name)
 
@@ -74,7 +64,7 @@ def test_a_higher_partition_suspends_a_lower_one():
         f.write(CONF.format(node=node))
     m.arguments = ["--slurm-conf", conf]
     with m:
-        s = Site(m)
+        s = Gang(m, conf)
         wait(lambda: m.object("node", node)["status"]["allocatable"]["cpu"] == "2", "the node offers the cpus of its line")
         suspends_and_goes_on(s)
         survives_the_server(s)

@@ -1,8 +1,8 @@
 /*
  * pmix_upcall_linux.c - what libpmix asks of the PMIx server of a step
  *
- * The functions here run in the thread of libpmix. They share nothing with the main thread but a
- * pipe: they write the address of what they ask, and the main thread has it from then on.
+ * The functions here run in the thread of libpmix and share a pipe with the main thread, nothing
+ * else: an upcall's address goes into the pipe, and the upcall belongs to the main thread then.
  */
 
 #include <errno.h>
@@ -45,31 +45,30 @@ void pmix_upcall_free(struct pmix_upcall *u)
     free(u);
 }
 
+/* An upcall whose answer is `done`, without more. */
+static pmix_status_t upcall_tell(struct pmix_upcall *taken, pmix_op_cbfunc_t done, void *cbdata)
+{
+    taken->done = done;
+    taken->cbdata = cbdata;
+    upcall_send(taken);
+    return PMIX_SUCCESS;
+}
+
 static pmix_status_t on_connected(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done,
                                   void *cbdata)
 {
-    struct pmix_upcall *u = upcall_new(PMIX_MESSAGE_CONNECTED, proc);
-
     (void)object;
-    u->done = done;
-    u->cbdata = cbdata;
-    upcall_send(u);
-    return PMIX_SUCCESS;
+    return upcall_tell(upcall_new(PMIX_MESSAGE_CONNECTED, proc), done, cbdata);
 }
 
 static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done,
                                   void *cbdata)
 {
-    struct pmix_upcall *u = upcall_new(PMIX_MESSAGE_FINALIZED, proc);
-
     (void)object;
-    u->done = done;
-    u->cbdata = cbdata;
-    upcall_send(u);
-    return PMIX_SUCCESS;
+    return upcall_tell(upcall_new(PMIX_MESSAGE_FINALIZED, proc), done, cbdata);
 }
 
-/* All tasks end, whichever were named. */
+/* An abort ends all tasks of the step, whichever ones the caller names. */
 /* NOLINTNEXTLINE(readability-function-size): the parameters are libpmix's */
 static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
                               const char message[], pmix_proc_t procs[], size_t n_procs,
@@ -83,10 +82,7 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
     u->status = status;
     u->data = mem_strdup(text_or_empty(message));
     u->size = strlen(u->data);
-    u->done = done;
-    u->cbdata = cbdata;
-    upcall_send(u);
-    return PMIX_SUCCESS;
+    return upcall_tell(u, done, cbdata);
 }
 
 /* Takes `data`. */

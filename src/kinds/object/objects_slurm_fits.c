@@ -156,19 +156,18 @@ static struct err *check_hosts(const char *text, const json_t *names)
 
 static struct err *check_features(const char *constraint, const json_t *features)
 {
-    struct str rest = str_of(text_or_empty(constraint));
+    struct str rest = str_of(constraint);
 
-    while (rest.size > 0) {
-        size_t n = 0;
-        AUTO_FREE char *name = NULL;
+    while (rest.at) {
+        struct str all = str_cut(&rest, '|');
 
-        while (n < rest.size && !strchr("&|", rest.at[n]))
-            n++;
-        name = mem_strndup(rest.at, n);
-        if (!json_object_get(features, name))
-            return err_new(ERR_INVALID, "Invalid feature specification");
-        n += n < rest.size;
-        rest = (struct str){.at = rest.at + n, .size = rest.size - n};
+        while (all.at) {
+            struct str one = str_cut(&all, '&');
+            AUTO_FREE char *name = mem_strndup(one.at, one.size);
+
+            if (!json_object_get(features, name))
+                return err_new(ERR_INVALID, "Invalid feature specification");
+        }
     }
     return NULL;
 }
