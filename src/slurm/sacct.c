@@ -298,8 +298,8 @@ static void sacct_put_user(json_t *row, const json_t *account, const json_t *slu
     json_put_text(row, "group", json_text(user, "group"));
 }
 
-/* What a signal ended has 128 and the signal as its code in accounting. Slurm's job that was ended
- * from outside has neither. */
+/* Accounting has 128 plus the signal as the code of a script that a signal ended. Slurm shows
+ * neither code nor signal for jobs that were cancelled or reached their time limit. */
 static void sacct_put_exit(json_t *row, const json_t *account)
 {
     const char *state = json_text(account, "state");

@@ -96,7 +96,7 @@ static void fence(const pmix_proc_t *procs, size_t n, bool collects)
     check("fence", PMIx_Fence(procs, n, &info, 1));
 }
 
-/* Each task begins the list with another one. */
+/* The list of ranks begins with the task's own: tasks name them in different orders. */
 static void fence_part(const struct client *c)
 {
     pmix_proc_t *procs = calloc(c->n_ranks, sizeof(*procs));
@@ -123,7 +123,7 @@ static void spawn(void)
     printf("%s\n", PMIx_Error_string(PMIx_Spawn(NULL, 0, &app, 1, space)));
 }
 
-/* What the last task does in place of the fence. */
+/* The last task ends in one of these ways in place of the fence. */
 static void end(const struct client *c)
 {
     if (has_word(c, "die"))

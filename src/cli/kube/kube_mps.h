@@ -16,7 +16,8 @@ struct kube_mps;
 struct kube_mps_options {
     struct loop *loop;
     const char *self_path;
-    const char *data;         /* by the same path for containers' hosts, or below `machine_root` */
+    const char *data;         /* the role's directory; the machine has it by the same path, or below
+                                 `machine_root` */
     const char *machine_root; /* NULL: this process sees the machine's own root */
     bool is_emulated;         /* the gpus are */
     void (*changed)(void *arg); /* a daemon is ready, or it is no more */
@@ -26,12 +27,12 @@ struct kube_mps_options {
 struct kube_mps *kube_mps_new(const struct kube_mps_options *o);
 void kube_mps_free(struct kube_mps *k); /* accepts NULL; daemons go on */
 
-/* Has a gpu that is given so, and starts its daemon. Gpus whose daemon does not serve clients
- * become unhealthy in the list. Daemons of other gpus end. */
+/* Starts the daemon of each gpu of the list that is shared by MPS. Gpus whose daemon serves no
+ * clients become unhealthy in the list. Daemons of other gpus end. */
 void kube_mps_apply(struct kube_mps *k, const struct driver_root *driver, struct gpu *gpus,
                     size_t n);
 
-/* The edits of the containers that get such gpus, by their uuids. A new object. */
+/* The edits of containers that get a gpu shared by MPS, by the gpus' uuids. A new object. */
 json_t *kube_mps_edits(const struct kube_mps *k, const struct gpu *gpus, size_t n);
 
 /* Ends the daemons; then, perhaps at once, calls `fn`. */

@@ -5,7 +5,8 @@
 #include "base/vec.h"
 #include "cli/slurm/pmix_linux.h"
 
-/* What the manager tells the server (PMIX_MESSAGE_SETUP). Texts are borrowed from the document. */
+/* The step and its tasks, as PMIX_MESSAGE_SETUP names them. Texts are borrowed from the document.
+ */
 struct pmix_space {
     json_t *document; /* owned */
     pmix_nspace_t name;
@@ -28,7 +29,7 @@ void pmix_space_done(struct pmix_space *s);
 /* NULL: `status` is success. */
 struct err *pmix_check(pmix_status_t status, const char *what) MUST_CHECK;
 
-/* What libpmix asks, or answers. */
+/* A request of libpmix, or its answer to one. */
 struct pmix_upcall {
     char kind; /* of the message */
     uint32_t rank;

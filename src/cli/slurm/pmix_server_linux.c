@@ -204,8 +204,8 @@ static int compare_ranks(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Each node may name the ranks in another order. The data of a fence that is too large ends the
- * step. */
+/* Tasks name the ranks of a fence in any order: sorted, they name the fence. Data over the limit
+ * ends the step. */
 static void server_take_fence(struct pmix_server *s, struct pmix_upcall *u)
 {
     AUTO(buf_done) struct buf all = {.cap = PMIX_MESSAGE_MAX};

@@ -87,7 +87,7 @@ void srun_send_node(struct srun_node *node, char kind, uint32_t rank, struct str
 
 /* srun_pmix.c: takes bytes of messages of PMIx of a node. */
 struct err *srun_pmix_take(struct srun_node *node, struct str payload) MUST_CHECK;
-/* All tasks of the step are over: the nodes' PMIx servers end. */
+/* Ends the nodes' PMIx servers, once all tasks of the step are over. */
 void srun_pmix_end(struct srun_run *r);
 /* A node is gone: those who asked it get no answer of it. */
 void srun_pmix_lose(struct srun_run *r, size_t node);

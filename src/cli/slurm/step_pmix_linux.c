@@ -2,9 +2,9 @@
  * step_pmix_linux.c - PMIx for the tasks of a step on a node: its server, a process that the
  * manager starts, and what goes between that and srun
  *
- * The tasks start when the server has told the variables of each. It lives until srun says that all
- * tasks of the step are over: PMIx_Finalize is no barrier, and a task of another node may still ask
- * for what one here has put.
+ * The tasks start when the server has told the variables of each. The server lives until srun says
+ * that all tasks of the step are over: PMIx_Finalize is no barrier, and tasks of other nodes may
+ * still ask for keys of tasks here.
  */
 
 #include <errno.h>
@@ -252,8 +252,8 @@ struct err *step_pmix_take(struct step *s, struct str payload)
 
 /* ---- the server ---- */
 
-/* Nothing of the job's variables: libpmix reads many. Its processes are no tasks for sstat, which
- * looks for SLURM_PROCID. */
+/* The server gets no variable of the job: libpmix would read some of them, and sstat takes
+ * processes with SLURM_PROCID for tasks. */
 static struct err *pmix_start(struct step_pmix *p, int fd)
 {
     static const char *const argv[] = {"mete", "step", STEP_PMIX_WORD, NULL};

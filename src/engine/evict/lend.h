@@ -23,7 +23,7 @@ void pod_lend(struct mete_engine *e, struct pod *p);
 void pod_unlend(struct mete_engine *e, struct pod *p);
 /* Counts the node's filler anew: pods have come or gone, or the capacity has changed. */
 void node_fill(struct mete_engine *e, struct node *n);
-/* All nodes with lenders: the rules have changed. */
+/* Counts the fillers of all nodes with lenders anew: the rules have changed. */
 void lend_fill_all(struct mete_engine *e);
 
 /* Is there a lender that `w` may suspend? */

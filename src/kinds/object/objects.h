@@ -45,11 +45,10 @@ struct objects_options {
     void *arg;
     const struct host_roots *host_roots;       /* hostPaths allowed for all users; NULL: none */
     const struct network_tiers *network_tiers; /* network_tiers.h; borrowed; NULL: none */
-    /* The API's address in the environment of pods that get a token; NULL: not set. */
-    struct ip4_net service_network; /* addresses of Services; {0}: SERVICE_NETWORK */
-    object_user_fn find_user;       /* names and groups of the users of jobs; NULL: unknown */
-    object_member_fn is_member;     /* NULL: users are members of no group */
-    void *find_user_arg;            /* of both */
+    struct ip4_net service_network;            /* addresses of Services; {0}: SERVICE_NETWORK */
+    object_user_fn find_user;   /* names and groups of the users of jobs; NULL: unknown */
+    object_member_fn is_member; /* NULL: users are members of no group */
+    void *find_user_arg;        /* of both */
 };
 
 struct objects *objects_new(const struct objects_options *o);

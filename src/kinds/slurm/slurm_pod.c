@@ -246,7 +246,7 @@ static void put_switches(json_t *annotations, const struct slurm_element *e)
         json_put_text(annotations, TOPOLOGY_PREFERRED, SLURM_SWITCH_LABEL "1");
 }
 
-/* What accounting keeps: `asked` is the job's request, `ask` what it gets. */
+/* The facts for accounting: `asked` is the job's request, `ask` its allocation. */
 static json_t *account_facts(const struct slurm_element *e, const struct slurm_ask *asked,
                              const struct slurm_ask *ask)
 {

@@ -622,7 +622,7 @@ static size_t count_suspended(const struct model *m)
     return n;
 }
 
-/* Each time that all jobs but the suspended ones have ended, some of these go on. */
+/* Suspended jobs go on in turns: some of them whenever all other jobs have ended. */
 static void go_on_in_the_end(struct model *m)
 {
     for (size_t n = count_suspended(m); n > 0;) {
